@@ -1,0 +1,1 @@
+"""Sequence layers, one file a concept, each usable alone as an nn.Module."""

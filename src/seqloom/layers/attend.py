@@ -1,0 +1,109 @@
+"""Attention itself: average the values, weighted by how well queries and keys match. Plain and fast."""
+# B rows  H query heads  G key heads  T queries  S keys  K key width  V value width  C chunk
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from seqloom.layers.masks import Sight
+from seqloom.layers.paths import fast
+from seqloom.layers.positions.relative import Relative
+from seqloom.layers.scores import Score
+
+
+def attention_weights(
+    q_BHTK: Tensor, k_BGSK: Tensor, score: Score, see_BTS: Tensor | None, bias_BHTS: Tensor | None = None
+) -> Tensor:
+    """softmax over the keys of score(q, k). A row that may see nothing gets zeros, where the equation has 0 / 0."""
+    scores_BHTS = score.compare(q_BHTK, share(k_BGSK, q_BHTK.shape[1]))
+    if bias_BHTS is not None:
+        scores_BHTS = scores_BHTS + bias_BHTS * (1.0 if score.scale is None else score.scale)
+    if see_BTS is None:
+        return scores_BHTS.softmax(-1)
+    see_B1TS = see_BTS[:, None]
+    # the lowest finite number and not -∞: the softmax is 0 there all the same, and an all-masked row has no NaN
+    lowest = torch.finfo(scores_BHTS.dtype).min
+    return scores_BHTS.masked_fill(~see_B1TS, lowest).softmax(-1).masked_fill(~see_B1TS, 0)
+
+
+def attend(
+    q_BHTK: Tensor,
+    k_BGSK: Tensor,
+    v_BGSV: Tensor,
+    *,
+    score: Score,
+    sight: Sight,
+    at_BT: Tensor,
+    relative: Relative | None = None,
+    dropout: float = 0.0,
+) -> Tensor:
+    """y_BHTV. Queries and keys are prepared by the score; at_BT are the queries' positions.
+
+    Vaswani et al. 2017, eq. 1, for any score, mask and relative position.
+    """
+    S = k_BGSK.shape[2]
+    bias = None if relative is None else relative.bias(q_BHTK, at_BT, S, sight.from_start)
+    mixes = relative is not None and relative.mixes_values
+    if fast() and score.scale is not None and not mixes:
+        if bias is None and sight.kernel_causal:
+            return _kernel(q_BHTK, k_BGSK, v_BGSV, score.scale, dropout, causal=True)
+        span = sight.window or sight.block
+        if bias is None and sight.from_start and span is not None and S > 2 * span and sight.structure_BTS is None:
+            return _attend_near(q_BHTK, k_BGSK, v_BGSV, score.scale, sight, dropout)
+        return _attend_masked(q_BHTK, k_BGSK, v_BGSV, score.scale, sight.mask(at_BT, S), bias, dropout)
+    weights_BHTS = attention_weights(q_BHTK, k_BGSK, score, sight.mask(at_BT, S), bias)
+    weights_BHTS = F.dropout(weights_BHTS, dropout)
+    y_BHTV = torch.matmul(weights_BHTS, share(v_BGSV, q_BHTK.shape[1]))
+    return y_BHTV + relative.mixed(weights_BHTS, at_BT) if relative is not None and mixes else y_BHTV
+
+
+def share(x_BGSK: Tensor, heads: int) -> Tensor:
+    """Each key head serves heads / G query heads (Shazeer 2019 with G = 1; Ainslie et al. 2023)."""
+    groups = x_BGSK.shape[1]
+    return x_BGSK if groups == heads else x_BGSK.repeat_interleave(heads // groups, 1)
+
+
+def _kernel(
+    q: Tensor, k: Tensor, v: Tensor, scale: float, dropout: float, mask: Tensor | None = None, causal: bool = False
+) -> Tensor:
+    return F.scaled_dot_product_attention(
+        q, k, v, mask, dropout_p=dropout, is_causal=causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
+    )
+
+
+def _attend_masked(
+    q: Tensor, k: Tensor, v: Tensor, scale: float, see_BTS: Tensor | None, bias: Tensor | None, dropout: float
+) -> Tensor:
+    if see_BTS is None:
+        return _kernel(q, k, v, scale, dropout, None if bias is None else (bias * scale).to(q.dtype))
+    see_B1TS = see_BTS[:, None]
+    sighted_B1T1 = see_B1TS.any(-1, keepdim=True)
+    # who sees nothing looks at everything, so that no NaN is made, and is set to zero afterwards
+    mask = see_B1TS | ~sighted_B1T1
+    if bias is not None:
+        mask = (bias * scale).to(q.dtype).masked_fill(~mask, torch.finfo(q.dtype).min)
+    return _kernel(q, k, v, scale, dropout, mask) * sighted_B1T1.to(q.dtype)
+
+
+def _attend_near(q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, dropout: float) -> Tensor:
+    """Windows and blocks in linear time: each chunk of queries meets only the chunks of keys that it may see."""
+    T = q.shape[2]
+    C = sight.window or sight.block
+    assert C is not None
+    chunks = -(-T // C)
+    behind, ahead = (1, 0 if sight.causal else 1) if sight.window else (0, 0)
+    q_BnHCK = F.pad(q, (0, 0, 0, chunks * C - T)).unflatten(2, (chunks, C)).transpose(1, 2)
+    # key chunk c stands at c + behind in the padded row, so that query chunk c meets behind + 1 + ahead chunks from c on
+    fill = (0, 0, behind * C, (chunks + ahead) * C - T)
+    near = [F.pad(x, fill).unfold(2, (behind + 1 + ahead) * C, C).permute(0, 2, 1, 4, 3) for x in (k, v)]
+    at_nC = torch.arange(chunks * C, device=q.device).view(chunks, C)
+    key_nS = at_nC[:, :1] - behind * C + torch.arange(near[0].shape[3], device=q.device)
+    away_nCS = key_nS[:, None] - at_nC[..., None]
+    see_nCS = (key_nS >= 0)[:, None] & (away_nCS.abs() < C)
+    if sight.causal:
+        see_nCS = see_nCS & (away_nCS <= 0)
+    ends_B = q.new_full((1,), T) if sight.lengths_B is None else sight.lengths_B
+    see_BnCS = see_nCS & (key_nS[:, None] < ends_B[:, None, None, None])
+    flat = [x.flatten(0, 1) for x in (q_BnHCK, *near, see_BnCS.expand(q.shape[0], -1, -1, -1))]
+    y_BnHCV = _attend_masked(flat[0], flat[1], flat[2], scale, flat[3], None, dropout).unflatten(0, (-1, chunks))
+    return y_BnHCV.transpose(1, 2).flatten(2, 3)[:, :, :T]

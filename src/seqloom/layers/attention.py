@@ -1,0 +1,238 @@
+"""Self-attention: each position asks all others (Vaswani et al. 2017, section 3.2)."""
+# B rows  T new steps  S steps in all  H query heads  G key heads  K head width  D width
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from seqloom.layers.activations import Activation, activate
+from seqloom.layers.attend import attend, attention_weights
+from seqloom.layers.cache import Cache
+from seqloom.layers.cost import Cost, Use, linear
+from seqloom.layers.faults import Faults
+from seqloom.layers.layout import Layout
+from seqloom.layers.masks import Sight
+from seqloom.layers.mixer import Memory, Mixer, no_state
+from seqloom.layers.norms import RMSNormalisation
+from seqloom.layers.positions import T5, Music, Relative, RelativeSettings, Rotary, Shaw, build_relative
+from seqloom.layers.scores import ScoreName, build_score, score_cost
+from seqloom.settings import Frozen
+
+
+class Heads(Frozen):
+    """What all kinds of attention share."""
+
+    heads: int = Field(default=8, ge=1)
+    key_heads: int | None = Field(
+        default=None, ge=1, description="fewer than heads: grouped queries; 1: multi-query; unset: as many as heads"
+    )
+    head_width: int | None = Field(default=None, ge=1, description="unset: the model's width / heads")
+    score: ScoreName = "scaled-dot"
+    project: bool = Field(default=True, description="false: the input is its own query, key and value")
+    output: bool = Field(default=True, description="one more linear map over the joined heads")
+    bias: bool = Field(default=True, description="biases in these linear maps")
+    activation: Activation = Field(default="identity", description="applied to queries, keys and values")
+    qk_norm: bool = Field(default=False, description="RMS norm of each head's queries and keys")
+    dropout: float = Field(default=0.0, ge=0, lt=1, description="of attention weights")
+
+    @property
+    def groups(self) -> int:
+        return self.key_heads or self.heads
+
+    def width_of_head(self, width: int) -> int:
+        return self.head_width or width // self.heads
+
+    def faults(self, width: int) -> Faults:
+        if self.head_width is None and width % self.heads:
+            yield "heads", f"width {width} cannot be split into {self.heads} heads of equal width"
+        if self.heads % self.groups:
+            yield "key_heads", f"{self.heads} query heads cannot share {self.groups} key heads evenly"
+        if not self.project:
+            if self.head_width is not None and self.head_width * self.heads != width:
+                yield "head_width", f"without projections the heads must fill the width: {self.heads} × … = {width}"
+            if self.groups != self.heads:
+                yield "key_heads", "without projections there are as many key heads as query heads"
+            if self.activation != "identity":
+                yield "activation", "it belongs to the projections, and project is false"
+        if not self.output and self.heads * self.width_of_head(width) != width:
+            yield "output", f"without it the heads must fill the width: {self.heads} × {self.width_of_head(width)} ≠ {width}"
+
+    def head_cost(self, width: int, seen: float, keys: float = 1) -> Cost:
+        """One query over `seen` keys, of which `keys` are prepared for each query."""
+        K, H, G = self.width_of_head(width), self.heads, self.groups
+        cost = score_cost(self.score, H, G, K, K, seen, keys) + Cost(0, 2 * H * K * seen)
+        if self.project:
+            cost += linear(width, H * K, self.bias) + linear(width, 2 * G * K, self.bias).times(keys)
+        if self.output:
+            cost += linear(H * K, width, self.bias)
+        return cost + Cost(2 * K if self.qk_norm else 0)
+
+
+class Attention(Heads):
+    """Each position reads all others that it may see, in parallel heads."""
+
+    kind: Literal["attention"] = "attention"
+    window: int | None = Field(default=None, ge=1, description="see only nearer than this many steps")
+    block: int | None = Field(default=None, ge=1, description="see only within blocks of this many steps")
+    relative: RelativeSettings | None = None
+
+    def check(self, width: int, causal: bool) -> Faults:
+        yield from self.faults(width)
+        K = self.width_of_head(width)
+        if self.window is not None and self.block is not None:
+            yield "block", "a window and blocks exclude each other; keep one"
+        if isinstance(self.relative, Rotary) and K % 2:
+            yield "relative", f"rotary positions turn pairs of numbers, so a head's width must be even, not {K}"
+        if isinstance(self.relative, Shaw | Music) and self.score == "additive":
+            yield "relative", f"{self.relative.kind} positions are products with the query; the additive score has none"
+        if isinstance(self.relative, T5) and self.relative.distance <= self.relative.buckets // (2 if causal else 4):
+            yield "relative", "distance must be larger than the buckets that hold one distance each"
+
+    def cost(self, width: int, use: Use) -> Cost:
+        limits = (self.window, self.block)
+        seen = min(use.length, *(limit for limit in limits if limit is not None), use.length)
+        K = self.width_of_head(width)
+        relative = 0 if self.relative is None else self.relative.parameters(self.heads, K)
+        flops = 0.0
+        if isinstance(self.relative, Shaw):
+            flops = 2 * self.heads * K * (2 * self.relative.distance + 1) * (2 if self.relative.values else 1)
+        if isinstance(self.relative, Music):
+            flops = 2 * self.heads * K * (2 * self.relative.distance - 1)
+        return self.head_cost(width, seen) + Cost(relative, flops)
+
+
+class HeadProjections(nn.Module):
+    """Linear maps into heads and back, with what is done to each head alone."""
+
+    def __init__(self, settings: Heads, width: int, memory_width: int | None = None) -> None:
+        """memory_width: keys and values come from another sequence, of this width."""
+        super().__init__()
+        self.H, self.G, self.K = settings.heads, settings.groups, settings.width_of_head(width)
+        self.project, self.crosses = settings.project, memory_width is not None
+        self.activate = activate(settings.activation)
+        source = width if memory_width is None else memory_width
+        self.J = self.K if settings.project else source // self.H
+        if settings.project and self.crosses:
+            self.q = nn.Linear(width, self.H * self.K, settings.bias)
+            self.kv = nn.Linear(source, 2 * self.G * self.K, settings.bias)
+        elif settings.project:
+            self.qkv = nn.Linear(width, (self.H + 2 * self.G) * self.K, settings.bias)
+        self.out = nn.Linear(self.H * self.J, width, settings.bias) if settings.output else None
+        self.q_norm = RMSNormalisation(self.K, 1e-6, gain=True, bias=False) if settings.qk_norm else None
+        self.k_norm = RMSNormalisation(self.J, 1e-6, gain=True, bias=False) if settings.qk_norm else None
+        self.score = build_score(settings.score, self.H, self.G, self.K, self.J)
+
+    def of_itself(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """q_…HK, k_…GK, v_…GK."""
+        if not self.project:
+            one = x.unflatten(-1, (self.H, -1))
+            return self._normed(one, self.q_norm), self._normed(one, self.k_norm), one
+        all_heads = self.activate(self.qkv(x)).unflatten(-1, (-1, self.K))
+        q, k, v = all_heads.split((self.H, self.G, self.G), -2)
+        return self._normed(q, self.q_norm), self._normed(k, self.k_norm), v
+
+    def queries(self, x: Tensor) -> Tensor:
+        q = self.activate(self.q(x)) if self.project else x
+        return self._normed(q.unflatten(-1, (self.H, -1)), self.q_norm)
+
+    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        if not self.project:
+            k = v = memory.unflatten(-1, (self.H, -1))
+        else:
+            k, v = self.activate(self.kv(memory)).unflatten(-1, (2, self.G, self.K)).unbind(-3)
+        return self._normed(k, self.k_norm), v
+
+    def join(self, y: Tensor) -> Tensor:
+        """The heads y_…HV side by side, through the output map if there is one."""
+        joined = y.flatten(-2)
+        return joined if self.out is None else self.out(joined)
+
+    @staticmethod
+    def _normed(x: Tensor, norm: RMSNormalisation | None) -> Tensor:
+        return x if norm is None else norm(x)
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Queries and the keys and values that they meet, ready to be scored."""
+
+    q_BHTK: Tensor
+    k_BGSK: Tensor
+    v_BGSV: Tensor
+    at_BT: Tensor
+    sight: Sight
+    state: Cache | None
+
+
+class SelfAttention(Mixer):
+    def __init__(self, settings: Attention, width: int, causal: bool, relative: Relative | None = None) -> None:
+        """relative: a module shared with other layers; otherwise the settings say what to build."""
+        super().__init__()
+        self.settings, self.width, self.causal = settings, width, causal
+        self.heads = HeadProjections(settings, width)
+        if relative is None and settings.relative is not None:
+            relative = build_relative(settings.relative, self.heads.H, self.heads.K, causal)
+        self.relative = relative
+
+    def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> Cache:
+        return Cache.empty(rows, self.heads.G, self.heads.K, self.heads.K, capacity, self.anchor)
+
+    def forward(self, x: Tensor, layout: Layout, state: Cache | None = None) -> tuple[Tensor, Cache | None]:
+        meet = self._meet(x, layout, state)
+        y_BHTK = attend(
+            meet.q_BHTK,
+            meet.k_BGSK,
+            meet.v_BGSV,
+            score=self.heads.score,
+            sight=meet.sight,
+            at_BT=meet.at_BT,
+            relative=self.relative,
+            dropout=self.settings.dropout if self.training else 0.0,
+        )
+        return self.heads.join(layout.unpad(y_BHTK.transpose(1, 2))), meet.state
+
+    def weights(self, x: Tensor, layout: Layout, state: Cache | None = None) -> Tensor:
+        """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
+        meet = self._meet(x, layout, state)
+        keys = meet.k_BGSK.shape[2]
+        bias = None
+        if self.relative is not None:
+            bias = self.relative.bias(meet.q_BHTK, meet.at_BT, keys, meet.sight.from_start)
+        see_BTS = meet.sight.mask(meet.at_BT, keys)
+        return attention_weights(meet.q_BHTK, meet.k_BGSK, self.heads.score, see_BTS, bias)
+
+    def _meet(self, x: Tensor, layout: Layout, state: Cache | None) -> Meeting:
+        if not self.causal:
+            no_state(self, state)
+        if state is not None and layout.structure_BTT is not None:
+            raise ValueError("a structure says who sees whom in a whole sequence; it cannot be used step by step")
+        after_B = None if state is None else state.lengths_B
+        q, k, v = self.heads.of_itself(x)
+        if self.relative is not None:
+            at = layout.places(after_B)
+            q, k = self.relative.turn(q, at), self.relative.turn(k, at)
+        q_BHTK, k_BGTK, v_BGTK = (layout.pad(part).transpose(1, 2) for part in (q, k, v))
+        q_BHTK, k_BGTK = self.heads.score.query(q_BHTK), self.heads.score.key(k_BGTK)
+        at_BT = torch.arange(layout.longest, device=x.device)[None]
+        if state is None:
+            return Meeting(q_BHTK, k_BGTK, v_BGTK, at_BT, self._sight(layout), None)
+        at_BT = at_BT + state.lengths_B[:, None]
+        state = state.extend(k_BGTK, v_BGTK, layout)
+        # one step onto even rows sees all there is, unless a window or block says otherwise
+        causal = not (state.even and layout.longest == 1)
+        sight = Sight(causal=causal, window=self.settings.window, block=self.settings.block)
+        return Meeting(q_BHTK, state.keys_BGSK, state.values_BGSK, at_BT, sight, state)
+
+    def _sight(self, layout: Layout) -> Sight:
+        needs_ends = not self.causal and not layout.uniform
+        return Sight(
+            causal=self.causal,
+            window=self.settings.window,
+            block=self.settings.block,
+            lengths_B=layout.lengths_B if needs_ends else None,
+            structure_BTS=layout.structure_BTT,
+            from_start=True,
+        )

@@ -1,0 +1,53 @@
+"""The position-wise feed-forward layer: the non-linearity that averaging lacks (Vaswani et al. 2017, section 3.3)."""
+# D width  F hidden width
+
+from typing import Literal
+
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor, nn
+
+from seqloom.layers.activations import Activation, activate
+from seqloom.layers.cost import Cost, linear
+from seqloom.layers.faults import Faults
+from seqloom.settings import Frozen
+
+
+class Dense(Frozen):
+    """f(xW₁ + b₁)W₂ + b₂; gated: (f(xW₁) ⊙ xV)W₂ (Shazeer 2020)."""
+
+    kind: Literal["dense"] = "dense"
+    width: int | None = Field(default=None, ge=1, description="hidden width; unset: four times the model's")
+    activation: Activation = "relu"
+    gated: bool = False
+    bias: bool = True
+    dropout: float = Field(default=0.0, ge=0, lt=1, description="of the hidden layer")
+
+    def hidden(self, width: int) -> int:
+        return self.width or 4 * width
+
+    def check(self, width: int) -> Faults:
+        yield from ()
+
+    def cost(self, width: int) -> Cost:
+        hidden = self.hidden(width)
+        return linear(width, hidden * (2 if self.gated else 1), self.bias) + linear(hidden, width, self.bias)
+
+
+class DenseFeedForward(nn.Module):
+    def __init__(self, settings: Dense, width: int) -> None:
+        super().__init__()
+        hidden = settings.hidden(width)
+        self.gated, self.dropout = settings.gated, settings.dropout
+        self.activate = activate(settings.activation)
+        self.inputs = nn.Linear(width, hidden * (2 if self.gated else 1), settings.bias)
+        self.out = nn.Linear(hidden, width, settings.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.inputs(x)
+        if self.gated:
+            gate, value = hidden.chunk(2, -1)
+            hidden = self.activate(gate) * value
+        else:
+            hidden = self.activate(hidden)
+        return self.out(F.dropout(hidden, self.dropout, self.training))  # type: ignore[no-any-return]

@@ -1,0 +1,195 @@
+"""A mixture of experts: many feed-forward layers, of which each token uses a few (Shazeer et al. 2017)."""
+# N tokens  D width  F hidden width  E experts  k experts a token  C places of an expert
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor, nn
+
+from seqloom.layers.activations import Activation, activate
+from seqloom.layers.cost import Cost, linear
+from seqloom.layers.faults import Faults
+from seqloom.layers.layout import Layout
+from seqloom.layers.paths import fast
+from seqloom.settings import Frozen
+
+
+class Experts(Frozen):
+    """Noisy top-k gating over feed-forward experts, with losses that keep them in balance."""
+
+    kind: Literal["experts"] = "experts"
+    experts: int = Field(default=8, ge=1)
+    active: int = Field(default=2, ge=1, description="experts that each token uses")
+    width: int | None = Field(default=None, ge=1, description="an expert's hidden width; unset: four times the model's")
+    activation: Activation = "relu"
+    noise: bool = Field(default=True, description="while training, learned noise lets tokens try other experts")
+    capacity: float | None = Field(
+        default=None,
+        gt=0,
+        description="while training, an expert takes at most this many times its even share of tokens; what does not "
+        "fit skips the expert and is counted. Unset: all fit",
+    )
+    importance: float = Field(default=0.1, ge=0, description="weight of the loss for even shares of the gates")
+    load: float = Field(default=0.1, ge=0, description="weight of the loss for even numbers of tokens")
+
+    def hidden(self, width: int) -> int:
+        return self.width or 4 * width
+
+    def check(self, width: int) -> Faults:
+        if self.active > self.experts:
+            yield "active", f"a token cannot use {self.active} of {self.experts} experts"
+
+    def cost(self, width: int) -> Cost:
+        one = linear(width, self.hidden(width), bias=True) + linear(self.hidden(width), width, bias=True)
+        gate = linear(width, self.experts, bias=False)
+        noise = Cost(gate.parameters if self.noise else 0, gate.flops if self.noise else 0)
+        return Cost(self.experts * one.parameters, self.active * one.flops) + gate + noise
+
+
+@dataclass(frozen=True)
+class ExpertsReport:
+    """What a mixture tells of one batch."""
+
+    loss: Tensor  # importance and load losses, weighted
+    routed: Tensor  # (token, expert) pairs that were asked for
+    dropped: Tensor  # those of them that found the expert full
+    load_E: Tensor  # tokens that each expert took
+
+    def __add__(self, other: "ExpertsReport") -> "ExpertsReport":
+        return ExpertsReport(
+            self.loss + other.loss, self.routed + other.routed, self.dropped + other.dropped, self.load_E + other.load_E
+        )
+
+
+@dataclass(frozen=True)
+class Routing:
+    gate_Nk: Tensor
+    expert_Nk: Tensor
+    loss: Tensor
+
+
+class MixtureOfExperts(nn.Module):
+    """Section 2.1, eq. 1-5; balance after section 4 and appendix A."""
+
+    def __init__(self, settings: Experts, width: int) -> None:
+        super().__init__()
+        self.settings = settings
+        E, hidden = settings.experts, settings.hidden(width)
+        self.gate_DE = nn.Parameter(torch.zeros(width, E))
+        self.noise_DE = nn.Parameter(torch.zeros(width, E)) if settings.noise else None
+        self.in_EDF = nn.Parameter(torch.empty(E, width, hidden).uniform_(-(width**-0.5), width**-0.5))
+        self.in_EF = nn.Parameter(torch.zeros(E, hidden))
+        self.out_EFD = nn.Parameter(torch.empty(E, hidden, width).uniform_(-(hidden**-0.5), hidden**-0.5))
+        self.out_ED = nn.Parameter(torch.zeros(E, width))
+        self.activate = activate(settings.activation)
+
+    def forward(self, x: Tensor, layout: Layout) -> tuple[Tensor, ExpertsReport]:
+        x_ND = x.flatten(0, -2)
+        real_N = x_ND.new_ones(len(x_ND), dtype=torch.bool) if layout.real is None else layout.real.flatten()
+        route = self._route(x_ND, real_N)
+        if not fast():
+            y_ND, kept_Nk = self._all(x_ND, route, real_N)
+        elif self.training and self.settings.capacity is not None:
+            y_ND, kept_Nk = self._within_capacity(x_ND, route, real_N)
+        else:
+            y_ND, kept_Nk = self._each(x_ND, route, real_N)
+        load_E = x_ND.new_zeros(self.settings.experts).index_add(
+            0, route.expert_Nk.flatten(), kept_Nk.flatten().to(x.dtype)
+        )
+        routed = real_N.sum() * self.settings.active
+        return y_ND.view_as(x), ExpertsReport(route.loss, routed, routed - kept_Nk.sum(), load_E)
+
+    def _route(self, x_ND: Tensor, real_N: Tensor) -> Routing:
+        clean_NE = x_ND @ self.gate_DE
+        noisy_NE, spread_NE = clean_NE, None
+        if self.noise_DE is not None and self.training:
+            spread_NE = F.softplus(x_ND @ self.noise_DE) + 1e-2
+            noisy_NE = clean_NE + torch.randn_like(clean_NE) * spread_NE
+        top_Nk, expert_Nk = noisy_NE.topk(self.settings.active, -1)
+        gate_Nk = top_Nk.softmax(-1)
+        loss = self._balance(clean_NE, noisy_NE, spread_NE, gate_Nk, expert_Nk, real_N)
+        return Routing(gate_Nk, expert_Nk, loss)
+
+    def _balance(
+        self,
+        clean_NE: Tensor,
+        noisy_NE: Tensor,
+        spread_NE: Tensor | None,
+        gate_Nk: Tensor,
+        expert_Nk: Tensor,
+        real_N: Tensor,
+    ) -> Tensor:
+        real_N1 = real_N[:, None].to(clean_NE.dtype)
+        gates_NE = torch.zeros_like(clean_NE).scatter(1, expert_Nk, gate_Nk) * real_N1
+        loss = self.settings.importance * _unevenness(gates_NE.sum(0))
+        k = self.settings.active
+        if spread_NE is None or k == self.settings.experts:
+            return loss
+        # eq. 8-10: the chance that fresh noise would put expert i among the top k of this token
+        bounds = noisy_NE.topk(k + 1, -1).values
+        chosen_NE = noisy_NE >= bounds[:, k - 1 : k]
+        threshold_NE = torch.where(chosen_NE, bounds[:, k : k + 1], bounds[:, k - 1 : k])
+        chance_NE = torch.special.ndtr((clean_NE - threshold_NE) / spread_NE) * real_N1
+        return loss + self.settings.load * _unevenness(chance_NE.sum(0))
+
+    def _run(self, x_ECD: Tensor) -> Tensor:
+        """Every expert on its own tokens: y_ECD."""
+        hidden_ECF = self.activate(torch.baddbmm(self.in_EF[:, None], x_ECD, self.in_EDF))
+        return torch.baddbmm(self.out_ED[:, None], hidden_ECF, self.out_EFD)
+
+    def _all(self, x_ND: Tensor, route: Routing, real_N: Tensor) -> tuple[Tensor, Tensor]:
+        """The equation: all experts on all tokens, weighted by gates most of which are zero."""
+        kept_Nk = self._kept(route, real_N)
+        gates_NE = x_ND.new_zeros(len(x_ND), self.settings.experts)
+        gates_NE = gates_NE.scatter(1, route.expert_Nk, route.gate_Nk * kept_Nk)
+        return torch.einsum("ne,end->nd", gates_NE, self._run(x_ND.expand(self.settings.experts, -1, -1))), kept_Nk
+
+    def _places(self, route: Routing, real_N: Tensor) -> Tensor:
+        """Each pair's place in the queue for its expert; first choices of all tokens come before second ones."""
+        chosen_kNE = F.one_hot(route.expert_Nk.T, self.settings.experts) * real_N[:, None]
+        queue_kNE = chosen_kNE.flatten(0, 1).cumsum(0).view_as(chosen_kNE) - 1
+        return queue_kNE.gather(-1, route.expert_Nk.T[..., None])[..., 0].T
+
+    def _room(self, tokens: int) -> int | None:
+        share = self.settings.capacity if self.training else None
+        return None if share is None else math.ceil(share * self.settings.active * tokens / self.settings.experts)
+
+    def _kept(self, route: Routing, real_N: Tensor) -> Tensor:
+        room = self._room(len(real_N))
+        real_Nk = real_N[:, None].expand_as(route.expert_Nk)
+        return real_Nk if room is None else real_Nk & (self._places(route, real_N) < room)
+
+    def _within_capacity(self, x_ND: Tensor, route: Routing, real_N: Tensor) -> tuple[Tensor, Tensor]:
+        """Fixed shapes, whatever the gates say: each expert has the same number of places."""
+        C, E = self._room(len(x_ND)), self.settings.experts
+        assert C is not None
+        place_Nk = self._places(route, real_N)
+        kept_Nk = real_N[:, None] & (place_Nk < C)
+        seat_Nk = torch.where(kept_Nk, route.expert_Nk * C + place_Nk, E * C)  # the last seat is for those without one
+        token_Nk = torch.arange(len(x_ND), device=x_ND.device)[:, None].expand_as(seat_Nk)
+        seats = x_ND.new_zeros(E * C + 1, dtype=torch.int64).scatter(0, seat_Nk.flatten(), token_Nk.flatten())
+        y_ECD = self._run(x_ND[seats[:-1]].view(E, C, -1))
+        y_SD = F.pad(y_ECD.flatten(0, 1), (0, 0, 0, 1))
+        return torch.einsum("nk,nkd->nd", route.gate_Nk * kept_Nk, y_SD[seat_Nk]), kept_Nk
+
+    def _each(self, x_ND: Tensor, route: Routing, real_N: Tensor) -> tuple[Tensor, Tensor]:
+        """One expert after the other, each on just its tokens."""
+        y_ND = torch.zeros_like(x_ND)
+        kept_Nk = real_N[:, None].expand_as(route.expert_Nk)
+        for e in range(self.settings.experts):
+            token_M, choice_M = torch.where((route.expert_Nk == e) & kept_Nk)
+            hidden_MF = self.activate(torch.addmm(self.in_EF[e], x_ND[token_M], self.in_EDF[e]))
+            out_MD = torch.addmm(self.out_ED[e], hidden_MF, self.out_EFD[e])
+            y_ND = y_ND.index_add(0, token_M, out_MD * route.gate_Nk[token_M, choice_M, None])
+        return y_ND, kept_Nk
+
+
+def _unevenness(x_E: Tensor) -> Tensor:
+    """The squared coefficient of variation (eq. 7)."""
+    if len(x_E) == 1:
+        return x_E.sum() * 0
+    return x_E.var() / (x_E.mean().square() + 1e-10)

@@ -1,0 +1,139 @@
+"""Memory-compressed attention: a strided convolution shortens keys and values (Liu et al. 2018, section 4.2.3)."""
+# B rows  T new steps  C compressed steps  G heads  K head width  F factor
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor, nn
+
+from seqloom.layers.attend import attend, attention_weights
+from seqloom.layers.attention import HeadProjections, Heads
+from seqloom.layers.cache import Cache
+from seqloom.layers.cost import Cost, Use, linear
+from seqloom.layers.faults import Faults
+from seqloom.layers.layout import Layout, Padded
+from seqloom.layers.masks import Sight
+from seqloom.layers.mixer import Memory, Mixer, no_state
+
+
+class MemoryCompressed(Heads):
+    """Every `factor` keys and values become one, by a convolution with that kernel and stride."""
+
+    kind: Literal["memory-compressed"] = "memory-compressed"
+    factor: int = Field(default=3, ge=1)
+
+    def check(self, width: int, causal: bool) -> Faults:
+        yield from self.faults(width)
+
+    def cost(self, width: int, use: Use) -> Cost:
+        row = self.groups * self.width_of_head(width)
+        squeeze = linear(self.factor * row, row, bias=True)
+        both = Cost(2 * squeeze.parameters, 2 * squeeze.flops / self.factor)
+        return self.head_cost(width, use.length / self.factor) + both
+
+
+@dataclass(frozen=True)
+class CompressedState:
+    """Compressed steps, and the last steps that do not fill a group of `factor` yet."""
+
+    cache: Cache
+    pending_BFC: Tensor  # keys and values side by side, flush left
+    lengths_B: Tensor
+
+
+class MemoryCompressedAttention(Mixer):
+    """Causal: a group is seen once it is complete, so the first factor - 1 steps see nothing and return the output
+    bias alone. (The paper does not say; seeing an unfinished group would show the future.) Not causal: the last group
+    of a sequence is filled up with zeros.
+    """
+
+    def __init__(self, settings: MemoryCompressed, width: int, causal: bool) -> None:
+        super().__init__()
+        self.settings, self.causal, self.factor = settings, causal, settings.factor
+        self.heads = HeadProjections(settings, width)
+        row = self.heads.G * self.heads.K
+        self.squeeze_k = nn.Linear(self.factor * row, row)
+        self.squeeze_v = nn.Linear(self.factor * row, row)
+
+    def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> CompressedState:
+        heads, fits = self.heads, None if capacity is None else capacity // self.factor
+        cache = Cache.empty(rows, heads.G, heads.K, heads.K, fits, self.anchor)
+        pending_BFC = self.anchor.new_zeros(rows, self.factor - 1, 2 * heads.G * heads.K)
+        return CompressedState(cache, pending_BFC, cache.lengths_B)
+
+    def forward(
+        self, x: Tensor, layout: Layout, state: CompressedState | None = None
+    ) -> tuple[Tensor, CompressedState | None]:
+        q_BHTK, cache, at_BT, sight, state = self._meet(x, layout, state)
+        y_BHTK = attend(
+            q_BHTK,
+            cache.keys_BGSK,
+            cache.values_BGSK,
+            score=self.heads.score,
+            sight=sight,
+            at_BT=at_BT,
+            dropout=self.settings.dropout if self.training else 0.0,
+        )
+        return self.heads.join(layout.unpad(y_BHTK.transpose(1, 2))), state
+
+    def weights(self, x: Tensor, layout: Layout, state: CompressedState | None = None) -> Tensor:
+        """The weights over compressed steps, w_BHTC."""
+        q_BHTK, cache, at_BT, sight, _ = self._meet(x, layout, state)
+        see_BTC = sight.mask(at_BT, cache.keys_BGSK.shape[2])
+        return attention_weights(q_BHTK, cache.keys_BGSK, self.heads.score, see_BTC)
+
+    def _meet(
+        self, x: Tensor, layout: Layout, state: CompressedState | None
+    ) -> tuple[Tensor, Cache, Tensor, Sight, CompressedState | None]:
+        if not self.causal:
+            no_state(self, state)
+        q, k, v = self.heads.of_itself(x)
+        q_BHTK = self.heads.score.query(layout.pad(q).transpose(1, 2))
+        kv_BTC = layout.pad(torch.cat((k.flatten(-2), v.flatten(-2)), -1))
+        at_BT = torch.arange(layout.longest, device=x.device)[None]
+        if state is not None:
+            at_BT = at_BT + state.lengths_B[:, None]
+            state = self._continued(kv_BTC, layout, state)
+            cache = state.cache
+        else:
+            k_BGCK, v_BGCK = self._squeezed(kv_BTC)
+            groups_B = (layout.lengths_B + self.factor - 1) // self.factor
+            cache = Cache(k_BGCK, v_BGCK, groups_B)
+        if not self.causal:
+            return q_BHTK, cache, at_BT, Sight(lengths_B=None if layout.uniform else cache.lengths_B), state
+        # a query at t has seen (t + 1) // factor whole groups: to the mask, it stands at the last of them
+        at_BT = (at_BT + 1) // self.factor - 1
+        return q_BHTK, cache, at_BT, Sight(causal=True), state
+
+    def _squeezed(self, kv_BTC: Tensor) -> tuple[Tensor, Tensor]:
+        """Compressed keys, prepared for scoring, and values of groups of `factor` steps; zeros fill the last group."""
+        fill = -kv_BTC.shape[1] % self.factor
+        k_BCFR, v_BCFR = F.pad(kv_BTC, (0, 0, 0, fill)).unflatten(1, (-1, self.factor)).chunk(2, -1)
+        k, v = self.squeeze_k(k_BCFR.flatten(-2)), self.squeeze_v(v_BCFR.flatten(-2))
+        k_BGCK, v_BGCK = (part.unflatten(-1, (self.heads.G, -1)).transpose(1, 2) for part in (k, v))
+        return self.heads.score.key(k_BGCK), v_BGCK
+
+    def _continued(self, kv_BTC: Tensor, layout: Layout, state: CompressedState) -> CompressedState:
+        """Whole groups go into the cache; what is left waits for the next call."""
+        keep = self.factor - 1
+        waiting_B = state.lengths_B % self.factor
+        # the new steps directly behind each row's waiting ones: shift every row by its own number of them
+        joined_BTC = F.pad(torch.cat((state.pending_BFC, kv_BTC), 1), (0, 0, 0, keep))
+        at_T = torch.arange(keep + layout.longest, device=kv_BTC.device)
+        from_BT = torch.where(at_T < waiting_B[:, None], at_T, at_T - waiting_B[:, None] + keep)
+        all_BTC = _take(joined_BTC, from_BT)
+        have_B = waiting_B + layout.lengths_B
+        groups_B = have_B // self.factor
+        whole = (keep + layout.longest) // self.factor
+        squeezed = self._squeezed(all_BTC[:, : whole * self.factor])
+        cache = state.cache.extend(*squeezed, Padded(groups_B, whole)) if whole else state.cache
+        rest_BT = groups_B[:, None] * self.factor + torch.arange(keep, device=kv_BTC.device)
+        pending_BFC = _take(F.pad(all_BTC, (0, 0, 0, keep)), rest_BT)
+        return replace(state, cache=cache, pending_BFC=pending_BFC, lengths_B=state.lengths_B + layout.lengths_B)
+
+
+def _take(x_BTC: Tensor, from_BT: Tensor) -> Tensor:
+    return x_BTC.gather(1, from_BT[..., None].expand(-1, -1, x_BTC.shape[2]))

@@ -1,0 +1,80 @@
+"""The contract of every sequence layer: let each position read other positions."""
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from seqloom.layers.layout import Layout, Padded
+
+S = TypeVar("S")
+
+State = Any
+"""A frozen dataclass of batch-first tensors (nested dataclasses and tuples are fine); see `reorder`."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What an encoder leaves for a decoder: one vector a source position, in the form that its layout says."""
+
+    states: Tensor
+    layout: Layout
+
+    def padded(self) -> "Memory":
+        """The same memory, flush left and padded, so that its rows can be reordered."""
+        layout = self.layout
+        if isinstance(layout, Padded) and layout.starts_B is None:
+            return self
+        return Memory(layout.pad(self.states), Padded(layout.lengths_B, layout.longest, full=layout.uniform))
+
+
+class Mixer(nn.Module):
+    """Let each position read other positions.
+
+    causal      y[t] sees x[..t] only; given a state, the returned state continues the sequence exactly
+    non-causal  y[t] sees all of x; there is no state
+
+    Called without a state, a mixer reads whole sequences and returns no state: the way to train. To go on after the
+    last position, ask `start` for the state before the first one and pass each returned state to the next call.
+
+    A static state (`capacity` given) keeps one shape from step to step; its buffers are written in place behind
+    each row's end, so that of two continuations of one static state only the later is valid.
+    """
+
+    causal: bool
+    needs_memory: bool = False  # True: cannot run without the state that `start` makes from a memory
+    anchor: Tensor  # where the module lives and in which precision, also when it has no parameters
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("anchor", torch.empty(0), persistent=False)
+
+    def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> State:
+        """The state before the first step. A memory is projected here, once.
+
+        capacity: the most steps that will ever be asked for; the state then has this static size.
+        """
+        raise NotImplementedError
+
+    def forward(self, x: Tensor, layout: Layout, state: State | None = None) -> tuple[Tensor, State | None]:
+        raise NotImplementedError
+
+
+def reorder(state: S, rows: Tensor) -> S:
+    """The state in which row i is what row rows[i] was: for beams that fork, and rows that leave."""
+    match state:
+        case Tensor():
+            return state.index_select(0, rows)
+        case tuple():
+            return tuple(reorder(part, rows) for part in state)  # type: ignore[return-value]
+        case _ if is_dataclass(state) and not isinstance(state, type):
+            return replace(state, **{f.name: reorder(getattr(state, f.name), rows) for f in fields(state)})
+        case _:
+            return state
+
+
+def no_state(mixer: nn.Module, state: State | None) -> None:
+    """What sees the whole sequence cannot go on behind its end."""
+    if state is not None:
+        raise ValueError(f"this {type(mixer).__name__} is not causal: it reads whole sequences and has no state")

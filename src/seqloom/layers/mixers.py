@@ -1,0 +1,74 @@
+"""All mixers: the union of their settings, and the one place where they are built."""
+
+from typing import Annotated, Literal, assert_never
+
+from pydantic import Field
+
+from seqloom.layers.attention import Attention, SelfAttention
+from seqloom.layers.attentive_recurrence import AttentiveRecurrence, AttentiveRecurrenceMixer
+from seqloom.layers.bottleneck import Bottleneck, BottleneckMixer
+from seqloom.layers.convolution import Convolution, ConvolutionMixer
+from seqloom.layers.cost import Cost, Use
+from seqloom.layers.cross_attention import CrossAttention, MemoryAttention
+from seqloom.layers.faults import Faults
+from seqloom.layers.gated_linear import GatedLinear, GatedLinearMixer
+from seqloom.layers.memory_compressed import MemoryCompressed, MemoryCompressedAttention
+from seqloom.layers.mixer import Mixer
+from seqloom.layers.positions import Relative
+from seqloom.layers.recurrence import Recurrence, RecurrenceMixer
+from seqloom.settings import Frozen
+
+MixerSettings = Annotated[
+    Attention | MemoryCompressed | Recurrence | AttentiveRecurrence | Convolution | GatedLinear,
+    Field(discriminator="kind"),
+]
+
+
+class NoCross(Frozen):
+    """The decoder's blocks do not look at the source by themselves."""
+
+    kind: Literal["none"] = "none"
+
+    def check(self, width: int, causal: bool) -> Faults:
+        yield from ()
+
+    def cost(self, width: int, use: Use) -> Cost:
+        return Cost()
+
+
+CrossSettings = Annotated[CrossAttention | Bottleneck | NoCross, Field(discriminator="kind")]
+
+
+def build_mixer(settings: MixerSettings, width: int, causal: bool, relative: Relative | None = None) -> Mixer:
+    """relative: positions shared with other attention layers, where the settings ask for them."""
+    for name, why in settings.check(width, causal):
+        raise ValueError(f"{settings.kind}.{name}: {why}")
+    match settings:
+        case Attention():
+            return SelfAttention(settings, width, causal, relative)
+        case MemoryCompressed():
+            return MemoryCompressedAttention(settings, width, causal)
+        case Recurrence():
+            return RecurrenceMixer(settings, width, causal)
+        case AttentiveRecurrence():
+            return AttentiveRecurrenceMixer(settings, width)
+        case Convolution():
+            return ConvolutionMixer(settings, width, causal)
+        case GatedLinear():
+            return GatedLinearMixer(settings, width, causal)
+        case _:
+            assert_never(settings)
+
+
+def build_cross(settings: CrossSettings, width: int) -> Mixer | None:
+    for name, why in settings.check(width, True):
+        raise ValueError(f"{settings.kind}.{name}: {why}")
+    match settings:
+        case CrossAttention():
+            return MemoryAttention(settings, width)
+        case Bottleneck():
+            return BottleneckMixer(settings, width)
+        case NoCross():
+            return None
+        case _:
+            assert_never(settings)

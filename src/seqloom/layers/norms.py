@@ -1,0 +1,152 @@
+"""Normalisation: layer, RMS, batch, or none."""
+# N tokens  D features
+
+from typing import Annotated, Literal, assert_never
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor, nn
+
+from seqloom.layers.layout import Layout
+from seqloom.settings import Frozen
+
+Place = Literal["pre", "post", "both"]
+
+
+class NormBase(Frozen):
+    place: Place = Field(
+        default="pre",
+        description="pre: x + f(norm(x)); post (2017): norm(x + f(x)); both: x + norm(f(norm(x)))",
+    )
+    final: bool | None = Field(default=None, description="one more norm behind the last block; unset: unless 'post'")
+    epsilon: float = Field(default=1e-5, gt=0)
+
+    @property
+    def ends(self) -> bool:
+        return self.place != "post" if self.final is None else self.final
+
+
+class LayerNorm(NormBase):
+    """Mean 0 and deviation 1 over the features of each token (Ba et al. 2016)."""
+
+    kind: Literal["layer"] = "layer"
+    gain: bool = True
+    bias: bool = True
+
+
+class RMSNorm(NormBase):
+    """Root mean square 1 over the features of each token (Zhang and Sennrich 2019)."""
+
+    kind: Literal["rms"] = "rms"
+    gain: bool = True
+
+
+class BatchNorm(NormBase):
+    """Mean 0 and deviation 1 of each feature over all real tokens of the batch (Ioffe and Szegedy 2015)."""
+
+    kind: Literal["batch"] = "batch"
+    gain: bool = True
+    bias: bool = True
+    momentum: float = Field(default=0.1, gt=0, le=1)
+
+
+class NoNorm(Frozen):
+    """No normalisation."""
+
+    kind: Literal["none"] = "none"
+
+    @property
+    def place(self) -> Place:
+        return "pre"
+
+    @property
+    def ends(self) -> bool:
+        return False
+
+
+NormSettings = Annotated[LayerNorm | RMSNorm | BatchNorm | NoNorm, Field(discriminator="kind")]
+
+
+class Norm(nn.Module):
+    """Norms take the layout too: one of them must know which tokens are real."""
+
+    def __init__(self, width: int, epsilon: float, gain: bool, bias: bool) -> None:
+        super().__init__()
+        self.width, self.epsilon = width, epsilon
+        self.gain_D = nn.Parameter(torch.ones(width)) if gain else None
+        self.bias_D = nn.Parameter(torch.zeros(width)) if bias else None
+
+
+class LayerNormalisation(Norm):
+    def forward(self, x: Tensor, layout: Layout) -> Tensor:
+        return F.layer_norm(x, (self.width,), self.gain_D, self.bias_D, self.epsilon)
+
+
+class RMSNormalisation(Norm):
+    def forward(self, x: Tensor, layout: Layout | None = None) -> Tensor:
+        return F.rms_norm(x, (self.width,), self.gain_D, self.epsilon)
+
+
+class BatchNormalisation(Norm):
+    """Statistics over real tokens only: padding and filler must not pull the mean. Running ones when not training."""
+
+    mean_D: Tensor
+    variance_D: Tensor
+
+    def __init__(self, settings: BatchNorm, width: int) -> None:
+        super().__init__(width, settings.epsilon, settings.gain, settings.bias)
+        self.momentum = settings.momentum
+        self.register_buffer("mean_D", torch.zeros(width))
+        self.register_buffer("variance_D", torch.ones(width))
+
+    def forward(self, x: Tensor, layout: Layout) -> Tensor:
+        mean_D, variance_D = self._statistics(x, layout) if self.training else (self.mean_D, self.variance_D)
+        y = (x - mean_D) * torch.rsqrt(variance_D + self.epsilon)
+        y = y if self.gain_D is None else y * self.gain_D
+        return y if self.bias_D is None else y + self.bias_D
+
+    def _statistics(self, x: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
+        real = x.new_ones(x.shape[:-1]) if layout.real is None else layout.real.to(x.dtype)
+        x_ND, real_N1 = x.flatten(0, -2), real.flatten()[:, None]
+        x_ND = torch.where(real_N1 > 0, x_ND, 0)
+        count = real_N1.sum()
+        mean_D = x_ND.sum(0) / count.clamp(min=1)
+        variance_D = ((x_ND - mean_D).square() * real_N1).sum(0) / count.clamp(min=1)
+        with torch.no_grad():
+            unbiased_D = variance_D * (count / (count - 1).clamp(min=1))
+            pull = torch.where(count > 0, self.momentum, 0.0).to(x.dtype)
+            self.mean_D.lerp_(mean_D, pull)
+            self.variance_D.lerp_(unbiased_D, pull)
+        return mean_D, variance_D
+
+
+class NoNormalisation(nn.Module):
+    def forward(self, x: Tensor, layout: Layout) -> Tensor:
+        return x
+
+
+def build_norm(settings: NormSettings, width: int) -> nn.Module:
+    match settings:
+        case LayerNorm():
+            return LayerNormalisation(width, settings.epsilon, settings.gain, settings.bias)
+        case RMSNorm():
+            return RMSNormalisation(width, settings.epsilon, settings.gain, bias=False)
+        case BatchNorm():
+            return BatchNormalisation(settings, width)
+        case NoNorm():
+            return NoNormalisation()
+        case _:
+            assert_never(settings)
+
+
+def norm_parameters(settings: NormSettings, width: int) -> int:
+    match settings:
+        case LayerNorm() | BatchNorm():
+            return width * (settings.gain + settings.bias)
+        case RMSNorm():
+            return width * settings.gain
+        case NoNorm():
+            return 0
+        case _:
+            assert_never(settings)

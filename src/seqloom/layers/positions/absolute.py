@@ -1,0 +1,91 @@
+"""Positions that join the input: sinusoidal, learned, or none; by addition or by concatenation."""
+# D width of the position vectors  P positions
+
+from typing import Annotated, Literal, assert_never
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from seqloom.layers.positions.angles import angles
+from seqloom.settings import Frozen
+
+Join = Literal["add", "concat"]
+
+
+class NoPositions(Frozen):
+    """The model does not know the order, unless its mixers do."""
+
+    kind: Literal["none"] = "none"
+
+
+class Sinusoidal(Frozen):
+    """sin and cos of the position at falling rates (Vaswani et al. 2017, section 3.5). Any length; nothing to learn."""
+
+    kind: Literal["sinusoidal"] = "sinusoidal"
+    join: Join = "add"
+    width: int | None = Field(default=None, ge=2, description="with join = 'concat': how much of the width it takes")
+    base: float = Field(default=10_000.0, gt=1)
+    order: Literal["interleaved", "halves"] = Field(
+        default="interleaved", description="sin, cos, sin, cos, … (the paper), or all sines, then all cosines (Marian)"
+    )
+
+
+class Learned(Frozen):
+    """A learned vector for each position up to `length`; longer sequences are refused."""
+
+    kind: Literal["learned"] = "learned"
+    join: Join = "add"
+    width: int | None = Field(default=None, ge=1, description="with join = 'concat': how much of the width it takes")
+    length: int = Field(default=512, ge=1)
+
+
+PositionsSettings = Annotated[NoPositions | Sinusoidal | Learned, Field(discriminator="kind")]
+
+
+class SinusoidalPositions(nn.Module):
+    """PE(pos, 2i) = sin(pos / base^(2i/D)), PE(pos, 2i+1) = cos(the same)."""
+
+    def __init__(self, settings: Sinusoidal, width: int) -> None:
+        super().__init__()
+        if width % 2:
+            raise ValueError(f"sinusoids come in pairs of sine and cosine, so their width must be even, not {width}")
+        self.width, self.base, self.order = width, settings.base, settings.order
+
+    def forward(self, at: Tensor, dtype: torch.dtype) -> Tensor:
+        angle = angles(at, self.width, self.base, dtype)
+        pair = angle.sin(), angle.cos()
+        joined = torch.stack(pair, -1).flatten(-2) if self.order == "interleaved" else torch.cat(pair, -1)
+        return joined.to(dtype)
+
+
+class LearnedPositions(nn.Module):
+    def __init__(self, settings: Learned, width: int) -> None:
+        super().__init__()
+        self.weight_PD = nn.Parameter(torch.randn(settings.length, width) * 0.02)
+
+    def forward(self, at: Tensor, dtype: torch.dtype) -> Tensor:
+        # a GPU cannot be asked without waiting for it; there the lookup itself stops the program
+        if (
+            not torch.compiler.is_compiling()
+            and at.device.type == "cpu"
+            and at.numel()
+            and int(at.max()) >= len(self.weight_PD)
+        ):
+            raise ValueError(
+                f"position {int(at.max()) + 1} of a sequence, but positions are learned for the first "
+                f"{len(self.weight_PD)} only; raise positions.length, or choose kind = 'sinusoidal'"
+            )
+        return nn.functional.embedding(at, self.weight_PD).to(dtype)
+
+
+def build_positions(settings: PositionsSettings, width: int) -> SinusoidalPositions | LearnedPositions | None:
+    match settings:
+        case NoPositions():
+            return None
+        case Sinusoidal():
+            return SinusoidalPositions(settings, width)
+        case Learned():
+            return LearnedPositions(settings, width)
+        case _:
+            assert_never(settings)

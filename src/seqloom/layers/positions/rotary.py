@@ -1,0 +1,48 @@
+"""Rotary positions (Su et al. 2021, arXiv:2104.09864)."""
+# K head width  R = K · fraction / 2 planes that turn
+
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from seqloom.layers.positions.angles import angles
+from seqloom.layers.positions.relative import Relative
+from seqloom.settings import Frozen
+
+
+class Rotary(Frozen):
+    """Queries and keys are turned by an angle that grows with their position, so that products depend on the distance."""
+
+    kind: Literal["rotary"] = "rotary"
+    base: float = Field(default=10_000.0, gt=1)
+    fraction: float = Field(default=1.0, gt=0, le=1, description="share of each head that turns")
+    order: Literal["halves", "interleaved"] = Field(
+        default="halves",
+        description="which two numbers form a plane: i and i + K/2 (Llama), or 2i and 2i + 1 (the paper)",
+    )
+
+    def parameters(self, heads: int, head_width: int) -> int:
+        return 0
+
+
+class RotaryRelative(Relative):
+    """Eq. 15."""
+
+    def __init__(self, settings: Rotary, head_width: int) -> None:
+        super().__init__()
+        self.turning = 2 * int(head_width * settings.fraction / 2)
+        self.order, self.base = settings.order, settings.base
+
+    def turn(self, x: Tensor, at: Tensor) -> Tensor:
+        angle_R = angles(at, self.turning, self.base, x.dtype)[..., None, :]
+        cos_R, sin_R = angle_R.cos().to(x.dtype), angle_R.sin().to(x.dtype)
+        moving, rest = x[..., : self.turning], x[..., self.turning :]
+        if self.order == "halves":
+            a, b = moving.chunk(2, -1)
+            turned = torch.cat((a * cos_R - b * sin_R, b * cos_R + a * sin_R), -1)
+        else:
+            a, b = moving[..., ::2], moving[..., 1::2]
+            turned = torch.stack((a * cos_R - b * sin_R, b * cos_R + a * sin_R), -1).flatten(-2)
+        return torch.cat((turned, rest), -1) if rest.shape[-1] else turned

@@ -1,0 +1,80 @@
+"""Word vectors from a file: word2vec's text and binary forms, and GloVe's, which is the text form without a header."""
+
+import gzip
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqloom.layers.embedding import TokenEmbedding
+
+
+class WordVectorsError(ValueError):
+    """A file of word vectors that cannot be read; says where and why."""
+
+
+def start_from_file(embedding: TokenEmbedding, path: Path, words: Sequence[str]) -> int:
+    """Copy the vectors of these words (word i is row i) into an embedding; the others stay random. Returns how many."""
+    rows = {word: row for row, word in enumerate(words)}
+    width, found = embedding.weight_VD.shape[1], 0
+    with torch.no_grad():
+        for word, vector in read_word_vectors(path):
+            if len(vector) != width:
+                raise WordVectorsError(f"{path}: vectors are {len(vector)} wide, but the model's embedding is {width}")
+            row = rows.pop(word, None)
+            if row is not None:
+                embedding.weight_VD[row] = vector
+                found += 1
+    return found
+
+
+def read_word_vectors(path: Path) -> Iterator[tuple[str, Tensor]]:
+    """Each word with its vector, one after the other, so that no file is too large."""
+    if not path.is_file():
+        raise WordVectorsError(f"{path}: no such file")
+    opened = gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+    with opened as file:
+        stream = cast(BinaryIO, file)
+        first = stream.readline()
+        head = first.split()
+        if len(head) == 2 and all(part.isdigit() for part in head):
+            count, width = int(head[0]), int(head[1])
+            binary = path.name.removesuffix(".gz").endswith(".bin")
+            yield from _binary(path, stream, count, width) if binary else _text(path, stream, width, 2)
+        else:
+            yield _line(path, first, len(head) - 1, 1)
+            yield from _text(path, stream, len(head) - 1, 2)
+
+
+def _text(path: Path, stream: BinaryIO, width: int, number: int) -> Iterator[tuple[str, Tensor]]:
+    for line in stream:
+        if line.strip():
+            yield _line(path, line, width, number)
+        number += 1
+
+
+def _line(path: Path, line: bytes, width: int, number: int) -> tuple[str, Tensor]:
+    # a word may itself hold spaces: the last `width` fields are the vector
+    fields = line.rstrip().rsplit(b" ", width)
+    try:
+        if len(fields) != width + 1 or width < 1:
+            raise ValueError
+        return fields[0].decode("utf-8"), torch.tensor([float(field) for field in fields[1:]])
+    except ValueError:
+        raise WordVectorsError(f"{path}:{number}: should be a word and {width} numbers, separated by spaces") from None
+
+
+def _binary(path: Path, stream: BinaryIO, count: int, width: int) -> Iterator[tuple[str, Tensor]]:
+    for number in range(1, count + 1):
+        word = bytearray()
+        while (byte := stream.read(1)) != b" ":
+            if not byte:
+                raise WordVectorsError(f"{path}: ends within word {number} of {count}")
+            word += byte
+        data = stream.read(4 * width)
+        if len(data) < 4 * width:
+            raise WordVectorsError(f"{path}: ends within the vector of word {number} of {count}")
+        yield word.lstrip(b"\n").decode("utf-8", "replace"), torch.from_numpy(np.frombuffer(data, "<f4").copy())

@@ -1,0 +1,1 @@
+"""Blocks, stacks and whole models: encoder-only, decoder-only, encoder-decoder."""

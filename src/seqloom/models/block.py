@@ -1,0 +1,88 @@
+"""One layer of a stack: mixer, perhaps attention over a memory, feed-forward; each with norm, residual and dropout.
+
+The only place that knows their order.
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from seqloom.layers.experts import ExpertsReport
+from seqloom.layers.feed_forward import FeedForwardSettings, build_feed_forward
+from seqloom.layers.layout import Layout
+from seqloom.layers.mixer import Memory, Mixer, State
+from seqloom.layers.norms import build_norm
+from seqloom.models.settings import Residual, StackSettings
+
+
+class Around(nn.Module):
+    """What goes around a layer f.
+
+    pre   x + f(norm(x))         post  norm(x + f(x))         both  x + norm(f(norm(x)))
+    """
+
+    def __init__(self, settings: StackSettings, width: int) -> None:
+        super().__init__()
+        place = settings.norm.place
+        self.norm_in = build_norm(settings.norm, width) if place in ("pre", "both") else None
+        self.norm_out = build_norm(settings.norm, width) if place == "both" else None
+        self.norm_sum = build_norm(settings.norm, width) if place == "post" else None
+        self.residual = settings.residual if isinstance(settings.residual, Residual) else None
+        self.dropout = nn.Dropout(settings.dropout)
+
+    def before(self, x: Tensor, layout: Layout) -> Tensor:
+        return x if self.norm_in is None else self.norm_in(x, layout)
+
+    def after(self, x: Tensor, y: Tensor, layout: Layout) -> Tensor:
+        y = self.dropout(y if self.norm_out is None else self.norm_out(y, layout))
+        if self.residual is not None:
+            y = (x if self.residual.carry == 1 else x * self.residual.carry) + y
+            y = y if self.residual.scale == 1 else y * self.residual.scale
+        return y if self.norm_sum is None else self.norm_sum(y, layout)
+
+
+@dataclass(frozen=True)
+class BlockState:
+    mixer: State
+    cross: State
+
+
+class Block(nn.Module):
+    def __init__(
+        self,
+        settings: StackSettings,
+        width: int,
+        mixer: Mixer,
+        cross: Mixer | None,
+        feed_forward: FeedForwardSettings,
+    ) -> None:
+        super().__init__()
+        self.mixer, self.around_mixer = mixer, Around(settings, width)
+        self.cross, self.around_cross = cross, None if cross is None else Around(settings, width)
+        self.feed_forward = build_feed_forward(feed_forward, width)
+        self.around_feed_forward = None if self.feed_forward is None else Around(settings, width)
+
+    def begin(self, rows: int, memory: Memory | None) -> BlockState:
+        """For whole sequences: only what must be made from a memory."""
+        mixer = self.mixer.start(rows, memory) if self.mixer.needs_memory else None
+        return BlockState(mixer, None if self.cross is None else self.cross.start(rows, memory))
+
+    def start(self, rows: int, memory: Memory | None, capacity: int | None) -> BlockState:
+        """For going on step by step."""
+        cross = None if self.cross is None else self.cross.start(rows, memory)
+        return BlockState(self.mixer.start(rows, memory, capacity), cross)
+
+    def forward(
+        self, x: Tensor, layout: Layout, state: BlockState | None
+    ) -> tuple[Tensor, BlockState | None, ExpertsReport | None]:
+        mixer, cross = (None, None) if state is None else (state.mixer, state.cross)
+        y, mixer = self.mixer(self.around_mixer.before(x, layout), layout, mixer)
+        x = self.around_mixer.after(x, y, layout)
+        if self.cross is not None and self.around_cross is not None:
+            y, cross = self.cross(self.around_cross.before(x, layout), layout, cross)
+            x = self.around_cross.after(x, y, layout)
+        report = None
+        if self.feed_forward is not None and self.around_feed_forward is not None:
+            y, report = self.feed_forward(self.around_feed_forward.before(x, layout), layout)
+            x = self.around_feed_forward.after(x, y, layout)
+        return x, (None if state is None else BlockState(mixer, cross)), report

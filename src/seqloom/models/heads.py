@@ -1,0 +1,112 @@
+"""What a stack's states become: tokens, tags, classes, numbers."""
+# V vocabulary, tags or classes  D width  Q quantiles
+
+from typing import assert_never
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seqloom.layers.activations import Activation, activate
+from seqloom.layers.layout import Layout
+from seqloom.layers.norms import NormSettings, build_norm
+from seqloom.models.settings import ClassesOutput, NumbersOutput, OutputSettings, TagsOutput, TokensOutput
+
+
+class TokenHead(nn.Module):
+    """Scores before the softmax, for each token of the vocabulary. Tied: its weights are the token vectors."""
+
+    def __init__(
+        self, settings: TokensOutput, norm: NormSettings, size: int, width: int, tied: nn.Parameter | None = None
+    ) -> None:
+        super().__init__()
+        self.factor = width**-0.5 if settings.scale else 1.0
+        self.transform = None if settings.transform is None else Transform(settings.transform, norm, width)
+        self.weight_VD = nn.Parameter(torch.randn(size, width) * width**-0.5) if tied is None else tied
+        self.bias_V = nn.Parameter(torch.zeros(size)) if settings.bias else None
+
+    def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
+        hidden = hidden if self.transform is None else self.transform(hidden, layout)
+        return F.linear(hidden if self.factor == 1 else hidden * self.factor, self.weight_VD, self.bias_V)
+
+
+class Transform(nn.Module):
+    """norm(f(Wx + b)), before BERT's scores."""
+
+    def __init__(self, activation: Activation, norm: NormSettings, width: int) -> None:
+        super().__init__()
+        self.dense, self.activate, self.norm = nn.Linear(width, width), activate(activation), build_norm(norm, width)
+
+    def forward(self, x: Tensor, layout: Layout) -> Tensor:
+        return self.norm(self.activate(self.dense(x)), layout)  # type: ignore[no-any-return]
+
+
+class TagHead(nn.Module):
+    """One score a tag at each position."""
+
+    def __init__(self, size: int, width: int) -> None:
+        super().__init__()
+        self.out = nn.Linear(width, size)
+
+    def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
+        return self.out(hidden)  # type: ignore[no-any-return]
+
+
+class ClassHead(nn.Module):
+    """One score a class for each row: scores_BV."""
+
+    def __init__(self, settings: ClassesOutput, size: int, width: int) -> None:
+        super().__init__()
+        self.pool = settings.pool
+        self.ask_D = nn.Parameter(torch.zeros(width)) if settings.pool == "attention" else None
+        self.out = nn.Linear(width, size)
+
+    def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
+        return self.out(self._pooled(hidden, layout))  # type: ignore[no-any-return]
+
+    def _pooled(self, hidden: Tensor, layout: Layout) -> Tensor:
+        match self.pool:
+            case "mean":
+                return layout.mean_B(hidden)
+            case "last":
+                return layout.last_B(hidden)
+            case "first":
+                return layout.pad(hidden)[:, 0]
+            case "attention":
+                assert self.ask_D is not None
+                x_BTD = layout.pad(hidden)
+                scores_BT = (x_BTD @ self.ask_D) * self.ask_D.shape[0] ** -0.5
+                weights_BT = scores_BT.masked_fill(~layout.real_BT, torch.finfo(x_BTD.dtype).min).softmax(-1)
+                return torch.einsum("bt,btd->bd", weights_BT, x_BTD)
+
+
+class NumberHead(nn.Module):
+    """Numbers at each position: y_…V, or y_…VQ with quantiles."""
+
+    def __init__(self, settings: NumbersOutput, size: int, width: int) -> None:
+        super().__init__()
+        self.quantiles = len(settings.quantiles)
+        self.out = nn.Linear(width, size * max(self.quantiles, 1))
+
+    def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
+        y = self.out(hidden)
+        return y.unflatten(-1, (-1, self.quantiles)) if self.quantiles else y  # type: ignore[no-any-return]
+
+
+Head = TokenHead | TagHead | ClassHead | NumberHead
+
+
+def build_head(
+    settings: OutputSettings, norm: NormSettings, size: int, width: int, tied: nn.Parameter | None = None
+) -> Head:
+    match settings:
+        case TokensOutput():
+            return TokenHead(settings, norm, size, width, tied)
+        case TagsOutput():
+            return TagHead(size, width)
+        case ClassesOutput():
+            return ClassHead(settings, size, width)
+        case NumbersOutput():
+            return NumberHead(settings, size, width)
+        case _:
+            assert_never(settings)

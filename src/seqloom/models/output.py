@@ -1,0 +1,27 @@
+"""What a model returns, and the state that a decoder carries from step to step."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from seqloom.layers.experts import ExpertsReport
+from seqloom.layers.layout import Layout
+from seqloom.models.stack import StackState
+
+
+@dataclass(frozen=True)
+class DecoderState:
+    """How many steps each row has behind it, and what its layers remember of them."""
+
+    lengths_B: Tensor
+    layers: StackState
+
+
+@dataclass(frozen=True)
+class Output:
+    """States behind the last layer, before the head: the scores of a large vocabulary are made only when asked for."""
+
+    hidden: Tensor
+    layout: Layout
+    state: DecoderState | None = None
+    report: ExpertsReport | None = None

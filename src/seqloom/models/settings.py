@@ -1,0 +1,243 @@
+"""A whole model's settings: what its stacks are made of, and what goes in and comes out."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from seqloom.layers.activations import Activation
+from seqloom.layers.attention import Attention
+from seqloom.layers.attentive_recurrence import AttentiveRecurrence
+from seqloom.layers.bottleneck import Bottleneck
+from seqloom.layers.cross_attention import CrossAttention
+from seqloom.layers.dense import Dense
+from seqloom.layers.embedding import InputSettings, Tokens, Vectors
+from seqloom.layers.feed_forward import FeedForwardSettings
+from seqloom.layers.memory_compressed import MemoryCompressed
+from seqloom.layers.mixers import CrossSettings, MixerSettings, NoCross
+from seqloom.layers.norms import BatchNorm, LayerNorm, NormSettings
+from seqloom.layers.positions import NoPositions, PositionsSettings, Sinusoidal
+from seqloom.layers.recurrence import Recurrence
+from seqloom.settings import Frozen, OneOrMany, impossible
+
+T = TypeVar("T")
+
+Family = Literal["encoder-only", "decoder-only", "encoder-decoder"]
+
+
+class Residual(Frozen):
+    """y = scale · (carry · x + f(x)). ConvS2S has scale = √0.5; DeepNorm has carry > 1."""
+
+    kind: Literal["add"] = "add"
+    carry: float = 1.0
+    scale: float = 1.0
+
+
+class NoResidual(Frozen):
+    """y = f(x): the input does not go around the layer."""
+
+    kind: Literal["none"] = "none"
+
+
+ResidualSettings = Annotated[Residual | NoResidual, Field(discriminator="kind")]
+
+
+class TokensOutput(Frozen):
+    """A score for each token of the vocabulary, at each position."""
+
+    kind: Literal["tokens"] = "tokens"
+    bias: bool = False
+    transform: Activation | None = Field(default=None, description="one more layer and norm before the scores (BERT)")
+    scale: bool = Field(default=False, description="times 1/√width before the scores (T5, tied)")
+
+
+class TagsOutput(Frozen):
+    """A score for each tag, at each position."""
+
+    kind: Literal["tags"] = "tags"
+
+
+class ClassesOutput(Frozen):
+    """A score for each class, one for the whole sequence."""
+
+    kind: Literal["classes"] = "classes"
+    pool: Literal["mean", "first", "last", "attention"] = "mean"
+
+
+class NumbersOutput(Frozen):
+    """Real numbers at each position; with quantiles, as many of each number."""
+
+    kind: Literal["numbers"] = "numbers"
+    quantiles: tuple[float, ...] = ()
+
+
+OutputSettings = Annotated[TokensOutput | TagsOutput | ClassesOutput | NumbersOutput, Field(discriminator="kind")]
+
+
+class StackSettings(Frozen):
+    """A stack of blocks. Where a list is allowed, its entries are the layers, repeated to fill the depth."""
+
+    depth: int = Field(default=6, ge=0)
+    mixer: OneOrMany[MixerSettings] = Attention()
+    cross: OneOrMany[CrossSettings] | None = Field(
+        default=None, description="how a decoder's blocks read the source; unset: attention with the mixer's heads"
+    )
+    feed_forward: OneOrMany[FeedForwardSettings] = Dense()
+    norm: NormSettings = LayerNorm()
+    residual: ResidualSettings = Residual()
+    positions: PositionsSettings = NoPositions()
+    dropout: float = Field(default=0.0, ge=0, lt=1, description="of each layer's output, and of the embedding")
+
+    def mixers(self) -> list[MixerSettings]:
+        return _each(self.mixer, self.depth)
+
+    def feed_forwards(self) -> list[FeedForwardSettings]:
+        return _each(self.feed_forward, self.depth)
+
+    def crosses(self) -> list[CrossSettings]:
+        """Each block's way to the source; an attention mixer lends its heads where nothing is said."""
+        if self.cross is not None:
+            return _each(self.cross, self.depth)
+        return [_cross_like(mixer) for mixer in self.mixers()]
+
+
+def _each(one_or_many: T | tuple[T, ...], depth: int) -> list[T]:
+    many = one_or_many if isinstance(one_or_many, tuple) else (one_or_many,)
+    return [many[layer % len(many)] for layer in range(depth)]
+
+
+def _cross_like(mixer: MixerSettings) -> CrossSettings:
+    match mixer:
+        case Attention() | MemoryCompressed():
+            shared = {name: getattr(mixer, name) for name in CrossAttention.model_fields if name != "kind"}
+            return CrossAttention(**shared)
+        case _:
+            return NoCross()
+
+
+class ModelSettings(StackSettings):
+    """What stands at the top holds for both stacks; [model.encoder] and [model.decoder] change it for one."""
+
+    family: Family = "encoder-decoder"
+    width: int = Field(default=512, ge=1)
+    input: InputSettings = Tokens()
+    target_input: InputSettings | None = Field(
+        default=None, description="what a decoder reads back; unset: as the input, or vectors where it writes numbers"
+    )
+    output: OutputSettings = TokensOutput()
+    tie: Literal["none", "output", "all"] = Field(
+        default="none",
+        description="output: the decoder's token vectors are also the output's weights; all: the source's too",
+    )
+    encoder: StackSettings = StackSettings()
+    decoder: StackSettings = StackSettings()
+
+    def side(self, name: Literal["encoder", "decoder"]) -> StackSettings:
+        """One stack's settings: the shared ones, and on top what was set for it."""
+        changes: StackSettings = getattr(self, name)
+        values = {field: getattr(self, field) for field in StackSettings.model_fields}
+        values |= {field: getattr(changes, field) for field in changes.model_fields_set}
+        return StackSettings.model_construct(**values)
+
+    @property
+    def decoder_input(self) -> InputSettings:
+        if self.target_input is not None:
+            return self.target_input
+        if isinstance(self.output, NumbersOutput):
+            return self.input if not isinstance(self.input, Tokens) else Vectors()
+        return self.input if isinstance(self.input, Tokens) else Tokens()
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        for path, why in self._faults():
+            raise impossible(why, *path)
+        return self
+
+    def _faults(self) -> "Iterator[tuple[tuple[str | int, ...], str]]":
+        for name in ("encoder", "decoder"):
+            if name in self.family:
+                for path, why in _stack_faults(self.side(name), self.width, name, self.family):
+                    changed = path[0] in getattr(self, name).model_fields_set
+                    yield ((name, *path) if changed else path), why
+            elif getattr(self, name).model_fields_set:
+                yield (name,), f"a model of family '{self.family}' has no {name}"
+        yield from self._ends()
+
+    def _ends(self) -> "Iterator[tuple[tuple[str | int, ...], str]]":
+        written = isinstance(self.output, TokensOutput)
+        if self.tie != "none" and not written:
+            yield ("tie",), f"an output of {self.output.kind} has no token vectors to share"
+        if self.tie == "all" and self.family == "encoder-decoder" and not isinstance(self.input, Tokens):
+            yield ("tie",), f"an input of {self.input.kind} has no token vectors to share; use tie = 'output'"
+        if self.tie != "none" and self.family != "encoder-decoder" and not isinstance(self.input, Tokens):
+            yield ("tie",), f"an input of {self.input.kind} has no token vectors to share"
+        for name in ("encoder", "decoder"):
+            if self.tie != "none" and name in self.family and concatenates(self.side(name).positions):
+                yield ("tie",), "with concatenated positions token vectors are narrower than the output: not shareable"
+        if self.family != "encoder-decoder" and self.target_input is not None:
+            yield ("target_input",), f"a model of family '{self.family}' reads one sequence only"
+        if self.family == "encoder-decoder" and isinstance(self.output, TagsOutput | ClassesOutput):
+            yield ("output",), f"{self.output.kind} are read off an encoder: use family = 'encoder-only'"
+
+
+def concatenates(positions: PositionsSettings) -> bool:
+    return not isinstance(positions, NoPositions) and positions.join == "concat"
+
+
+def _stack_faults(
+    stack: StackSettings, width: int, name: str, family: Family
+) -> "Iterator[tuple[tuple[str | int, ...], str]]":
+    causal = name == "decoder"
+    for field in "mixer", "cross", "feed_forward":
+        value = getattr(stack, field)
+        if isinstance(value, tuple) and (not value or stack.depth % len(value)):
+            yield (field,), f"a list of {len(value)} layers does not fill a depth of {stack.depth} evenly"
+            return
+    for field, layers in ("mixer", stack.mixers()), ("cross", stack.crosses() if family == "encoder-decoder" else []):
+        for layer, settings in enumerate(layers):  # type: ignore[var-annotated]
+            for setting, why in settings.check(width, causal):
+                yield _path(stack, field, layer, setting), why
+    for layer, feed_forward in enumerate(stack.feed_forwards()):
+        for setting, why in feed_forward.check(width):
+            yield _path(stack, "feed_forward", layer, setting), why
+    if causal and isinstance(stack.norm, BatchNorm):
+        yield ("norm",), "batch norm takes its statistics over all steps, the future too: a causal layer must not see it"
+    yield from _position_faults(stack, width)
+    yield from _memory_faults(stack, name, family)
+
+
+def _path(stack: StackSettings, field: str, layer: int, setting: str) -> tuple[str | int, ...]:
+    value = getattr(stack, field)
+    value, field = (stack.mixer, "mixer") if value is None else (value, field)
+    index = (layer % len(value),) if isinstance(value, tuple) else ()
+    return (field, *index, *setting.split("."))
+
+
+def _position_faults(stack: StackSettings, width: int) -> "Iterator[tuple[tuple[str | int, ...], str]]":
+    positions = stack.positions
+    if isinstance(positions, NoPositions):
+        return
+    if positions.join == "add" and positions.width is not None:
+        yield ("positions", "width"), "positions that are added have the model's width; set it only with join = 'concat'"
+    if positions.join == "concat" and positions.width is None:
+        yield ("positions", "join"), "say how much of the model's width positions take: positions.width"
+    if positions.join == "concat" and positions.width is not None and positions.width >= width:
+        yield ("positions", "width"), f"positions would take {positions.width} of {width} and leave nothing for the tokens"
+    taken = positions.width or width
+    if isinstance(positions, Sinusoidal) and taken % 2:
+        yield ("positions",), f"sinusoids come in pairs of sine and cosine, so their width must be even, not {taken}"
+
+
+def _memory_faults(stack: StackSettings, name: str, family: Family) -> "Iterator[tuple[tuple[str | int, ...], str]]":
+    if family != "encoder-decoder":
+        if stack.cross is not None:
+            yield ("cross",), f"a model of family '{family}' has no second sequence to read"
+        for layer, mixer in enumerate(stack.mixers()):
+            if isinstance(mixer, AttentiveRecurrence) or (isinstance(mixer, Recurrence) and mixer.initial == "memory"):
+                yield _path(stack, "mixer", layer, "kind"), f"it reads a source, and family '{family}' has none"
+    elif name == "decoder" and stack.depth:
+        sees = any(isinstance(cross, CrossAttention | Bottleneck) for cross in stack.crosses())
+        sees |= any(isinstance(mixer, AttentiveRecurrence) for mixer in stack.mixers())
+        sees |= any(isinstance(mixer, Recurrence) and mixer.initial == "memory" for mixer in stack.mixers())
+        if not sees:
+            yield ("cross",), "no layer of the decoder reads the source; set cross, for example { kind = 'attention' }"

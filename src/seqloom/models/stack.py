@@ -1,0 +1,65 @@
+"""Blocks one upon the other, and a last norm."""
+
+from torch import Tensor, nn
+
+from seqloom.layers.attention import Attention
+from seqloom.layers.experts import ExpertsReport
+from seqloom.layers.layout import Layout
+from seqloom.layers.mixer import Memory
+from seqloom.layers.mixers import MixerSettings, NoCross, build_cross, build_mixer
+from seqloom.layers.norms import build_norm
+from seqloom.layers.positions import T5, Relative, build_relative
+from seqloom.models.block import Block, BlockState
+from seqloom.models.settings import StackSettings
+
+StackState = tuple[BlockState, ...]
+
+
+class Stack(nn.Module):
+    def __init__(self, settings: StackSettings, width: int, causal: bool, crosses: bool = False) -> None:
+        super().__init__()
+        shared: dict[tuple[T5, int], Relative] = {}
+        blocks = []
+        for mixer, cross, feed_forward in zip(
+            settings.mixers(), settings.crosses(), settings.feed_forwards(), strict=True
+        ):
+            built = build_mixer(mixer, width, causal, _shared_positions(mixer, width, causal, shared))
+            over = build_cross(cross if crosses else NoCross(), width)
+            blocks.append(Block(settings, width, built, over, feed_forward))
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = build_norm(settings.norm, width) if settings.norm.ends else None
+
+    def begin(self, rows: int, memory: Memory | None) -> StackState:
+        return tuple(block.begin(rows, memory) for block in self._blocks)
+
+    def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> StackState:
+        return tuple(block.start(rows, memory, capacity) for block in self._blocks)
+
+    @property
+    def _blocks(self) -> list[Block]:
+        return [block for block in self.blocks if isinstance(block, Block)]
+
+    def forward(
+        self, x: Tensor, layout: Layout, state: StackState | None = None
+    ) -> tuple[Tensor, StackState | None, ExpertsReport | None]:
+        after: list[BlockState] = []
+        total: ExpertsReport | None = None
+        for layer, block in enumerate(self.blocks):
+            x, end, report = block(x, layout, None if state is None else state[layer])
+            after.append(end)
+            if report is not None:
+                total = report if total is None else total + report
+        x = x if self.norm is None else self.norm(x, layout)
+        return x, (None if state is None else tuple(after)), total
+
+
+def _shared_positions(
+    mixer: MixerSettings, width: int, causal: bool, shared: dict[tuple[T5, int], Relative]
+) -> Relative | None:
+    """T5's one table for all layers that ask for the same; None where a layer makes its own."""
+    if not (isinstance(mixer, Attention) and isinstance(mixer.relative, T5) and mixer.relative.shared):
+        return None
+    key = mixer.relative, mixer.heads
+    if key not in shared:
+        shared[key] = build_relative(mixer.relative, mixer.heads, mixer.width_of_head(width), causal)
+    return shared[key]
