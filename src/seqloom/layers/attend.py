@@ -48,7 +48,7 @@ def attend(
         if bias is None and sight.kernel_causal:
             return _kernel(q_BHTK, k_BGSK, v_BGSV, score.scale, dropout, causal=True)
         span = sight.window or sight.block
-        if bias is None and sight.from_start and span is not None and S > 2 * span and sight.structure_BTS is None:
+        if bias is None and sight.from_start and span is not None and 2 * span < S and sight.structure_BTS is None:
             return _attend_near(q_BHTK, k_BGSK, v_BGSV, score.scale, sight, dropout)
         return _attend_masked(q_BHTK, k_BGSK, v_BGSV, score.scale, sight.mask(at_BT, S), bias, dropout)
     weights_BHTS = attention_weights(q_BHTK, k_BGSK, score, sight.mask(at_BT, S), bias)

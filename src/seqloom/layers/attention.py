@@ -58,7 +58,10 @@ class Heads(Frozen):
             if self.activation != "identity":
                 yield "activation", "it belongs to the projections, and project is false"
         if not self.output and self.heads * self.width_of_head(width) != width:
-            yield "output", f"without it the heads must fill the width: {self.heads} × {self.width_of_head(width)} ≠ {width}"
+            yield (
+                "output",
+                f"without it the heads must fill the width: {self.heads} × {self.width_of_head(width)} ≠ {width}",
+            )
 
     def head_cost(self, width: int, seen: float, keys: float = 1) -> Cost:
         """One query over `seen` keys, of which `keys` are prepared for each query."""

@@ -107,13 +107,17 @@ class AttentiveRecurrenceMixer(Mixer):
         if state is None:
             raise ValueError("a recurrent decoder with attention needs the state that `start` makes from a memory")
         x_BTD = layout.pad(x)
-        y_BTD, state, _ = self._steps(x_BTD, layout, state) if self.settings.feeds else self._at_once(x_BTD, layout, state)
+        y_BTD, state, _ = (
+            self._steps(x_BTD, layout, state) if self.settings.feeds else self._at_once(x_BTD, layout, state)
+        )
         return layout.unpad(y_BTD), state
 
     def weights(self, x: Tensor, layout: Layout, state: AttentiveState) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left."""
         x_BTD = layout.pad(x)
-        _, _, asked_BTD = self._steps(x_BTD, layout, state) if self.settings.feeds else self._at_once(x_BTD, layout, state)
+        _, _, asked_BTD = (
+            self._steps(x_BTD, layout, state) if self.settings.feeds else self._at_once(x_BTD, layout, state)
+        )
         return self.attention.weights(asked_BTD, Padded(layout.lengths_B, layout.longest), state.memory)
 
     def _at_once(self, x_BTD: Tensor, layout: Layout, state: AttentiveState) -> tuple[Tensor, AttentiveState, Tensor]:

@@ -88,7 +88,7 @@ class ConvolutionMixer(Mixer):
         return layout.unpad(self._finished(self._convolved(joined_BTD, x_BTD.shape[1]))), state
 
     def _convolved(self, joined_BTD: Tensor, steps: int) -> Tensor:
-        if fast() and self.settings.depthwise:
+        if fast() and self.settings.depthwise and steps:
             return self.conv(joined_BTD.transpose(1, 2)).transpose(1, 2)  # type: ignore[no-any-return]
         gaps = range(0, self.settings.reach + 1, self.settings.dilation)
         taps = [joined_BTD[:, gap : gap + steps] for gap in gaps]

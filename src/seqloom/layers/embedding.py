@@ -18,7 +18,9 @@ class Tokens(Frozen):
     """A learned vector for each token of a vocabulary."""
 
     kind: Literal["tokens"] = "tokens"
-    vectors: Path | None = Field(default=None, strict=False, description="a word2vec file, text or binary, to begin from")
+    vectors: Path | None = Field(
+        default=None, strict=False, description="a word2vec file, text or binary, to begin from"
+    )
     frozen: bool = Field(default=False, description="do not train the vectors")
     scale: bool = Field(default=False, description="times √width (Vaswani et al. 2017, section 3.4)")
     segments: int = Field(default=0, ge=0, description="kinds of segment, each with a vector of its own (BERT)")
@@ -100,9 +102,7 @@ class PatchEmbedding(nn.Module):
 Embedding = TokenEmbedding | VectorEmbedding | PatchEmbedding
 
 
-def build_embedding(
-    settings: InputSettings, size: int, width: int, tied: nn.Parameter | None = None
-) -> Embedding:
+def build_embedding(settings: InputSettings, size: int, width: int, tied: nn.Parameter | None = None) -> Embedding:
     """size: of the vocabulary, or readings at each step."""
     match settings:
         case Tokens():
@@ -113,4 +113,3 @@ def build_embedding(
             return PatchEmbedding(size, width, settings.length)
         case _:
             assert_never(settings)
-

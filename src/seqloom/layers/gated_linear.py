@@ -122,9 +122,7 @@ def fade_chunked(
     return torch.cat(outputs, 1), memory_BHKV
 
 
-def _segment(
-    parts: list[Tensor], row_BT: Tensor, before_B1: Tensor, memory_BHKV: Tensor
-) -> tuple[Tensor, Tensor]:
+def _segment(parts: list[Tensor], row_BT: Tensor, before_B1: Tensor, memory_BHKV: Tensor) -> tuple[Tensor, Tensor]:
     """Up to SEGMENT chunks. row_BT numbers the sequences; before_B1 is the one that the memory belongs to."""
     C = min(CHUNK, row_BT.shape[1])
     q, k, v = (x.unflatten(1, (-1, C)).transpose(2, 3) for x in parts[:3])  # BnHCK

@@ -1,8 +1,8 @@
 """Read a sequence from left to right and say at each position what comes next: a language model."""
 
+import torch
 from torch import Tensor, nn
 
-import torch
 from seqloom.layers.layout import Layout
 from seqloom.models.heads import build_head
 from seqloom.models.input import Input

@@ -40,5 +40,3 @@ class Input(nn.Module):
             x = torch.cat((x, at), -1) if self.concat else x + at
         x = x if self.norm is None else self.norm(x, layout)
         return self.dropout(x), layout
-
-

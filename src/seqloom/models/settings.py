@@ -18,7 +18,7 @@ from seqloom.layers.mixers import CrossSettings, MixerSettings, NoCross
 from seqloom.layers.norms import BatchNorm, LayerNorm, NormSettings
 from seqloom.layers.positions import NoPositions, PositionsSettings, Sinusoidal
 from seqloom.layers.recurrence import Recurrence
-from seqloom.settings import Frozen, OneOrMany, impossible
+from seqloom.settings import Changes, Frozen, OneOrMany, impossible
 
 T = TypeVar("T")
 
@@ -129,8 +129,8 @@ class ModelSettings(StackSettings):
         default="none",
         description="output: the decoder's token vectors are also the output's weights; all: the source's too",
     )
-    encoder: StackSettings = StackSettings()
-    decoder: StackSettings = StackSettings()
+    encoder: Changes[StackSettings] = StackSettings()
+    decoder: Changes[StackSettings] = StackSettings()
 
     def side(self, name: Literal["encoder", "decoder"]) -> StackSettings:
         """One stack's settings: the shared ones, and on top what was set for it."""
@@ -201,7 +201,10 @@ def _stack_faults(
         for setting, why in feed_forward.check(width):
             yield _path(stack, "feed_forward", layer, setting), why
     if causal and isinstance(stack.norm, BatchNorm):
-        yield ("norm",), "batch norm takes its statistics over all steps, the future too: a causal layer must not see it"
+        yield (
+            ("norm",),
+            "batch norm takes its statistics over all steps, the future too: a causal layer must not see it",
+        )
     yield from _position_faults(stack, width)
     yield from _memory_faults(stack, name, family)
 
@@ -218,11 +221,17 @@ def _position_faults(stack: StackSettings, width: int) -> "Iterator[tuple[tuple[
     if isinstance(positions, NoPositions):
         return
     if positions.join == "add" and positions.width is not None:
-        yield ("positions", "width"), "positions that are added have the model's width; set it only with join = 'concat'"
+        yield (
+            ("positions", "width"),
+            "positions that are added have the model's width; set it only with join = 'concat'",
+        )
     if positions.join == "concat" and positions.width is None:
         yield ("positions", "join"), "say how much of the model's width positions take: positions.width"
     if positions.join == "concat" and positions.width is not None and positions.width >= width:
-        yield ("positions", "width"), f"positions would take {positions.width} of {width} and leave nothing for the tokens"
+        yield (
+            ("positions", "width"),
+            f"positions would take {positions.width} of {width} and leave nothing for the tokens",
+        )
     taken = positions.width or width
     if isinstance(positions, Sinusoidal) and taken % 2:
         yield ("positions",), f"sinusoids come in pairs of sine and cosine, so their width must be even, not {taken}"

@@ -1,0 +1,57 @@
+# Two commands are all that a newcomer needs: `make demo` and `make test`. Each sets up .venv by itself.
+#   make PYTHON=python3.12 test     makes .venv with another Python (remove .venv first to change it later)
+#   make WORKERS=8 test             runs the tests in eight processes
+
+PYTHON  ?= python3
+WORKERS ?= 2
+
+VENV      := .venv
+BIN       := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.DELETE_ON_ERROR:
+.PHONY: help install demo test lint check bench
+
+help:
+	@echo "make demo      train a small model and see it work"
+	@echo "make test      run all tests"
+	@echo "make check     format, lint, types, import rules and the fast tests: what a commit must pass"
+	@echo "make lint      the same without the tests"
+	@echo "make bench     measure training steps against other libraries"
+	@echo "make install   only make .venv and install into it"
+
+demo: install
+	@$(BIN)/seqloom demo
+
+test: install
+	@$(BIN)/python -m pytest -q -n $(WORKERS)
+
+lint: install
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy
+	@$(BIN)/python tests/arrows.py
+
+check: lint
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not gpu"
+
+bench: install
+	@$(BIN)/python benchmarks/training_step.py
+
+install: $(INSTALLED)
+	@:
+
+$(INSTALLED): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "installing seqloom and what it needs into $(VENV) (once; torch is large)" >&2
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+# The wanted Python is checked first, so that what is missing is said in one line.
+$(BIN)/pip:
+	@command -v "$(PYTHON)" >/dev/null || { \
+	    echo "seqloom needs Python 3.11 or newer, and there is no '$(PYTHON)' here; install it, or name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "seqloom needs Python 3.11 or newer, and '$(PYTHON)' is $$("$(PYTHON)" --version 2>&1 | head -n 1); name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	    echo "'$(PYTHON)' lacks its venv module; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@"$(PYTHON)" -m venv $(VENV)

@@ -1,0 +1,50 @@
+"""The command line: one file a verb.
+
+Exit code 0: done; 1: the thing itself failed; 2: the user's mistake. Results go to standard output, talk to standard
+error. A verb imports what is heavy (torch, models) inside its function, so that help comes at once.
+"""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from seqloom.cli import recipes
+from seqloom.settings import SettingsError
+
+app = typer.Typer(
+    help="Train, run and open up models that read one sequence and write another.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: the same in a terminal, in a pipe and under NO_COLOR
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"seqloom {version('seqloom')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    wanted: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None: ...
+
+
+# The verbs, in the order of the help. `demo` joins here: app.command()(demo.demo)
+app.command()(recipes.recipes)
+
+
+def main() -> None:
+    """Run the command line; a mistake in a recipe ends in its message alone."""
+    try:
+        app()
+    except SettingsError as error:
+        typer.echo(error, err=True)
+        sys.exit(2)

@@ -1,0 +1,71 @@
+"""What settings classes are written with."""
+
+from types import NoneType
+from typing import Annotated, Any, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, PlainSerializer, Tag
+from pydantic_core import PydanticCustomError
+
+T = TypeVar("T")
+
+
+class SettingsError(Exception):
+    """A user's mistake in a recipe; its text is the whole message, one line for each fault."""
+
+
+class Frozen(BaseModel):
+    """The base of every settings class: immutable, no unknown names, no silent conversion of types.
+
+    Three habits follow. Lists are `tuple[X, ...]`, as a frozen object holds no list. A setting that may be None
+    has None as its default, as TOML cannot say None. A type that TOML lacks takes text with
+    `Field(strict=False)`, for example `Annotated[Path, Field(strict=False)]`.
+
+    A string below a field describes it in the JSON schema.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        for name, field in cls.model_fields.items():
+            if get_origin(field.annotation) is list or field.annotation is list:
+                raise TypeError(f"{cls.__name__}.{name}: settings are frozen; use tuple[X, ...] instead of a list")
+            if NoneType in get_args(field.annotation) and field.get_default() is not None:
+                raise TypeError(f"{cls.__name__}.{name}: may be None, so its default must be None: TOML has no null")
+
+
+def impossible(reason: str, *at: str | int) -> PydanticCustomError:
+    """The error that a validator raises for settings that cannot go together.
+
+    `at` is the path of the setting to blame, from the model whose validator raises:
+    `raise impossible("width 10 cannot be split into 4 heads; 5 would do", "mixer", "heads")`
+    """
+    return PydanticCustomError("impossible", "{reason}", {"reason": reason, "at": at})
+
+
+def _form(value: object) -> str:
+    return "many" if isinstance(value, list | tuple) else "one"
+
+
+OneOrMany = Annotated[
+    Annotated[T, Tag("one")] | Annotated[tuple[T, ...], Tag("many"), Field(strict=False)], Discriminator(_form)
+]
+"""One X or a list of X: `mixer: OneOrMany[MixerSettings]` takes `{ kind = … }` as well as `[{ kind = … }, …]`.
+
+The value has the type `X | tuple[X, ...]`. Unlike that plain union it looks first at which form was written, so
+that a fault is told of that form only.
+"""
+
+
+def _only_set(settings: BaseModel) -> dict[str, Any]:
+    return settings.model_dump(include=settings.model_fields_set, exclude_none=True)
+
+
+Changes = Annotated[T, PlainSerializer(_only_set)]
+"""Settings that change others, so that it matters which were set: `encoder: Changes[StackSettings] = StackSettings()`.
+
+`dump` writes only the settings that were set there, while it writes out the defaults everywhere else.
+"""

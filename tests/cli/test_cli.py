@@ -1,0 +1,49 @@
+"""What holds for every verb."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from seqloom import __version__
+from seqloom.cli import app
+from tests.cli.run import run
+
+VERBS = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_shows_an_example(verb: str) -> None:
+    ran = run(verb, "--help")
+    assert ran.code == 0
+    assert f"\n    seqloom {verb}" in ran.out.partition("Example")[2]
+
+
+def test_help_lists_the_verbs_and_needs_no_torch() -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['--help']\n"
+        "from seqloom.cli import main\n"
+        "try: main()\n"
+        "finally: assert 'torch' not in sys.modules, 'torch was imported'"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"\n  {verb} " in done.stdout for verb in VERBS)
+
+
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
+def test_no_colours_in_a_pipe(environment: dict[str, str]) -> None:
+    command = [sys.executable, "-c", "from seqloom.cli import main; main()", "recipes", "--help"]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, **environment}, check=True)
+    assert b"\x1b" not in done.stdout + done.stderr
+
+
+def test_version() -> None:
+    assert run("--version").out == f"seqloom {__version__}\n"
+
+
+def test_an_unknown_verb() -> None:
+    ran = run("recipee")
+    assert (ran.code, ran.out) == (2, "")
+    assert "No such command 'recipee'" in ran.error

@@ -1,0 +1,107 @@
+"""`seqloom recipes`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seqloom.cli import recipes
+from seqloom.cli.recipes import find, folder
+from seqloom.models.recipe import Recipe
+from seqloom.settings import SettingsError, load, loads
+from tests.cli.run import run
+
+FILES = sorted(folder().glob("*.toml"))
+
+
+def test_there_are_recipes() -> None:
+    assert FILES
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_recipe_is_listed_checked_and_printed(file: Path) -> None:
+    recipe = load(file, Recipe)
+    assert any(line.split() == [file.stem, *recipe.source.split()] for line in run("recipes").out.splitlines())
+    assert loads(run("recipes", file.stem).out, Recipe) == recipe
+    assert run("recipes", str(file)).out == run("recipes", file.stem).out
+
+
+def test_set_changes_what_is_printed() -> None:
+    changed = run("recipes", FILES[0].stem, "--set", "source=elsewhere")
+    assert changed.out.startswith('source = "elsewhere"\n')
+
+
+def test_schema() -> None:
+    schema = json.loads(run("recipes", "--schema").out)
+    assert {"source", "model"} <= schema["properties"].keys()
+
+
+def test_a_mistake_is_said_without_a_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(FILES[0].read_text(encoding="utf-8").replace("source", "suorce", 1), encoding="utf-8")
+    ran = run("recipes", str(file))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.error.startswith(f"{file}:")
+    assert "the top level has no setting 'suorce'; did you mean 'source'?" in ran.error
+
+
+def test_a_mistake_in_set() -> None:
+    ran = run("recipes", FILES[0].stem, "--set", "modle.width=3")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.error == "--set modle.width=3: the top level has no setting 'modle'; did you mean 'model'?\n"
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two recipes, one of them broken, in place of the real one."""
+    (tmp_path / "good.toml").write_text('source = "a paper"\n')
+    (tmp_path / "broken.toml").write_text("source = \n")
+    monkeypatch.setattr(recipes, "folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_the_list(two: Path) -> None:
+    assert run("recipes").out == "broken  (broken: `seqloom recipes broken` says why)\ngood    a paper\n"
+
+
+def test_find(two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find("good") == two / "good.toml"
+    assert find("some/where") == Path("some/where")
+    assert find("my.toml") == Path("my.toml")
+    monkeypatch.chdir(two)
+    (two / "plain").write_text("")
+    assert find("plain") == Path("plain")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("goood", "no recipe 'goood'; did you mean 'good'?"),
+        ("zzz", "no recipe 'zzz'; `seqloom recipes` lists them; a file's name ends in .toml"),
+    ],
+)
+def test_an_unknown_name(two: Path, name: str, message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        find(name)
+    assert str(caught.value) == message
+
+
+def test_the_folder_of_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "lib" / "site" / "seqloom"
+    monkeypatch.setattr(recipes, "__file__", str(package / "cli" / "recipes.py"))
+    assert folder() == tmp_path / "lib" / "recipes"  # as in a checkout, where the package is in src/
+    (package / "recipes").mkdir(parents=True)
+    assert folder() == package / "recipes"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--schema", "good"), "--schema goes alone"),
+        (("--set", "a=1"), "--set needs a recipe to change"),
+    ],
+)
+def test_arguments_that_do_not_go_together(arguments: tuple[str, ...], message: str) -> None:
+    ran = run("recipes", *arguments)
+    assert ran.code == 2
+    assert message in ran.error

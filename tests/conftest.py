@@ -1,0 +1,26 @@
+"""What holds for every test."""
+
+import os
+
+import hypothesis
+import pytest
+import torch
+
+# Time limits would fail on a busy machine, not on a wrong result. The same examples every time, unless one goes
+# exploring: HYPOTHESIS_PROFILE=explore make test
+_PHASES = [phase for phase in hypothesis.Phase if phase is not hypothesis.Phase.explain]
+hypothesis.settings.register_profile("seqloom", deadline=None, derandomize=True, max_examples=6, phases=_PHASES)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=300, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "seqloom"))
+
+# tests run side by side, one thread each
+torch.set_num_threads(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a GPU where there is none."""
+    if torch.cuda.is_available():
+        return
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason="needs a GPU"))

@@ -1,0 +1,279 @@
+"""The list that a new mixer joins to inherit every law, and models of each family made of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+
+from seqloom.layers.attention import Attention
+from seqloom.layers.attentive_recurrence import AttentiveRecurrence
+from seqloom.layers.bottleneck import Bottleneck
+from seqloom.layers.convolution import Convolution
+from seqloom.layers.cross_attention import CrossAttention
+from seqloom.layers.gated_linear import GatedLinear
+from seqloom.layers.memory_compressed import MemoryCompressed
+from seqloom.layers.mixers import CrossSettings, MixerSettings, build_cross, build_mixer
+from seqloom.layers.positions import T5, Alibi, Music, Rotary, Shaw
+from seqloom.layers.recurrence import Recurrence
+from seqloom.models.build import build_model
+from seqloom.models.settings import ModelSettings
+from seqloom.models.sizes import Sizes
+from tests.laws.subject import Subject, mixer_subject, model_subject
+
+M = TypeVar("M", bound=torch.nn.Module)
+
+WIDTH = 8
+
+BOTH: dict[str, MixerSettings] = {
+    "attention": Attention(heads=2),
+    "attention-dot-one-head": Attention(heads=1, score="dot"),
+    "attention-multiplicative": Attention(heads=2, score="multiplicative", bias=False),
+    "attention-additive": Attention(heads=2, score="additive"),
+    "attention-parameter-free": Attention(heads=1, score="dot", project=False, output=False),
+    "attention-unprojected-additive": Attention(heads=2, score="additive", project=False),
+    "attention-multi-query": Attention(heads=4, key_heads=1),
+    "attention-grouped-query": Attention(heads=4, key_heads=2, head_width=3, bias=False),
+    "attention-grouped-additive": Attention(heads=4, key_heads=2, score="additive"),
+    "attention-qk-norm": Attention(heads=2, qk_norm=True, activation="tanh"),
+    "attention-window": Attention(heads=2, window=2),
+    "attention-window-one": Attention(heads=2, window=1),
+    "attention-block": Attention(heads=2, block=3),
+    "attention-shaw": Attention(heads=2, relative=Shaw(distance=2)),
+    "attention-shaw-keys-only": Attention(heads=4, key_heads=2, relative=Shaw(distance=2, values=False)),
+    "attention-music": Attention(heads=2, relative=Music(distance=3)),
+    "attention-music-long": Attention(heads=2, relative=Music(distance=20)),
+    "attention-t5": Attention(heads=2, score="dot", relative=T5(buckets=8, distance=6)),
+    "attention-alibi": Attention(heads=2, relative=Alibi()),
+    "attention-alibi-window": Attention(heads=2, window=3, relative=Alibi()),
+    "attention-rotary": Attention(heads=2, relative=Rotary()),
+    "attention-rotary-interleaved": Attention(heads=2, relative=Rotary(order="interleaved", fraction=0.5), window=3),
+    "memory-compressed": MemoryCompressed(heads=2, factor=3),
+    "memory-compressed-additive": MemoryCompressed(heads=2, key_heads=1, factor=2, score="additive"),
+    "memory-compressed-one": MemoryCompressed(heads=2, factor=1),
+    "elman": Recurrence(cell="elman"),
+    "gru": Recurrence(cell="gru", hidden=5),
+    "lstm": Recurrence(cell="lstm"),
+    "convolution": Convolution(kernel=3),
+    "convolution-dilated": Convolution(kernel=3, dilation=2, activation="tanh"),
+    "convolution-gated": Convolution(kernel=5, gated=True, bias=False),
+    "convolution-depthwise": Convolution(kernel=3, depthwise=True),
+    "convolution-depthwise-gated": Convolution(kernel=3, dilation=2, depthwise=True, gated=True),
+    "convolution-one": Convolution(kernel=1),
+    "gated-linear": GatedLinear(heads=2),
+}
+
+NOT_CAUSAL: dict[str, MixerSettings] = {
+    "lstm-both": Recurrence(cell="lstm", direction="both"),
+    "gru-both-sum": Recurrence(cell="gru", direction="both", join="sum"),
+    "elman-backward": Recurrence(cell="elman", direction="backward"),
+}
+
+WITH_MEMORY: dict[str, MixerSettings] = {
+    "gru-from-memory": Recurrence(cell="gru", initial="memory"),
+    "lstm-from-memory": Recurrence(cell="lstm", initial="memory", summary="ends"),
+    "luong": AttentiveRecurrence(cell="lstm", depth=2),
+    "luong-unfed": AttentiveRecurrence(feed=False, cell="gru", summary="mean"),
+    "luong-multiplicative": AttentiveRecurrence(
+        cell="elman", initial="zeros", attention=CrossAttention(heads=1, score="multiplicative", project=False)
+    ),
+    "bahdanau": AttentiveRecurrence(
+        form="bahdanau",
+        cell="gru",
+        attention=CrossAttention(heads=1, score="additive", project=False, output=False),
+    ),
+}
+
+CROSS: dict[str, CrossSettings] = {
+    "cross": CrossAttention(heads=2),
+    "cross-additive": CrossAttention(heads=1, score="additive", project=False),
+    "cross-multiplicative": CrossAttention(heads=2, key_heads=1, score="multiplicative"),
+    "cross-dot": CrossAttention(heads=1, score="dot", project=False, output=False),
+    "bottleneck": Bottleneck(),
+    "bottleneck-ends": Bottleneck(summary="ends"),
+    "bottleneck-mean": Bottleneck(summary="mean"),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Makes the same subject for the same seed."""
+
+    name: str
+    make: Callable[[int, torch.dtype], Subject]
+    set_like: bool = False  # knows no order: law 6 holds
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _mixer(settings: MixerSettings, causal: bool) -> Callable[[int, torch.dtype], Subject]:
+    def make(seed: int, dtype: torch.dtype) -> Subject:
+        torch.manual_seed(seed)
+        return mixer_subject(_stirred(build_mixer(settings, WIDTH, causal)), WIDTH, seed, dtype)
+
+    return make
+
+
+def _cross(settings: CrossSettings) -> Callable[[int, torch.dtype], Subject]:
+    def make(seed: int, dtype: torch.dtype) -> Subject:
+        torch.manual_seed(seed)
+        mixer = build_cross(settings, WIDTH)
+        assert mixer is not None
+        return mixer_subject(_stirred(mixer), WIDTH, seed, dtype)
+
+    return make
+
+
+def _stirred(module: M) -> M:
+    """No parameter or statistic at a special value: a zero or a one could hide a fault."""
+    with torch.no_grad():
+        for tensor in {id(tensor): tensor for tensor in module.state_dict().values()}.values():
+            tensor.add_(torch.rand_like(tensor) * 0.3)
+    return module
+
+
+def _model(**settings: object) -> Callable[[int, torch.dtype], Subject]:
+    def make(seed: int, dtype: torch.dtype) -> Subject:
+        torch.manual_seed(seed)
+        model = build_model(ModelSettings.model_validate({"width": WIDTH, "depth": 2, **settings}), Sizes(11, 11))
+        return model_subject(_stirred(model), seed, dtype)
+
+    return make
+
+
+def _orderless(settings: MixerSettings) -> bool:
+    return isinstance(settings, Attention) and not (settings.window or settings.block or settings.relative)
+
+
+MIXERS: list[Case] = [
+    *(Case(f"{name}-causal", _mixer(settings, True)) for name, settings in BOTH.items()),
+    *(Case(name, _mixer(settings, False), _orderless(settings)) for name, settings in (BOTH | NOT_CAUSAL).items()),
+    *(Case(name, _mixer(settings, True)) for name, settings in WITH_MEMORY.items()),
+    *(Case(name, _cross(settings), True) for name, settings in CROSS.items()),
+]
+
+SMALL_DENSE = {"kind": "dense", "width": 12, "activation": "gelu"}
+HEADS = {"kind": "attention", "heads": 2}
+
+MODELS: list[Case] = [
+    Case(
+        "transformer-2017",
+        _model(
+            mixer=HEADS,
+            feed_forward=SMALL_DENSE,
+            norm={"kind": "layer", "place": "post"},
+            positions={"kind": "sinusoidal"},
+            input={"kind": "tokens", "scale": True},
+            tie="all",
+        ),
+    ),
+    Case(
+        "convs2s-like",
+        _model(
+            mixer={"kind": "convolution", "gated": True},
+            cross={"kind": "attention", "heads": 1, "score": "dot"},
+            feed_forward={"kind": "none"},
+            norm={"kind": "none"},
+            residual={"kind": "add", "scale": 0.5**0.5},
+            positions={"kind": "learned", "length": 30},
+        ),
+    ),
+    Case(
+        "rnn-bottleneck",
+        _model(
+            encoder={"mixer": {"kind": "recurrence", "direction": "both"}},
+            decoder={
+                "mixer": {"kind": "recurrence", "initial": "memory", "summary": "ends"},
+                "cross": {"kind": "bottleneck"},
+            },
+            feed_forward={"kind": "none"},
+            norm={"kind": "none"},
+            residual={"kind": "none"},
+        ),
+    ),
+    Case(
+        "bahdanau-model",
+        _model(
+            depth=1,
+            encoder={"mixer": {"kind": "recurrence", "cell": "gru", "direction": "both"}},
+            decoder={"mixer": {"kind": "attentive-recurrence", "form": "bahdanau", "cell": "gru"}},
+            feed_forward={"kind": "none"},
+            norm={"kind": "none"},
+            residual={"kind": "none"},
+        ),
+    ),
+    Case(
+        "llama-like",
+        _model(
+            family="decoder-only",
+            mixer={"kind": "attention", "heads": 2, "key_heads": 1, "bias": False, "relative": {"kind": "rotary"}},
+            feed_forward={"kind": "dense", "width": 12, "activation": "silu", "gated": True, "bias": False},
+            norm={"kind": "rms"},
+        ),
+    ),
+    Case(
+        "hybrid-decoder",
+        _model(
+            family="decoder-only",
+            depth=3,
+            mixer=[
+                {"kind": "gated-linear", "heads": 2},
+                {"kind": "attention", "heads": 2, "window": 3},
+                {"kind": "convolution"},
+            ],
+            feed_forward={"kind": "experts", "experts": 4, "width": 6},
+            norm={"kind": "rms", "place": "both"},
+            positions={"kind": "sinusoidal", "join": "concat", "width": 4},
+        ),
+    ),
+    Case(
+        "dmca-decoder",
+        _model(
+            family="decoder-only",
+            mixer=[{"kind": "attention", "heads": 2, "block": 3}, {"kind": "memory-compressed", "heads": 2}],
+            feed_forward=SMALL_DENSE,
+            positions={"kind": "sinusoidal"},
+        ),
+    ),
+    Case(
+        "t5-like",
+        _model(
+            mixer={
+                "kind": "attention",
+                "heads": 2,
+                "score": "dot",
+                "bias": False,
+                "relative": {"kind": "t5", "buckets": 8},
+            },
+            feed_forward={"kind": "dense", "width": 12, "bias": False},
+            norm={"kind": "rms"},
+            tie="output",
+            output={"kind": "tokens", "scale": True},
+        ),
+    ),
+    Case(
+        "bert-like",
+        _model(
+            family="encoder-only",
+            mixer=HEADS,
+            feed_forward=SMALL_DENSE,
+            norm={"kind": "layer", "place": "post"},
+            positions={"kind": "learned", "length": 30},
+            input={"kind": "tokens", "segments": 2, "norm": True},
+            output={"kind": "tokens", "bias": True, "transform": "gelu"},
+            tie="all",
+        ),
+    ),
+    Case(
+        "batch-normed-tagger",
+        _model(
+            family="encoder-only",
+            mixer=[{"kind": "convolution"}, {"kind": "gated-linear", "heads": 2}],
+            feed_forward=SMALL_DENSE,
+            norm={"kind": "batch"},
+            positions={"kind": "learned", "length": 30, "join": "concat", "width": 3},
+            output={"kind": "tags"},
+        ),
+    ),
+]

@@ -1,0 +1,96 @@
+"""The README tells what is there: its first commands, its tree, its commands."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from seqloom.cli import app
+from seqloom.settings import SettingsError, loads
+from tests.arrows import RANK, SOURCE
+from tests.settings.example import Recipe
+
+ROOT = SOURCE.parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```\w*\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+class Entry(NamedTuple):
+    """A line of the tree."""
+
+    folder: Path
+    rank: int | None
+    to_come: bool
+
+
+def entries(tree: str) -> list[Entry]:
+    found = []
+    rank = None
+    for line in tree.splitlines():
+        match = re.fullmatch(r"(  (\d| ) )?(\S+)/(?: +(\S.*))?", line)
+        assert match, f"no line of a tree: {line!r}"
+        room, number, name, purpose = match.groups()
+        rank = int(number) if number and number.strip() else rank
+        folder = SOURCE / name if room else ROOT / name
+        assert purpose or folder == SOURCE, f"{name} has no purpose"
+        found.append(Entry(folder, rank if room else None, (purpose or "").startswith("to come: ")))
+    return found
+
+
+@pytest.fixture(scope="module")
+def tree() -> list[Entry]:
+    (block,) = [block for block in BLOCKS if block.startswith("src/seqloom/\n")]
+    return entries(block)
+
+
+def folders(place: Path) -> set[Path]:
+    """The folders in a place that hold something of the project's own, not only what tools leave behind."""
+    left_behind = set((ROOT / ".gitignore").read_text(encoding="utf-8").split())
+    return {
+        folder
+        for folder in place.iterdir()
+        if not folder.name.startswith(".") and f"{folder.name}/" not in left_behind
+        if any(file.is_file() and file.parent.name != "__pycache__" for file in folder.rglob("*"))
+    }
+
+
+def test_it_opens_with_the_two_commands() -> None:
+    assert README.startswith("# seqloom\n\n```\nmake demo\nmake test\n```\n")
+
+
+def test_the_tree_names_what_exists(tree: list[Entry]) -> None:
+    assert {entry.folder for entry in tree if not entry.to_come} == folders(ROOT) - {ROOT / "src"} | folders(SOURCE) | {
+        SOURCE
+    }
+
+
+def test_what_is_to_come_is_not_there(tree: list[Entry]) -> None:
+    assert [entry.folder.name for entry in tree if entry.to_come and entry.folder.exists()] == []
+
+
+def test_the_tree_gives_the_ranks_that_are_checked(tree: list[Entry]) -> None:
+    assert {entry.folder.name: entry.rank for entry in tree if entry.rank is not None} == RANK
+
+
+def commands(pattern: str) -> set[str]:
+    return {
+        name for block in [*BLOCKS, *re.findall(r"`([^`\n]+)`", README)] for name in re.findall(pattern, block, re.M)
+    }
+
+
+def test_its_make_targets_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    assert {"demo", "test"} <= commands(r"^make ([a-z-]+)") <= targets
+
+
+def test_its_verbs_exist() -> None:
+    verbs = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    assert {"recipes"} <= commands(r"^(?:\.venv/bin/)?seqloom (\w+)") <= verbs
+
+
+def test_its_message_is_what_is_said() -> None:
+    text = "source = ''\n\n[model]\nwidth = 2\n\nmixer = { kind = 'attention', haeds = 2 }\n"
+    with pytest.raises(SettingsError) as caught:
+        loads(text, Recipe, name="recipes/x.toml")
+    assert f"{caught.value}\n" in BLOCKS
