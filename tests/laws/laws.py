@@ -17,17 +17,17 @@ from tests.laws.subject import Form, Row, Subject, outputs
 PACKED = Form("packed")
 
 
-def close(a: Tensor, b: Tensor, what: str) -> None:
-    tolerance = 1e-9 if a.dtype == torch.float64 else 2e-5
+def close(a: Tensor, b: Tensor, what: str, slack: float = 1) -> None:
+    tolerance = slack * (1e-9 if a.dtype == torch.float64 else 2e-5)
     assert a.shape == b.shape, f"{what}: {tuple(a.shape)} and {tuple(b.shape)}"
     worst = (a - b).abs().max().item() if a.numel() else 0.0
     scale = max(1.0, b.abs().max().item() if b.numel() else 0.0)
     assert worst <= tolerance * scale, f"{what}: off by {worst:.2e}"
 
 
-def same(a: Sequence[Tensor], b: Sequence[Tensor], what: str) -> None:
+def same(a: Sequence[Tensor], b: Sequence[Tensor], what: str, slack: float = 1) -> None:
     for number, (one, other) in enumerate(zip(a, b, strict=True)):
-        close(one, other, f"{what}, row {number}")
+        close(one, other, f"{what}, number {number}", slack)
 
 
 @torch.no_grad()
@@ -107,8 +107,9 @@ def paths_agree(subject: Subject, rows: list[Row], form: Form) -> None:
         plain, plain_grads = _with_gradients(subject, rows, Form("right"))
     same(fast, plain, "fast and plain path")
     same(padded, plain, f"{form.kind} and plain path")
-    same(fast_grads, plain_grads, "gradients of fast and plain path")
-    same(padded_grads, plain_grads, f"gradients of {form.kind} and plain path")
+    # sums over all tokens and layers: rounding adds up
+    same(fast_grads, plain_grads, "gradients of fast and plain path", slack=10)
+    same(padded_grads, plain_grads, f"gradients of {form.kind} and plain path", slack=10)
 
 
 def _with_gradients(subject: Subject, rows: list[Row], form: Form) -> tuple[list[Tensor], list[Tensor]]:
@@ -136,7 +137,7 @@ def loaded_is_the_same(subject: Subject, fresh: Subject, rows: list[Row]) -> Non
         path = Path(folder) / "model.safetensors"
         save_model(subject.module, str(path))
         missing, unexpected = load_model(fresh.module, str(path))
-    assert not missing and not unexpected
+    assert (missing, unexpected) == (set(), [])
     after, _ = outputs(fresh, rows, PACKED)
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True)), "not the same bits after loading"
 

@@ -93,7 +93,7 @@ def _attend_near(q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, dr
     chunks = -(-T // C)
     behind, ahead = (1, 0 if sight.causal else 1) if sight.window else (0, 0)
     q_BnHCK = F.pad(q, (0, 0, 0, chunks * C - T)).unflatten(2, (chunks, C)).transpose(1, 2)
-    # key chunk c stands at c + behind in the padded row, so that query chunk c meets behind + 1 + ahead chunks from c on
+    # key chunk c stands at c + behind in the padded row, so query chunk c meets behind + 1 + ahead chunks from c on
     fill = (0, 0, behind * C, (chunks + ahead) * C - T)
     near = [F.pad(x, fill).unfold(2, (behind + 1 + ahead) * C, C).permute(0, 2, 1, 4, 3) for x in (k, v)]
     at_nC = torch.arange(chunks * C, device=q.device).view(chunks, C)

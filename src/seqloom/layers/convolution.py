@@ -89,7 +89,7 @@ class ConvolutionMixer(Mixer):
 
     def _convolved(self, joined_BTD: Tensor, steps: int) -> Tensor:
         if fast() and self.settings.depthwise and steps:
-            return self.conv(joined_BTD.transpose(1, 2)).transpose(1, 2)  # type: ignore[no-any-return]
+            return self.conv(joined_BTD.transpose(1, 2)).transpose(1, 2)
         gaps = range(0, self.settings.reach + 1, self.settings.dilation)
         taps = [joined_BTD[:, gap : gap + steps] for gap in gaps]
         return self._product(taps) if fast() else self._plain(taps)

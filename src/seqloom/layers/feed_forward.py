@@ -37,7 +37,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor, layout: Layout) -> tuple[Tensor, ExpertsReport | None]:
         if isinstance(self.layer, MixtureOfExperts):
-            return self.layer(x, layout)  # type: ignore[no-any-return]
+            return self.layer(x, layout)
         return self.layer(x), None
 
 

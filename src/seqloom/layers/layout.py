@@ -110,7 +110,6 @@ class Padded(Layout):
         structure: Tensor | None = None,
     ) -> Self:
         lengths_B = torch.as_tensor(lengths, dtype=torch.int64)
-        longest = int(lengths_B.max()) if lengths_B.numel() else 0
         begins_B = None if starts is None else torch.as_tensor(starts, dtype=torch.int64)
         ends_B = lengths_B if begins_B is None else lengths_B + begins_B
         needed = int(ends_B.max()) if ends_B.numel() else 0
@@ -172,7 +171,7 @@ class Padded(Layout):
 
 @dataclass(frozen=True)
 class Packed(Layout):
-    """x_ND: sequence after sequence, no padding; perhaps some filler at the end, so that N is the same in every batch."""
+    """x_ND: sequence after sequence, no padding; perhaps filler at the end, so that N is the same in every batch."""
 
     lengths_B: Tensor
     lengths_host_B: Tensor  # the same on the CPU
@@ -224,15 +223,25 @@ class Packed(Layout):
         token_BT = torch.zeros(B * T, dtype=torch.int64)
         token_BT[slot_N[:total]] = torch.arange(total)
         token_BT = token_BT.view(B, T)
-        taken_BT = torch.arange(T) < lengths_B[:, None]
         real_N = torch.arange(N) < total if framed else None
-        moved = [
-            None if t is None else t.to(device, non_blocking=True)
-            for t in (lengths_B, lengths_B, offsets_B1, row_N, step_N, slot_N, token_BT, taken_BT, real_N, structure)
-        ]
-        moved[1] = lengths_B
-        same = not framed and bool((lengths_B == T).all())
-        return cls(*moved[:9], T, same, moved[9])  # type: ignore[arg-type]
+
+        def there(x: Tensor) -> Tensor:
+            return x.to(device, non_blocking=True)
+
+        return cls(
+            lengths_B=there(lengths_B),
+            lengths_host_B=lengths_B,
+            offsets_B1=there(offsets_B1),
+            row_N=there(row_N),
+            step_N=there(step_N),
+            slot_N=there(slot_N),
+            token_BT=there(token_BT),
+            taken_BT=there(torch.arange(T) < lengths_B[:, None]),
+            real_N=None if real_N is None else there(real_N),
+            most=T,
+            same=not framed and bool((lengths_B == T).all()),
+            structure_BTT=None if structure is None else there(structure),
+        )
 
     @property
     def lengths_on_host(self) -> Tensor:
@@ -271,12 +280,12 @@ class Packed(Layout):
     def pad(self, x: Tensor) -> Tensor:
         if self.same:
             return x.unflatten(0, (self.rows, self.most))
-        return _Pad.apply(x, *self._moves)  # type: ignore[no-any-return,no-untyped-call]
+        return _Pad.apply(x, *self._moves)  # type: ignore[no-untyped-call]
 
     def unpad(self, x_BT: Tensor) -> Tensor:
         if self.same:
             return x_BT.flatten(0, 1)
-        return _Unpad.apply(x_BT, *self._moves)  # type: ignore[no-any-return,no-untyped-call]
+        return _Unpad.apply(x_BT, *self._moves)  # type: ignore[no-untyped-call]
 
 
 def _like(mask: Tensor, x: Tensor) -> Tensor:
@@ -316,7 +325,7 @@ class _Pad(torch.autograd.Function):
         return _to_padded(x_N, token_BT, real_BT)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         return _to_packed(grads[0], *ctx.saved_tensors), None, None, None, None
 
 
@@ -329,7 +338,7 @@ class _Unpad(torch.autograd.Function):
         return _to_packed(x_BT, slot_N, real_N)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         return _to_padded(grads[0], *ctx.saved_tensors), None, None, None, None
 
 

@@ -65,7 +65,7 @@ def reorder(state: S, rows: Tensor) -> S:
     """The state in which row i is what row rows[i] was: for beams that fork, and rows that leave."""
     match state:
         case Tensor():
-            return state.index_select(0, rows)
+            return state.index_select(0, rows)  # type: ignore[return-value]
         case tuple():
             return tuple(reorder(part, rows) for part in state)  # type: ignore[return-value]
         case _ if is_dataclass(state) and not isinstance(state, type):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -84,7 +85,7 @@ class RecurrentCell(nn.Module):
     def __init__(self, cell: Cell, inputs: int, hidden: int) -> None:
         super().__init__()
         self.cell, self.hidden = cell, hidden
-        kinds: dict[Cell, type[nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+        kinds: dict[Cell, type[nn.RNN | nn.GRU | nn.LSTM]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
         self.rnn = kinds[cell](inputs, hidden, batch_first=True)
 
     def zeros(self, rows: int, like: Tensor) -> RecurrentState:
@@ -93,9 +94,9 @@ class RecurrentCell(nn.Module):
 
     def step(self, x_BD: Tensor, state: RecurrentState) -> RecurrentState:
         """One step of the equation."""
-        rnn, h_BH = self.rnn, state.hidden_BH
-        from_x = x_BD @ rnn.weight_ih_l0.T + rnn.bias_ih_l0
-        from_h = h_BH @ rnn.weight_hh_l0.T + rnn.bias_hh_l0
+        h_BH = state.hidden_BH
+        weight_x, weight_h, bias_x, bias_h = self.rnn.all_weights[0]
+        from_x, from_h = F.linear(x_BD, weight_x, bias_x), F.linear(h_BH, weight_h, bias_h)
         match self.cell:
             case "elman":
                 return RecurrentState(torch.tanh(from_x + from_h))

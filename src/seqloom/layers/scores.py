@@ -2,7 +2,7 @@
 
 Three of the four are a dot product once the query is prepared, so the fast kernel serves them all.
 """
-# B rows  H query heads  G key heads  T queries  S keys  K query width  J key width  A hidden width of the additive score
+# B rows  H query heads  G key heads  T queries  S keys  K query width  J key width  A additive hidden width
 
 import math
 from typing import Literal, assert_never

@@ -35,8 +35,7 @@ def read_word_vectors(path: Path) -> Iterator[tuple[str, Tensor]]:
     """Each word with its vector, one after the other, so that no file is too large."""
     if not path.is_file():
         raise WordVectorsError(f"{path}: no such file")
-    opened = gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-    with opened as file:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         stream = cast(BinaryIO, file)
         first = stream.readline()
         head = first.split()

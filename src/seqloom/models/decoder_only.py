@@ -36,4 +36,4 @@ class DecoderOnly(nn.Module):
         return Output(hidden, layout, DecoderState(after_B + layout.lengths_B, layers), report)
 
     def scores(self, output: Output) -> Tensor:
-        return self.head(output.hidden, output.layout)  # type: ignore[no-any-return]
+        return self.head(output.hidden, output.layout)

@@ -64,4 +64,4 @@ class EncoderDecoder(nn.Module):
         return Output(hidden, layout, DecoderState(state.lengths_B + layout.lengths_B, layers), report)
 
     def scores(self, output: Output) -> Tensor:
-        return self.head(output.hidden, output.layout)  # type: ignore[no-any-return]
+        return self.head(output.hidden, output.layout)

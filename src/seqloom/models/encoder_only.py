@@ -27,4 +27,4 @@ class EncoderOnly(nn.Module):
         return Output(hidden, layout, None, report)
 
     def scores(self, output: Output) -> Tensor:
-        return self.head(output.hidden, output.layout)  # type: ignore[no-any-return]
+        return self.head(output.hidden, output.layout)

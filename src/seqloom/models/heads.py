@@ -38,7 +38,7 @@ class Transform(nn.Module):
         self.dense, self.activate, self.norm = nn.Linear(width, width), activate(activation), build_norm(norm, width)
 
     def forward(self, x: Tensor, layout: Layout) -> Tensor:
-        return self.norm(self.activate(self.dense(x)), layout)  # type: ignore[no-any-return]
+        return self.norm(self.activate(self.dense(x)), layout)
 
 
 class TagHead(nn.Module):
@@ -49,7 +49,7 @@ class TagHead(nn.Module):
         self.out = nn.Linear(width, size)
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
-        return self.out(hidden)  # type: ignore[no-any-return]
+        return self.out(hidden)
 
 
 class ClassHead(nn.Module):
@@ -62,7 +62,7 @@ class ClassHead(nn.Module):
         self.out = nn.Linear(width, size)
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
-        return self.out(self._pooled(hidden, layout))  # type: ignore[no-any-return]
+        return self.out(self._pooled(hidden, layout))
 
     def _pooled(self, hidden: Tensor, layout: Layout) -> Tensor:
         match self.pool:
@@ -90,7 +90,7 @@ class NumberHead(nn.Module):
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
         y = self.out(hidden)
-        return y.unflatten(-1, (-1, self.quantiles)) if self.quantiles else y  # type: ignore[no-any-return]
+        return y.unflatten(-1, (-1, self.quantiles)) if self.quantiles else y
 
 
 Head = TokenHead | TagHead | ClassHead | NumberHead

@@ -194,7 +194,7 @@ def _stack_faults(
             yield (field,), f"a list of {len(value)} layers does not fill a depth of {stack.depth} evenly"
             return
     for field, layers in ("mixer", stack.mixers()), ("cross", stack.crosses() if family == "encoder-decoder" else []):
-        for layer, settings in enumerate(layers):  # type: ignore[var-annotated]
+        for layer, settings in enumerate(layers):
             for setting, why in settings.check(width, causal):
                 yield _path(stack, field, layer, setting), why
     for layer, feed_forward in enumerate(stack.feed_forwards()):

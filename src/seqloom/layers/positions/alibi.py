@@ -21,7 +21,7 @@ class Alibi(Frozen):
 
 
 def slopes(heads: int) -> list[float]:
-    """A geometric sequence from 2^(-8/heads); if heads is no power of two, every other one of twice as many fills up."""
+    """A geometric sequence from 2^(-8/heads); if heads is no power of two, every other one of double fills up."""
     power = 2 ** math.floor(math.log2(heads))
     first = [2 ** (-8 * (h + 1) / power) for h in range(power)]
     return first if power == heads else first + slopes(2 * power)[::2][: heads - power]

@@ -13,7 +13,7 @@ from seqloom.settings import Frozen
 
 
 class Rotary(Frozen):
-    """Queries and keys are turned by an angle that grows with their position, so that products depend on the distance."""
+    """Queries and keys turn by an angle that grows with their position, so that products depend on the distance."""
 
     kind: Literal["rotary"] = "rotary"
     base: float = Field(default=10_000.0, gt=1)

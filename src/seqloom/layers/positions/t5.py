@@ -25,7 +25,7 @@ class T5(Frozen):
 
 
 class T5Relative(Relative):
-    """Half of the buckets are exact; the other half grow by logarithm. Without a causal mask each direction has half."""
+    """Half of the buckets are exact; the others grow by logarithm. Without a causal mask each direction has half."""
 
     def __init__(self, settings: T5, heads: int, causal: bool) -> None:
         super().__init__()

@@ -1,0 +1,204 @@
+"""The laws find what they are for: each bug that people have made before makes its law fail."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqloom.layers import cache, convolution, experts, gated_linear, layout, masks, recurrence
+from seqloom.layers.layout import Layout, Packed, Padded
+from seqloom.layers.mixer import Mixer
+from tests.laws import laws
+from tests.laws.cases import MIXERS, MODELS, Case
+from tests.laws.subject import Form, Subject
+
+CASES = {case.name: case for case in [*MIXERS, *MODELS]}
+LENGTHS = [5, 2, 4]
+LEFT, RIGHT, PACKED = Form("left", 1), Form("right", 2), Form("packed")
+
+
+def _subject(name: str) -> tuple[Subject, list[Any]]:
+    subject = CASES[name].make(3, torch.float64)
+    return subject, subject.rows(LENGTHS, [2, 3, 1])
+
+
+def _future(name: str) -> None:
+    subject, rows = _subject(name)
+    laws.future_changes_nothing(subject, rows, PACKED, [3, 1, 2])
+
+
+def _padding(name: str, form: Form) -> None:
+    subject, rows = _subject(name)
+    laws.padding_changes_nothing(subject, rows, form)
+
+
+def _parts(name: str) -> None:
+    subject, rows = _subject(name)
+    laws.parts_are_the_whole(
+        subject, rows, [[0, 2, 3, n] if n > 2 else [0, 1, 1, n] for n in LENGTHS], [RIGHT] * 3, None
+    )
+
+
+def _paths(name: str) -> None:
+    subject, rows = _subject(name)
+    laws.paths_agree(subject, rows, RIGHT)
+
+
+def _reordering(name: str) -> None:
+    subject, rows = _subject(name)
+    laws.reordering_commutes(subject, rows, subject.rows([2] * 3, [1] * 3), [2, 0, 0])
+
+
+def positions_by_arange(patch: pytest.MonkeyPatch) -> None:
+    """Left padding shifts every position."""
+    steps = property(lambda self: torch.arange(self.width).expand(self.rows, -1))
+    patch.setattr(Padded, "steps", steps)
+
+
+def state_stores_padding(patch: pytest.MonkeyPatch) -> None:
+    """The last steps of the batch instead of each row's own."""
+    patch.setattr(convolution, "_last", lambda x_BTD, lengths_B, keep: x_BTD[:, x_BTD.shape[1] - keep :])
+
+
+def mask_off_by_one(patch: pytest.MonkeyPatch) -> None:
+    """key ≤ query + 1: everybody sees one step of the future."""
+    mask = masks.Sight.mask
+
+    def wrong(self: masks.Sight, at_BT: Tensor, keys: int) -> Tensor | None:
+        return mask(self, at_BT + 1, keys)
+
+    patch.setattr(masks.Sight, "mask", wrong)
+    patch.setattr(masks.Sight, "kernel_causal", property(lambda self: False))
+
+
+def mask_of_strict_past(patch: pytest.MonkeyPatch) -> None:
+    """key < query in the fast path only."""
+    patch.setattr(masks.Sight, "kernel_causal", property(lambda self: False))
+    mask = masks.Sight.mask
+    patch.setattr(
+        masks.Sight,
+        "mask",
+        lambda self, at_BT, keys: mask(self, at_BT - 1, keys) if self.from_start else mask(self, at_BT, keys),
+    )
+
+
+def ends_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Padding behind the end is looked at."""
+    mask = masks.Sight.mask
+
+    def wrong(self: masks.Sight, at_BT: Tensor, keys: int) -> Tensor | None:
+        return mask(masks.Sight(self.causal, self.window, self.block), at_BT, keys)
+
+    patch.setattr(masks.Sight, "mask", wrong)
+
+
+def cache_by_the_batch(patch: pytest.MonkeyPatch) -> None:
+    """New steps are appended behind the longest row, not behind each row's own end."""
+
+    def extend(self: cache.Cache, k: Tensor, v: Tensor, layout: Layout) -> cache.Cache:
+        joined = torch.cat((self.keys_BGSK, k), 2), torch.cat((self.values_BGSK, v), 2)
+        return cache.Cache(*joined, self.lengths_B + layout.lengths_B, even=False)
+
+    patch.setattr(cache.Cache, "extend", extend)
+
+
+def state_runs_on(patch: pytest.MonkeyPatch) -> None:
+    """A recurrence goes on over the padding."""
+    patch.setattr(recurrence.RecurrentState, "where", lambda self, new_B1, new: new)
+    patch.setattr(recurrence, "fast", lambda: False)
+
+
+def flipped_by_the_batch(patch: pytest.MonkeyPatch) -> None:
+    """The backward direction begins in the padding."""
+    patch.setattr(recurrence, "flip", lambda x_BT, lengths_B: x_BT.flip(1))
+
+
+def memory_leaks(patch: pytest.MonkeyPatch) -> None:
+    """One sequence of a packed row reads the memory of the one before."""
+    chunked = gated_linear.fade_chunked
+    patch.setattr(gated_linear, "fade_chunked", lambda q, k, v, fade, memory, new: chunked(q, k, v, fade, memory, None))
+
+
+def edges_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """A convolution over the packed row reads across the border of two sequences."""
+
+    def taps(self: convolution.ConvolutionMixer, x_ND: Tensor, layout: Packed) -> list[Tensor]:
+        joined = torch.nn.functional.pad(x_ND, (0, 0, self.behind, self.ahead))
+        return [joined[gap : gap + len(x_ND)] for gap in range(0, self.settings.reach + 1, self.settings.dilation)]
+
+    patch.setattr(convolution.ConvolutionMixer, "_packed_taps", taps)
+
+
+def neighbours_compete(patch: pytest.MonkeyPatch) -> None:
+    """Experts have a capacity when answering too, so that who shares the batch decides who is heard."""
+    patch.setattr(experts.MixtureOfExperts, "_room", lambda self, tokens: 1)
+    patch.setattr(experts, "fast", lambda: False)
+
+
+def gradient_forgets_padding(patch: pytest.MonkeyPatch) -> None:
+    """The transpose of packing leaves what stood in the padding."""
+
+    def wrong(x_N: Tensor, token_BT: Tensor, real_BT: Tensor) -> Tensor:
+        return x_N.index_select(0, token_BT.flatten()).unflatten(0, token_BT.shape)
+
+    patch.setattr(layout, "_to_padded", wrong)
+
+
+def rows_stay(patch: pytest.MonkeyPatch) -> None:
+    """A state that is left out when beams are reordered."""
+    patch.setattr(laws, "reorder", lambda state, rows: state)
+
+
+@pytest.mark.parametrize(
+    ("plant", "law"),
+    [
+        (positions_by_arange, lambda: _padding("transformer-2017", LEFT)),
+        (positions_by_arange, lambda: _padding("bert-like", LEFT)),
+        (state_stores_padding, lambda: _parts("convolution-causal")),
+        (state_stores_padding, lambda: _parts("hybrid-decoder")),
+        (mask_off_by_one, lambda: _future("attention-causal")),
+        (mask_off_by_one, lambda: _future("transformer-2017")),
+        (mask_of_strict_past, lambda: _parts("attention-causal")),
+        (ends_forgotten, lambda: _padding("attention", RIGHT)),
+        (ends_forgotten, lambda: _padding("cross", RIGHT)),
+        (cache_by_the_batch, lambda: _parts("attention-causal")),
+        (state_runs_on, lambda: _parts("lstm-causal")),
+        (flipped_by_the_batch, lambda: _padding("lstm-both", RIGHT)),
+        (memory_leaks, lambda: _padding("gated-linear-causal", PACKED)),
+        (edges_forgotten, lambda: _padding("convolution", PACKED)),
+        (neighbours_compete, lambda: _padding("hybrid-decoder", PACKED)),
+        (gradient_forgets_padding, lambda: _paths("attention")),
+        (rows_stay, lambda: _reordering("gru-causal")),
+    ],
+    ids=lambda value: value.__name__ if value.__name__ != "<lambda>" else "",
+)
+def test_planted_bug_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None], law: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law()  # holds as long as nothing is planted
+    plant(monkeypatch)
+    with pytest.raises((AssertionError, ValueError)):
+        law()
+
+
+class Wasteful(Mixer):
+    """Sees everything, and says that it is causal."""
+
+    causal = True
+
+    def start(self, rows: int, memory: Any = None, capacity: int | None = None) -> Any:
+        return None
+
+    def forward(self, x: Tensor, layout: Layout, state: Any = None) -> tuple[Tensor, Any]:
+        return layout.unpad(layout.pad(x).cumsum(1).flip(1)), state
+
+
+def test_a_mixer_of_ones_own_is_judged_too() -> None:
+    from tests.laws.subject import mixer_subject
+
+    case = Case("wasteful", lambda seed, dtype: mixer_subject(Wasteful(), 8, seed, dtype))
+    subject = case.make(0, torch.float64)
+    with pytest.raises(AssertionError):
+        laws.future_changes_nothing(subject, subject.rows([5], [1]), PACKED, [2])
