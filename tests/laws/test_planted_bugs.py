@@ -140,7 +140,7 @@ def neighbours_compete(patch: pytest.MonkeyPatch) -> None:
 def gradient_forgets_padding(patch: pytest.MonkeyPatch) -> None:
     """The transpose of packing leaves what stood in the padding."""
 
-    def wrong(x_N: Tensor, token_BT: Tensor, real_BT: Tensor) -> Tensor:
+    def wrong(x_N: Tensor, token_BT: Tensor, *_: Tensor) -> Tensor:
         return x_N.index_select(0, token_BT.flatten()).unflatten(0, token_BT.shape)
 
     patch.setattr(layout, "_to_padded", wrong)

@@ -102,7 +102,7 @@ def _attend_near(q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, dr
     see_nCS = (key_nS >= 0)[:, None] & (away_nCS.abs() < C)
     if sight.causal:
         see_nCS = see_nCS & (away_nCS <= 0)
-    ends_B = q.new_full((1,), T) if sight.lengths_B is None else sight.lengths_B
+    ends_B = torch.full((1,), T, device=q.device) if sight.lengths_B is None else sight.lengths_B
     see_BnCS = see_nCS & (key_nS[:, None] < ends_B[:, None, None, None])
     flat = [x.flatten(0, 1) for x in (q_BnHCK, *near, see_BnCS.expand(q.shape[0], -1, -1, -1))]
     y_BnHCV = _attend_masked(flat[0], flat[1], flat[2], scale, flat[3], None, dropout).unflatten(0, (-1, chunks))

@@ -212,10 +212,9 @@ class SelfAttention(Mixer):
             no_state(self, state)
         if state is not None and layout.structure_BTT is not None:
             raise ValueError("a structure says who sees whom in a whole sequence; it cannot be used step by step")
-        after_B = None if state is None else state.lengths_B
         q, k, v = self.heads.of_itself(x)
         if self.relative is not None:
-            at = layout.places(after_B)
+            at = layout.places(None if state is None else state.lengths_B)
             q, k = self.relative.turn(q, at), self.relative.turn(k, at)
         q_BHTK, k_BGTK, v_BGTK = (layout.pad(part).transpose(1, 2) for part in (q, k, v))
         q_BHTK, k_BGTK = self.heads.score.query(q_BHTK), self.heads.score.key(k_BGTK)

@@ -181,6 +181,7 @@ class Packed(Layout):
     slot_N: Tensor  # where token n stands in the flattened padded form; filler: 0
     token_BT: Tensor  # which token stands in a padded slot; padding: 0
     taken_BT: Tensor  # False: padding
+    gap_M: Tensor | None  # the padding slots; None: their number must not matter, as the frame is fixed
     real_N: Tensor | None  # None: no filler
     most: int  # width of the padded form
     same: bool  # all rows have that width
@@ -223,6 +224,7 @@ class Packed(Layout):
         token_BT = torch.zeros(B * T, dtype=torch.int64)
         token_BT[slot_N[:total]] = torch.arange(total)
         token_BT = token_BT.view(B, T)
+        taken_BT = torch.arange(T) < lengths_B[:, None]
         real_N = torch.arange(N) < total if framed else None
 
         def there(x: Tensor) -> Tensor:
@@ -236,7 +238,8 @@ class Packed(Layout):
             step_N=there(step_N),
             slot_N=there(slot_N),
             token_BT=there(token_BT),
-            taken_BT=there(torch.arange(T) < lengths_B[:, None]),
+            taken_BT=there(taken_BT),
+            gap_M=None if framed else there((~taken_BT).flatten().nonzero()[:, 0]),
             real_N=None if real_N is None else there(real_N),
             most=T,
             same=not framed and bool((lengths_B == T).all()),
@@ -275,7 +278,7 @@ class Packed(Layout):
 
     @property
     def _moves(self) -> tuple[Tensor | None, ...]:
-        return self.token_BT, self.taken_BT, self.slot_N, self.real_N
+        return self.token_BT, self.taken_BT, self.gap_M, self.slot_N, self.real_N
 
     def pad(self, x: Tensor) -> Tensor:
         if self.same:
@@ -304,11 +307,14 @@ def _roll(x_BT: Tensor, by_B: Tensor) -> Tensor:
 # gradient is a scatter that adds, many times slower, and no two tokens ever share a slot.
 
 
-def _to_padded(x_N: Tensor, token_BT: Tensor, real_BT: Tensor) -> Tensor:
+def _to_padded(x_N: Tensor, token_BT: Tensor, taken_BT: Tensor, gap_M: Tensor | None) -> Tensor:
     if x_N.shape[0] == 0:
         return x_N.new_zeros(*token_BT.shape, *x_N.shape[1:])
-    x_BT = x_N.index_select(0, token_BT.flatten()).unflatten(0, token_BT.shape)
-    return torch.where(_like(real_BT, x_BT), x_BT, 0)
+    flat = x_N.index_select(0, token_BT.flatten())
+    if gap_M is not None:
+        return flat.index_fill_(0, gap_M, 0).unflatten(0, token_BT.shape)
+    x_BT = flat.unflatten(0, token_BT.shape)
+    return torch.where(_like(taken_BT, x_BT), x_BT, 0)
 
 
 def _to_packed(x_BT: Tensor, slot_N: Tensor, real_N: Tensor | None) -> Tensor:
@@ -318,28 +324,24 @@ def _to_packed(x_BT: Tensor, slot_N: Tensor, real_N: Tensor | None) -> Tensor:
 
 class _Pad(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, x_N: Tensor, token_BT: Tensor, real_BT: Tensor, slot_N: Tensor, real_N: Tensor | None
-    ) -> Tensor:
-        ctx.save_for_backward(slot_N, real_N)
-        return _to_padded(x_N, token_BT, real_BT)
+    def forward(ctx: Any, x_N: Tensor, *moves: Tensor | None) -> Tensor:
+        ctx.save_for_backward(*moves[3:])
+        return _to_padded(x_N, *moves[:3])  # type: ignore[arg-type]
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        return _to_packed(grads[0], *ctx.saved_tensors), None, None, None, None
+        return _to_packed(grads[0], *ctx.saved_tensors), None, None, None, None, None
 
 
 class _Unpad(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, x_BT: Tensor, token_BT: Tensor, real_BT: Tensor, slot_N: Tensor, real_N: Tensor | None
-    ) -> Tensor:
-        ctx.save_for_backward(token_BT, real_BT)
-        return _to_packed(x_BT, slot_N, real_N)
+    def forward(ctx: Any, x_BT: Tensor, *moves: Tensor | None) -> Tensor:
+        ctx.save_for_backward(*moves[:3])
+        return _to_packed(x_BT, *moves[3:])  # type: ignore[arg-type]
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        return _to_padded(grads[0], *ctx.saved_tensors), None, None, None, None
+        return _to_padded(grads[0], *ctx.saved_tensors), None, None, None, None, None
 
 
 def flip(x_BT: Tensor, lengths_B: Tensor) -> Tensor:

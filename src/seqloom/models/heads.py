@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from seqloom.layers.activations import Activation, activate
 from seqloom.layers.layout import Layout
 from seqloom.layers.norms import NormSettings, build_norm
+from seqloom.layers.token_loss import token_loss
 from seqloom.models.settings import ClassesOutput, NumbersOutput, OutputSettings, TagsOutput, TokensOutput
 
 
@@ -26,8 +27,17 @@ class TokenHead(nn.Module):
         self.bias_V = nn.Parameter(torch.zeros(size)) if settings.bias else None
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
+        return F.linear(self._prepared(hidden, layout), self.weight_VD, self.bias_V)
+
+    def loss(self, hidden: Tensor, layout: Layout, goal: Tensor, smoothing: float = 0.0) -> Tensor:
+        """The sum of all real tokens' losses; all scores of a batch are never held at once."""
+        hidden = self._prepared(hidden, layout).flatten(0, -2)
+        real_N = None if layout.real is None else layout.real.flatten()
+        return token_loss(hidden, self.weight_VD, self.bias_V, goal.flatten(), real_N, smoothing)
+
+    def _prepared(self, hidden: Tensor, layout: Layout) -> Tensor:
         hidden = hidden if self.transform is None else self.transform(hidden, layout)
-        return F.linear(hidden if self.factor == 1 else hidden * self.factor, self.weight_VD, self.bias_V)
+        return hidden if self.factor == 1 else hidden * self.factor
 
 
 class Transform(nn.Module):

@@ -1,0 +1,86 @@
+"""The loss of tokens under a vocabulary's scores, without ever holding all scores at once."""
+# N tokens  D width  V vocabulary
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from seqloom.layers.paths import fast
+
+CHUNK = 1 << 20  # scores that are held at once: small enough for a CPU's cache
+
+
+def token_loss(
+    hidden_ND: Tensor,
+    weight_VD: Tensor,
+    bias_V: Tensor | None,
+    goal_N: Tensor,
+    real_N: Tensor | None = None,
+    smoothing: float = 0.0,
+) -> Tensor:
+    """The sum over real tokens of −log softmax(Wx + b)[goal], in nats.
+
+    smoothing: so much of each goal is spread evenly over the vocabulary (Szegedy et al. 2016).
+    """
+    if not fast() or torch.compiler.is_compiling():
+        scores_NV = F.linear(hidden_ND, weight_VD, bias_V)
+        loss_N = F.cross_entropy(scores_NV, goal_N, reduction="none", label_smoothing=smoothing)
+        return loss_N.sum() if real_N is None else torch.where(real_N, loss_N, 0).sum()
+    return _TokenLoss.apply(hidden_ND, weight_VD, bias_V, goal_N, real_N, smoothing)  # type: ignore[no-untyped-call]
+
+
+class _TokenLoss(torch.autograd.Function):
+    """Chunk by chunk: scores, loss and, while the scores are at hand, the gradients."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden_ND: Tensor,
+        weight_VD: Tensor,
+        bias_V: Tensor | None,
+        goal_N: Tensor,
+        real_N: Tensor | None,
+        smoothing: float,
+    ) -> Tensor:
+        total = hidden_ND.new_zeros((), dtype=torch.promote_types(hidden_ND.dtype, torch.float32))
+        grads = _Gradients(ctx.needs_input_grad, hidden_ND, weight_VD, bias_V)
+        size = max(16, CHUNK // len(weight_VD))
+        for at in range(0, len(hidden_ND), size):
+            here = slice(at, at + size)
+            scores = F.linear(hidden_ND[here], weight_VD, bias_V)
+            log_p = F.log_softmax(scores, -1, dtype=total.dtype)
+            hit = log_p.gather(-1, goal_N[here, None])
+            loss = -(1 - smoothing) * hit[:, 0] - (smoothing * log_p.mean(-1) if smoothing else 0)
+            counts = None if real_N is None else real_N[here]
+            total += loss.sum() if counts is None else torch.where(counts, loss, 0).sum()
+            if grads.wanted:
+                d_scores = log_p.exp_()
+                d_scores.scatter_add_(-1, goal_N[here, None], torch.full_like(hit, smoothing - 1))
+                d_scores = d_scores.sub_(smoothing / len(weight_VD)) if smoothing else d_scores
+                d_scores = d_scores if counts is None else d_scores.masked_fill_(~counts[:, None], 0)
+                grads.add(here, d_scores.to(hidden_ND.dtype), hidden_ND, weight_VD)
+        ctx.save_for_backward(grads.hidden_ND, grads.weight_VD, grads.bias_V)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        scaled = [None if part is None else part * grads[0].to(part.dtype) for part in ctx.saved_tensors]
+        return scaled[0], scaled[1], scaled[2], None, None, None
+
+
+class _Gradients:
+    def __init__(self, needed: tuple[bool, ...], hidden: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+        self.wanted = any(needed[:3])
+        self.hidden_ND = torch.empty_like(hidden) if self.wanted else None
+        self.weight_VD = torch.zeros_like(weight) if needed[1] else None
+        self.bias_V = torch.zeros_like(bias) if bias is not None and needed[2] else None
+
+    def add(self, here: slice, d_scores: Tensor, hidden: Tensor, weight: Tensor) -> None:
+        assert self.hidden_ND is not None
+        torch.mm(d_scores, weight, out=self.hidden_ND[here])
+        if self.weight_VD is not None:
+            self.weight_VD.addmm_(d_scores.T, hidden[here])
+        if self.bias_V is not None:
+            self.bias_V += d_scores.sum(0)

@@ -1,0 +1,84 @@
+"""Positions that join the input: how far they reach, how wide they may be, and what they say past their end."""
+
+import math
+
+import pytest
+import torch
+
+from seqloom.layers.layout import Packed, Padded
+from seqloom.layers.positions import (
+    Learned,
+    LearnedPositions,
+    NoPositions,
+    Sinusoidal,
+    SinusoidalPositions,
+    build_positions,
+)
+
+
+@pytest.mark.parametrize("order", ["interleaved", "halves"])
+@pytest.mark.parametrize("base", [10_000.0, 100.0])
+def test_sinusoids_against_the_formula(order: str, base: float) -> None:
+    settings = Sinusoidal.model_validate({"order": order, "base": base})
+    ours = SinusoidalPositions(settings, 8)(torch.tensor([[0, 3], [1000, 77]]), torch.float64)
+    assert ours.shape == (2, 2, 8)
+    for row, column, position in (0, 1, 3), (1, 0, 1000), (1, 1, 77):
+        for i in range(4):
+            angle = position / base ** (2 * i / 8)
+            sine, cosine = (2 * i, 2 * i + 1) if order == "interleaved" else (i, 4 + i)
+            assert ours[row, column, sine].item() == pytest.approx(math.sin(angle), abs=1e-9)
+            assert ours[row, column, cosine].item() == pytest.approx(math.cos(angle), abs=1e-9)
+
+
+def test_sinusoids_need_an_even_width() -> None:
+    with pytest.raises(ValueError, match="their width must be even, not 5"):
+        SinusoidalPositions(Sinusoidal(), 5)
+
+
+def test_half_precision_can_tell_far_positions_apart() -> None:
+    """bfloat16 has no number 257; the angles must be made before the rounding."""
+    positions = SinusoidalPositions(Sinusoidal(), 8)(torch.tensor([256, 257, 1001]), torch.bfloat16)
+    exact = SinusoidalPositions(Sinusoidal(), 8)(torch.tensor([256, 257, 1001]), torch.float64)
+    assert positions.dtype == torch.bfloat16
+    torch.testing.assert_close(positions.double(), exact, atol=4e-3, rtol=0)
+
+
+def test_learned_positions_are_looked_up() -> None:
+    positions = LearnedPositions(Learned(length=4), 3)
+    at = torch.tensor([[0, 3], [2, 2]])
+    assert torch.equal(positions(at, torch.float32), positions.weight_PD[at])
+    assert positions(at, torch.bfloat16).dtype == torch.bfloat16
+
+
+def test_past_the_last_learned_position() -> None:
+    positions = LearnedPositions(Learned(length=4), 3)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        positions(torch.tensor([2, 4]), torch.float32)
+    assert str(caught.value) == (
+        "position 5 of a sequence, but positions are learned for the first 4 only; "
+        "raise positions.length, or choose kind = 'sinusoidal'"
+    )
+
+
+@pytest.mark.xfail(raises=ValueError, reason="padding is asked for its position too")
+@pytest.mark.parametrize(
+    ("layout", "after_B"),
+    [
+        (Padded.of([4, 1], 6), None),
+        (Padded.of([4, 1], 6, [1, 0]), None),
+        (Padded.of([1, 0], 1), torch.tensor([3, 4])),
+        (Packed.of([1, 0], tokens=2), torch.tensor([3, 4])),
+    ],
+    ids=["wide padding", "padding on both sides", "a full row rests", "a full row rests, framed"],
+)
+def test_padding_past_the_last_learned_position_is_no_error(
+    layout: Padded | Packed, after_B: torch.Tensor | None
+) -> None:
+    positions = LearnedPositions(Learned(length=4), 3)
+    assert positions(layout.places(after_B), torch.float32).shape[-1] == 3
+
+
+def test_built_by_kind() -> None:
+    assert build_positions(NoPositions(), 4) is None
+    assert isinstance(build_positions(Sinusoidal(), 4), SinusoidalPositions)
+    assert isinstance(build_positions(Learned(length=7), 4), LearnedPositions)
