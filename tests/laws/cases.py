@@ -133,10 +133,12 @@ def _stirred(module: M) -> M:
     return module
 
 
-def _model(**settings: object) -> Callable[[int, torch.dtype], Subject]:
+def _model(name: str) -> Callable[[int, torch.dtype], Subject]:
+    settings = ModelSettings.model_validate(SETTINGS[name])
+
     def make(seed: int, dtype: torch.dtype) -> Subject:
         torch.manual_seed(seed)
-        model = build_model(ModelSettings.model_validate({"width": WIDTH, "depth": 2, **settings}), Sizes(11, 11))
+        model = build_model(settings, Sizes(11, 11))
         return model_subject(_stirred(model), seed, dtype)
 
     return make
@@ -156,124 +158,108 @@ MIXERS: list[Case] = [
 SMALL_DENSE = {"kind": "dense", "width": 12, "activation": "gelu"}
 HEADS = {"kind": "attention", "heads": 2}
 
-MODELS: list[Case] = [
-    Case(
-        "transformer-2017",
-        _model(
-            mixer=HEADS,
-            feed_forward=SMALL_DENSE,
-            norm={"kind": "layer", "place": "post"},
-            positions={"kind": "sinusoidal"},
-            input={"kind": "tokens", "scale": True},
-            tie="all",
-        ),
-    ),
-    Case(
-        "convs2s-like",
-        _model(
-            mixer={"kind": "convolution", "gated": True},
-            cross={"kind": "attention", "heads": 1, "score": "dot"},
-            feed_forward={"kind": "none"},
-            norm={"kind": "none"},
-            residual={"kind": "add", "scale": 0.5**0.5},
-            positions={"kind": "learned", "length": 30},
-        ),
-    ),
-    Case(
-        "rnn-bottleneck",
-        _model(
-            encoder={"mixer": {"kind": "recurrence", "direction": "both"}},
-            decoder={
-                "mixer": {"kind": "recurrence", "initial": "memory", "summary": "ends"},
-                "cross": {"kind": "bottleneck"},
-            },
-            feed_forward={"kind": "none"},
-            norm={"kind": "none"},
-            residual={"kind": "none"},
-        ),
-    ),
-    Case(
-        "bahdanau-model",
-        _model(
-            depth=1,
-            encoder={"mixer": {"kind": "recurrence", "cell": "gru", "direction": "both"}},
-            decoder={"mixer": {"kind": "attentive-recurrence", "form": "bahdanau", "cell": "gru"}},
-            feed_forward={"kind": "none"},
-            norm={"kind": "none"},
-            residual={"kind": "none"},
-        ),
-    ),
-    Case(
-        "llama-like",
-        _model(
-            family="decoder-only",
-            mixer={"kind": "attention", "heads": 2, "key_heads": 1, "bias": False, "relative": {"kind": "rotary"}},
-            feed_forward={"kind": "dense", "width": 12, "activation": "silu", "gated": True, "bias": False},
-            norm={"kind": "rms"},
-        ),
-    ),
-    Case(
-        "hybrid-decoder",
-        _model(
-            family="decoder-only",
-            depth=3,
-            mixer=[
-                {"kind": "gated-linear", "heads": 2},
-                {"kind": "attention", "heads": 2, "window": 3},
-                {"kind": "convolution"},
-            ],
-            feed_forward={"kind": "experts", "experts": 4, "width": 6},
-            norm={"kind": "rms", "place": "both"},
-            positions={"kind": "sinusoidal", "join": "concat", "width": 4},
-        ),
-    ),
-    Case(
-        "dmca-decoder",
-        _model(
-            family="decoder-only",
-            mixer=[{"kind": "attention", "heads": 2, "block": 3}, {"kind": "memory-compressed", "heads": 2}],
-            feed_forward=SMALL_DENSE,
-            positions={"kind": "sinusoidal"},
-        ),
-    ),
-    Case(
-        "t5-like",
-        _model(
-            mixer={
-                "kind": "attention",
-                "heads": 2,
-                "score": "dot",
-                "bias": False,
-                "relative": {"kind": "t5", "buckets": 8},
-            },
-            feed_forward={"kind": "dense", "width": 12, "bias": False},
-            norm={"kind": "rms"},
-            tie="output",
-            output={"kind": "tokens", "scale": True},
-        ),
-    ),
-    Case(
-        "bert-like",
-        _model(
-            family="encoder-only",
-            mixer=HEADS,
-            feed_forward=SMALL_DENSE,
-            norm={"kind": "layer", "place": "post"},
-            positions={"kind": "learned", "length": 30},
-            input={"kind": "tokens", "segments": 2, "norm": True},
-            output={"kind": "tokens", "bias": True, "transform": "gelu"},
-            tie="all",
-        ),
-    ),
-    Case(
-        "batch-normed-tagger",
-        _model(
-            family="encoder-only",
-            mixer=[{"kind": "convolution"}, {"kind": "gated-linear", "heads": 2}],
-            feed_forward=SMALL_DENSE,
-            norm={"kind": "batch"},
-            positions={"kind": "learned", "length": 30, "join": "concat", "width": 3},
-            output={"kind": "tags"},
-        ),
-    ),
-]
+BASE: dict[str, object] = {"width": WIDTH, "depth": 2}
+
+SETTINGS: dict[str, dict[str, object]] = {
+    "transformer-2017": {
+        **BASE,
+        "mixer": HEADS,
+        "feed_forward": SMALL_DENSE,
+        "norm": {"kind": "layer", "place": "post"},
+        "positions": {"kind": "sinusoidal"},
+        "input": {"kind": "tokens", "scale": True},
+        "tie": "all",
+    },
+    "convs2s-like": {
+        **BASE,
+        "mixer": {"kind": "convolution", "gated": True},
+        "cross": {"kind": "attention", "heads": 1, "score": "dot"},
+        "feed_forward": {"kind": "none"},
+        "norm": {"kind": "none"},
+        "residual": {"kind": "add", "scale": 0.5**0.5},
+        "positions": {"kind": "learned", "length": 30},
+    },
+    "rnn-bottleneck": {
+        **BASE,
+        "encoder": {"mixer": {"kind": "recurrence", "direction": "both"}},
+        "decoder": {
+            "mixer": {"kind": "recurrence", "initial": "memory", "summary": "ends"},
+            "cross": {"kind": "bottleneck"},
+        },
+        "feed_forward": {"kind": "none"},
+        "norm": {"kind": "none"},
+        "residual": {"kind": "none"},
+    },
+    "bahdanau-model": {
+        **BASE,
+        "depth": 1,
+        "encoder": {"mixer": {"kind": "recurrence", "cell": "gru", "direction": "both"}},
+        "decoder": {"mixer": {"kind": "attentive-recurrence", "form": "bahdanau", "cell": "gru"}},
+        "feed_forward": {"kind": "none"},
+        "norm": {"kind": "none"},
+        "residual": {"kind": "none"},
+    },
+    "llama-like": {
+        **BASE,
+        "family": "decoder-only",
+        "mixer": {"kind": "attention", "heads": 2, "key_heads": 1, "bias": False, "relative": {"kind": "rotary"}},
+        "feed_forward": {"kind": "dense", "width": 12, "activation": "silu", "gated": True, "bias": False},
+        "norm": {"kind": "rms"},
+    },
+    "hybrid-decoder": {
+        **BASE,
+        "family": "decoder-only",
+        "depth": 3,
+        "mixer": [
+            {"kind": "gated-linear", "heads": 2},
+            {"kind": "attention", "heads": 2, "window": 3},
+            {"kind": "convolution"},
+        ],
+        "feed_forward": {"kind": "experts", "experts": 4, "width": 6},
+        "norm": {"kind": "rms", "place": "both"},
+        "positions": {"kind": "sinusoidal", "join": "concat", "width": 4},
+    },
+    "dmca-decoder": {
+        **BASE,
+        "family": "decoder-only",
+        "mixer": [{"kind": "attention", "heads": 2, "block": 3}, {"kind": "memory-compressed", "heads": 2}],
+        "feed_forward": SMALL_DENSE,
+        "positions": {"kind": "sinusoidal"},
+    },
+    "t5-like": {
+        **BASE,
+        "mixer": {
+            "kind": "attention",
+            "heads": 2,
+            "score": "dot",
+            "bias": False,
+            "relative": {"kind": "t5", "buckets": 8},
+        },
+        "feed_forward": {"kind": "dense", "width": 12, "bias": False},
+        "norm": {"kind": "rms"},
+        "tie": "output",
+        "output": {"kind": "tokens", "scale": True},
+    },
+    "bert-like": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": HEADS,
+        "feed_forward": SMALL_DENSE,
+        "norm": {"kind": "layer", "place": "post"},
+        "positions": {"kind": "learned", "length": 30},
+        "input": {"kind": "tokens", "segments": 2, "norm": True},
+        "output": {"kind": "tokens", "bias": True, "transform": "gelu"},
+        "tie": "all",
+    },
+    "batch-normed-tagger": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": [{"kind": "convolution"}, {"kind": "gated-linear", "heads": 2}],
+        "feed_forward": SMALL_DENSE,
+        "norm": {"kind": "batch"},
+        "positions": {"kind": "learned", "length": 30, "join": "concat", "width": 3},
+        "output": {"kind": "tags"},
+    },
+}
+
+MODELS: list[Case] = [Case(name, _model(name)) for name in SETTINGS]
