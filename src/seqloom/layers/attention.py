@@ -63,10 +63,10 @@ class Heads(Frozen):
                 f"without it the heads must fill the width: {self.heads} × {self.width_of_head(width)} ≠ {width}",
             )
 
-    def head_cost(self, width: int, seen: float, keys: float = 1) -> Cost:
-        """One query over `seen` keys, of which `keys` are prepared for each query."""
+    def head_cost(self, width: int, seen: float, keys: float = 1, squeeze: float = 1) -> Cost:
+        """One query over `seen` keys. For each query `keys` are projected, and 1 / squeeze of them scored."""
         K, H, G = self.width_of_head(width), self.heads, self.groups
-        cost = score_cost(self.score, H, G, K, K, seen, keys) + Cost(0, 2 * H * K * seen)
+        cost = score_cost(self.score, H, G, K, K, seen, keys / squeeze) + Cost(0, 2 * H * K * seen)
         if self.project:
             cost += linear(width, H * K, self.bias) + linear(width, 2 * G * K, self.bias).times(keys)
         if self.output:

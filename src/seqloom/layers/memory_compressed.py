@@ -32,7 +32,7 @@ class MemoryCompressed(Heads):
         row = self.groups * self.width_of_head(width)
         squeeze = linear(self.factor * row, row, bias=True)
         both = Cost(2 * squeeze.parameters, 2 * squeeze.flops / self.factor)
-        return self.head_cost(width, use.length / self.factor) + both
+        return self.head_cost(width, use.length / self.factor, squeeze=self.factor) + both
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,8 @@ def _head(settings: ModelSettings, size: int) -> Cost:
             return linear(width, size, bias=True)
         case ClassesOutput():
             # once for a sequence, which is counted as nothing for a token
-            return Cost(linear(width, size, bias=True).parameters + (width if output.pool == "attention" else 0))
+            pool = Cost(width, 4 * width) if output.pool == "attention" else Cost()
+            return pool + Cost(linear(width, size, bias=True).parameters)
         case NumbersOutput():
             return linear(width, size * max(len(output.quantiles), 1), bias=True)
         case _:
