@@ -33,7 +33,7 @@ BOTH: dict[str, MixerSettings] = {
     "attention-parameter-free": Attention(heads=1, score="dot", project=False, output=False),
     "attention-unprojected-additive": Attention(heads=2, score="additive", project=False),
     "attention-multi-query": Attention(heads=4, key_heads=1),
-    "attention-grouped-query": Attention(heads=4, key_heads=2, head_width=3, bias=False),
+    "attention-grouped-query": Attention(heads=4, key_heads=2, head_width=3, output_bias=False),
     "attention-grouped-additive": Attention(heads=4, key_heads=2, score="additive"),
     "attention-qk-norm": Attention(heads=2, qk_norm=True, activation="tanh"),
     "attention-window": Attention(heads=2, window=2),

@@ -68,7 +68,7 @@ def settings(first: bool) -> ModelSettings:
             "feed_forward": {"kind": "dense", "width": 20, "activation": activation, "gated": not first, "bias": False},
             "norm": {"kind": "rms", "epsilon": EPSILON},
             "output": {"kind": "tokens", "scale": first},
-            "tie": "all" if first else "none",
+            "tie": "all" if first else "inputs",
         }
     )
 
@@ -124,7 +124,6 @@ def _pair(first: bool) -> tuple[Pair, EncoderDecoder]:
     if not first:
         # 1.1 shares its inputs and has an output of its own; transformers unties it only when a checkpoint says so
         theirs.lm_head.weight = nn.Parameter(theirs.lm_head.weight.detach().clone())
-        ours.target.embedding.weight_VD = ours.source.vectors
     return Pair.of(theirs, ours, t5), ours
 
 

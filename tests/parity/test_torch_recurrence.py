@@ -4,6 +4,7 @@ Our fast path is torch's own kernel, fed by our layouts; our plain path is the e
 """
 # B rows  T steps  L layers  D width  H hidden width
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal
@@ -24,7 +25,7 @@ from tests.laws.subject import Form
 from tests.parity.compare import FORMS, LENGTHS, Named, Pair, agree, stepwise, vectors, whole
 
 WIDTH = 6
-KINDS: dict[Cell, type[nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+KINDS: dict[Cell, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 every_form = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.kind)

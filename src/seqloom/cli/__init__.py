@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from seqloom.cli import recipes
+from seqloom.cli import demo, recipes
 from seqloom.settings import SettingsError
 
 app = typer.Typer(
@@ -37,7 +37,8 @@ def _options(
 ) -> None: ...
 
 
-# The verbs, in the order of the help. `demo` joins here: app.command()(demo.demo)
+# The verbs, in the order of the help.
+app.command()(demo.demo)
 app.command()(recipes.recipes)
 
 

@@ -13,12 +13,13 @@ from seqloom.layers.attend import attend, attention_weights
 from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults
-from seqloom.layers.layout import Layout
+from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer, no_state
 from seqloom.layers.norms import RMSNormalisation
-from seqloom.layers.positions import T5, Music, Relative, RelativeSettings, Rotary, Shaw, build_relative
+from seqloom.layers.positions import T5, Music, Relative, RelativeSettings, Rotary, RotaryRelative, Shaw, build_relative
 from seqloom.layers.scores import ScoreName, build_score, score_cost
+from seqloom.layers.varlen import attend_packed, fits
 from seqloom.settings import Frozen
 
 
@@ -34,6 +35,7 @@ class Heads(Frozen):
     project: bool = Field(default=True, description="false: the input is its own query, key and value")
     output: bool = Field(default=True, description="one more linear map over the joined heads")
     bias: bool = Field(default=True, description="biases in these linear maps")
+    output_bias: bool | None = Field(default=None, description="the output map's own; unset: as bias")
     activation: Activation = Field(default="identity", description="applied to queries, keys and values")
     qk_norm: bool = Field(default=False, description="RMS norm of each head's queries and keys")
     dropout: float = Field(default=0.0, ge=0, lt=1, description="of attention weights")
@@ -41,6 +43,10 @@ class Heads(Frozen):
     @property
     def groups(self) -> int:
         return self.key_heads or self.heads
+
+    @property
+    def biased_output(self) -> bool:
+        return self.bias if self.output_bias is None else self.output_bias
 
     def width_of_head(self, width: int) -> int:
         return self.head_width or width // self.heads
@@ -70,7 +76,7 @@ class Heads(Frozen):
         if self.project:
             cost += linear(width, H * K, self.bias) + linear(width, 2 * G * K, self.bias).times(keys)
         if self.output:
-            cost += linear(H * K, width, self.bias)
+            cost += linear(H * K, width, self.biased_output)
         return cost + Cost(2 * K if self.qk_norm else 0)
 
 
@@ -123,7 +129,7 @@ class HeadProjections(nn.Module):
             self.kv = nn.Linear(source, 2 * self.G * self.K, settings.bias)
         elif settings.project:
             self.qkv = nn.Linear(width, (self.H + 2 * self.G) * self.K, settings.bias)
-        self.out = nn.Linear(self.H * self.J, width, settings.bias) if settings.output else None
+        self.out = nn.Linear(self.H * self.J, width, settings.biased_output) if settings.output else None
         self.q_norm = RMSNormalisation(self.K, 1e-6, gain=True, bias=False) if settings.qk_norm else None
         self.k_norm = RMSNormalisation(self.J, 1e-6, gain=True, bias=False) if settings.qk_norm else None
         self.score = build_score(settings.score, self.H, self.G, self.K, self.J)
@@ -184,22 +190,30 @@ class SelfAttention(Mixer):
         return Cache.empty(rows, self.heads.G, self.heads.K, self.heads.K, capacity, self.anchor)
 
     def forward(self, x: Tensor, layout: Layout, state: Cache | None = None) -> tuple[Tensor, Cache | None]:
-        meet = self._meet(x, layout, state)
+        q, k, v = self._turned(x, layout, state)
+        sight, dropout = self._sight(layout), self.settings.dropout if self.training else 0.0
+        biased = self.relative is not None and not isinstance(self.relative, RotaryRelative)
+        score = self.heads.score
+        if state is None and isinstance(layout, Packed) and fits(q, score, sight, biased, dropout, layout):
+            assert score.scale is not None
+            q = score.query(q.transpose(0, 1)).transpose(0, 1)
+            return self.heads.join(attend_packed(q, k, v, layout, layout, score.scale, sight)), None
+        meet = self._meet(q, k, v, layout, state)
         y_BHTK = attend(
             meet.q_BHTK,
             meet.k_BGSK,
             meet.v_BGSV,
-            score=self.heads.score,
+            score=score,
             sight=meet.sight,
             at_BT=meet.at_BT,
             relative=self.relative,
-            dropout=self.settings.dropout if self.training else 0.0,
+            dropout=dropout,
         )
         return self.heads.join(layout.unpad(y_BHTK.transpose(1, 2))), meet.state
 
     def weights(self, x: Tensor, layout: Layout, state: Cache | None = None) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
-        meet = self._meet(x, layout, state)
+        meet = self._meet(*self._turned(x, layout, state), layout, state)
         keys = meet.k_BGSK.shape[2]
         bias = None
         if self.relative is not None:
@@ -207,7 +221,8 @@ class SelfAttention(Mixer):
         see_BTS = meet.sight.mask(meet.at_BT, keys)
         return attention_weights(meet.q_BHTK, meet.k_BGSK, self.heads.score, see_BTS, bias)
 
-    def _meet(self, x: Tensor, layout: Layout, state: Cache | None) -> Meeting:
+    def _turned(self, x: Tensor, layout: Layout, state: Cache | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values in the layout's own form, turned by their positions if these are rotary."""
         if not self.causal:
             no_state(self, state)
         if state is not None and layout.structure_BTT is not None:
@@ -216,9 +231,12 @@ class SelfAttention(Mixer):
         if self.relative is not None:
             at = layout.places(None if state is None else state.lengths_B)
             q, k = self.relative.turn(q, at), self.relative.turn(k, at)
+        return q, k, v
+
+    def _meet(self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Cache | None) -> Meeting:
         q_BHTK, k_BGTK, v_BGTK = (layout.pad(part).transpose(1, 2) for part in (q, k, v))
         q_BHTK, k_BGTK = self.heads.score.query(q_BHTK), self.heads.score.key(k_BGTK)
-        at_BT = torch.arange(layout.longest, device=x.device)[None]
+        at_BT = torch.arange(layout.longest, device=q.device)[None]
         if state is None:
             return Meeting(q_BHTK, k_BGTK, v_BGTK, at_BT, self._sight(layout), None)
         at_BT = at_BT + state.lengths_B[:, None]

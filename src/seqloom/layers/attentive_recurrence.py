@@ -95,7 +95,9 @@ class AttentiveRecurrenceMixer(Mixer):
             raise ValueError("a recurrent decoder with attention needs a memory to start from")
         layers = tuple(first(memory) for first in self.firsts)
         layers = layers or tuple(cell.zeros(rows, self.anchor) for cell in self._cells)
-        return AttentiveState(layers, self.attention.start(rows, memory), self.anchor.new_zeros(rows, self.width))
+        cache = self.attention.start(rows, memory.padded())
+        assert isinstance(cache, Cache)
+        return AttentiveState(layers, cache, self.anchor.new_zeros(rows, self.width))
 
     @property
     def _cells(self) -> list[RecurrentCell]:

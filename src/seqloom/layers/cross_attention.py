@@ -1,6 +1,7 @@
 """Attention over a memory: queries from one sequence, keys and values from another."""
 # B rows  T queries  S memory positions  H query heads  G key heads  K head width
 
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -11,9 +12,10 @@ from seqloom.layers.attention import HeadProjections, Heads
 from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use
 from seqloom.layers.faults import Faults
-from seqloom.layers.layout import Layout
+from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer
+from seqloom.layers.varlen import attend_packed, fits
 
 
 class CrossAttention(Heads):
@@ -28,6 +30,15 @@ class CrossAttention(Heads):
         return self.head_cost(width, use.memory, keys=use.ratio)
 
 
+@dataclass(frozen=True)
+class PackedMemory:
+    """Keys and values of a packed memory, for whole packed sequences; what steps and forks is a Cache."""
+
+    keys_MGK: Tensor
+    values_MGK: Tensor
+    layout: Packed
+
+
 class MemoryAttention(Mixer):
     """Its state is the memory's keys and values, projected once; it does not change from step to step."""
 
@@ -39,37 +50,57 @@ class MemoryAttention(Mixer):
         self.settings = settings
         self.heads = HeadProjections(settings, width, memory_width or width)
 
-    def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> Cache:
+    def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> Cache | PackedMemory:
         if memory is None:
             raise ValueError("attention over a memory needs a memory to start from")
         k, v = self.heads.keys_values(memory.states)
-        k_BGSK, v_BGSK = (memory.layout.pad(part).transpose(1, 2) for part in (k, v))
-        return Cache(self.heads.score.key(k_BGSK), v_BGSK, memory.layout.lengths_B, even=memory.layout.uniform)
+        if isinstance(memory.layout, Packed) and fits(k, self.heads.score, Sight(), False, 0.0, memory.layout):
+            return PackedMemory(k, v, memory.layout)
+        return self._cache(k, v, memory.layout)
 
-    def forward(self, x: Tensor, layout: Layout, state: Cache | None = None) -> tuple[Tensor, Cache | None]:
-        q_BHTK, at_BT, state = self._queries(x, layout, state)
+    def forward(
+        self, x: Tensor, layout: Layout, state: Cache | PackedMemory | None = None
+    ) -> tuple[Tensor, Cache | PackedMemory | None]:
+        if state is None:
+            raise ValueError("attention over a memory needs the state that `start` makes from it")
+        dropout, score = self.settings.dropout if self.training else 0.0, self.heads.score
+        if isinstance(state, PackedMemory):
+            q, packed = self.heads.queries(x), state.layout
+            if isinstance(layout, Packed) and fits(q, score, Sight(), False, dropout, layout, packed):
+                assert score.scale is not None
+                q = score.query(q.transpose(0, 1)).transpose(0, 1)
+                y = attend_packed(q, state.keys_MGK, state.values_MGK, layout, packed, score.scale, Sight())
+                return self.heads.join(y), state
+        cache = self._padded(state)
+        q_BHTK, at_BT = self._queries(x, layout)
         y_BHTK = attend(
             q_BHTK,
-            state.keys_BGSK,
-            state.values_BGSK,
-            score=self.heads.score,
-            sight=_sight(state),
+            cache.keys_BGSK,
+            cache.values_BGSK,
+            score=score,
+            sight=_sight(cache),
             at_BT=at_BT,
-            dropout=self.settings.dropout if self.training else 0.0,
+            dropout=dropout,
         )
         return self.heads.join(layout.unpad(y_BHTK.transpose(1, 2))), state
 
-    def weights(self, x: Tensor, layout: Layout, state: Cache | None = None) -> Tensor:
+    def weights(self, x: Tensor, layout: Layout, state: Cache | PackedMemory) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
-        q_BHTK, at_BT, state = self._queries(x, layout, state)
-        see_BTS = _sight(state).mask(at_BT, state.keys_BGSK.shape[2])
-        return attention_weights(q_BHTK, state.keys_BGSK, self.heads.score, see_BTS)
+        cache = self._padded(state)
+        q_BHTK, at_BT = self._queries(x, layout)
+        see_BTS = _sight(cache).mask(at_BT, cache.keys_BGSK.shape[2])
+        return attention_weights(q_BHTK, cache.keys_BGSK, self.heads.score, see_BTS)
 
-    def _queries(self, x: Tensor, layout: Layout, state: Cache | None) -> tuple[Tensor, Tensor, Cache]:
-        if state is None:
-            raise ValueError("attention over a memory needs the state that `start` makes from it")
+    def _queries(self, x: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
         q_BHTK = layout.pad(self.heads.queries(x)).transpose(1, 2)
-        return self.heads.score.query(q_BHTK), torch.arange(layout.longest, device=x.device)[None], state
+        return self.heads.score.query(q_BHTK), torch.arange(layout.longest, device=x.device)[None]
+
+    def _padded(self, state: Cache | PackedMemory) -> Cache:
+        return state if isinstance(state, Cache) else self._cache(state.keys_MGK, state.values_MGK, state.layout)
+
+    def _cache(self, k: Tensor, v: Tensor, layout: Layout) -> Cache:
+        k_BGSK, v_BGSK = (layout.pad(part).transpose(1, 2) for part in (k, v))
+        return Cache(self.heads.score.key(k_BGSK), v_BGSK, layout.lengths_B, even=layout.uniform)
 
 
 def _sight(state: Cache) -> Sight:

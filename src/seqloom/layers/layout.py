@@ -213,7 +213,7 @@ class Packed(Layout):
                 raise ValueError(f"{need} {name} do not fit into a frame of {have} {name}")
         lengths_B = torch.zeros(B, dtype=torch.int64)
         lengths_B[: real_B.numel()] = real_B
-        offsets_B1 = torch.zeros(B + 1, dtype=torch.int64)
+        offsets_B1 = torch.zeros(B + 1, dtype=torch.int32)  # as kernels want them
         torch.cumsum(lengths_B, 0, out=offsets_B1[1:])
         row_N = torch.full((N,), max(B - 1, 0))
         row_N[:total] = torch.repeat_interleave(torch.arange(B), lengths_B)

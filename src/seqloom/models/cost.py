@@ -35,12 +35,12 @@ def model_cost(settings: ModelSettings, sizes: Sizes, length: float = 27, source
             use = Use(causal=True, length=length, memory=source_length, ratio=ratio)
             body = source.times(ratio) + _stack(decoder, width, use, crosses=True)
             body += _input(settings.decoder_input, decoder, sizes.target, width)
-            if settings.tie == "all":
+            if settings.tie in ("inputs", "all"):
                 body += Cost(-sizes.target * width)
             vectors = sizes.target
         case _:
             assert_never(settings.family)
-    tied = Cost(-vectors * width) if settings.tie != "none" else Cost()
+    tied = Cost(-vectors * width) if settings.tie in ("output", "all") else Cost()
     return body + _head(settings, sizes.target) + tied
 
 

@@ -20,10 +20,10 @@ class EncoderDecoder(nn.Module):
         self.settings, self.sizes = settings, sizes
         self.source = Input(settings.input, encoder, sizes.source, width)
         self.encoder = Stack(encoder, width, causal=False)
-        shared = sizes.shared(self.source.vectors) if settings.tie == "all" else None
+        shared = sizes.shared(self.source.vectors) if settings.tie in ("inputs", "all") else None
         self.target = Input(settings.decoder_input, decoder, sizes.target, width, shared)
         self.decoder = Stack(decoder, width, causal=True, crosses=True)
-        tied = None if settings.tie == "none" else self.target.vectors
+        tied = self.target.vectors if settings.tie in ("output", "all") else None
         self.head = build_head(settings.output, decoder.norm, sizes.target, width, tied)
 
     def forward(

@@ -125,9 +125,10 @@ class ModelSettings(StackSettings):
         default=None, description="what a decoder reads back; unset: as the input, or vectors where it writes numbers"
     )
     output: OutputSettings = TokensOutput()
-    tie: Literal["none", "output", "all"] = Field(
+    tie: Literal["none", "inputs", "output", "all"] = Field(
         default="none",
-        description="output: the decoder's token vectors are also the output's weights; all: the source's too",
+        description="inputs: source and target share token vectors; output: the vectors of what is written are also "
+        "the output's weights; all: both",
     )
     encoder: Changes[StackSettings] = StackSettings()
     decoder: Changes[StackSettings] = StackSettings()
@@ -167,7 +168,9 @@ class ModelSettings(StackSettings):
         written = isinstance(self.output, TokensOutput)
         if self.tie != "none" and not written:
             yield ("tie",), f"an output of {self.output.kind} has no token vectors to share"
-        if self.tie == "all" and self.family == "encoder-decoder" and not isinstance(self.input, Tokens):
+        if self.tie == "inputs" and self.family != "encoder-decoder":
+            yield ("tie",), f"a model of family '{self.family}' has one input only; use tie = 'output'"
+        if self.tie in ("inputs", "all") and self.family == "encoder-decoder" and not isinstance(self.input, Tokens):
             yield ("tie",), f"an input of {self.input.kind} has no token vectors to share; use tie = 'output'"
         if self.tie != "none" and self.family != "encoder-decoder" and not isinstance(self.input, Tokens):
             yield ("tie",), f"an input of {self.input.kind} has no token vectors to share"

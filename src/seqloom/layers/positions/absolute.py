@@ -53,7 +53,9 @@ class SinusoidalPositions(nn.Module):
         self.width, self.base, self.order = width, settings.base, settings.order
 
     def forward(self, at: Tensor, dtype: torch.dtype) -> Tensor:
-        angle = angles(at, self.width, self.base, dtype)
+        # the angle of a far position has few digits left behind the point; some devices know no float64
+        precision = torch.float32 if at.device.type == "mps" else torch.float64
+        angle = angles(at, self.width, self.base, precision)
         pair = angle.sin(), angle.cos()
         joined = torch.stack(pair, -1).flatten(-2) if self.order == "interleaved" else torch.cat(pair, -1)
         return joined.to(dtype)

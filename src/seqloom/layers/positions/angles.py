@@ -4,11 +4,7 @@ import torch
 from torch import Tensor
 
 
-def angles(at: Tensor, width: int, base: float, dtype: torch.dtype) -> Tensor:
-    """pos / base^(2i / width) for i = 0 … width/2 - 1, on a new last axis.
-
-    In float32 at least: bfloat16 cannot tell position 257 from 256.
-    """
-    precise = torch.float64 if dtype == torch.float64 else torch.float32
-    exponent = torch.arange(0, width, 2, device=at.device, dtype=precise) / width
-    return at[..., None].to(precise) * torch.pow(base, -exponent)
+def angles(at: Tensor, width: int, base: float, precision: torch.dtype) -> Tensor:
+    """pos / base^(2i / width) for i = 0 … width/2 - 1, on a new last axis."""
+    exponent = torch.arange(0, width, 2, device=at.device, dtype=precision) / width
+    return at[..., None].to(precision) * (1 / base**exponent)

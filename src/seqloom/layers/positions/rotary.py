@@ -36,7 +36,9 @@ class RotaryRelative(Relative):
         self.order, self.base = settings.order, settings.base
 
     def turn(self, x: Tensor, at: Tensor) -> Tensor:
-        angle_R = angles(at, self.turning, self.base, x.dtype)[..., None, :]
+        # float32 at least: bfloat16 cannot tell position 257 from 256
+        precision = torch.promote_types(x.dtype, torch.float32)
+        angle_R = angles(at, self.turning, self.base, precision)[..., None, :]
         cos_R, sin_R = angle_R.cos().to(x.dtype), angle_R.sin().to(x.dtype)
         moving, rest = x[..., : self.turning], x[..., self.turning :]
         if self.order == "halves":

@@ -1,0 +1,134 @@
+"""The same layers on a GPU: equal to the CPU, also in half precision on the packed kernel, also compiled."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from seqloom.layers.attention import Attention, SelfAttention
+from seqloom.layers.cross_attention import CrossAttention, MemoryAttention
+from seqloom.layers.layout import Packed, Padded
+from seqloom.layers.mixer import Memory
+from seqloom.layers.paths import only_plain
+from seqloom.layers.positions import Rotary
+from seqloom.models.build import build_model
+from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.settings import ModelSettings
+from seqloom.models.sizes import Sizes
+from tests.laws.cases import SETTINGS
+
+pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+
+LENGTHS = [5, 1, 7, 3]
+
+
+@pytest.fixture(autouse=True)
+def _exact() -> None:
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_models_say_the_same_as_on_the_cpu(name: str) -> None:
+    model = build_model(ModelSettings.model_validate(SETTINGS[name]), Sizes(11, 11)).eval()
+    x = torch.randint(11, (sum(LENGTHS),))
+
+    def scores(device: str) -> torch.Tensor:
+        layout, tokens = Packed.of(LENGTHS, device=device), x.to(device)
+        output = model(tokens, layout, tokens, layout) if isinstance(model, EncoderDecoder) else model(tokens, layout)
+        return model.scores(output).cpu()
+
+    here = scores("cpu")
+    model.cuda()
+    torch.testing.assert_close(scores("cuda"), here, atol=2e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("framed", [False, True])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Attention(heads=4),
+        Attention(heads=4, key_heads=2, relative=Rotary()),
+        Attention(heads=4, window=3),
+        Attention(heads=4, score="multiplicative"),
+    ],
+    ids=["plain", "grouped-rotary", "window", "multiplicative"],
+)
+@pytest.mark.parametrize("causal", [False, True])
+def test_packed_kernel(settings: Attention, causal: bool, framed: bool) -> None:
+    """bfloat16 over the packed row is as near to the equation in float32 as bfloat16 can be, gradients too."""
+    mixer = SelfAttention(settings, 64, causal).cuda()
+    frame = {"tokens": 24, "rows": 6, "longest": 8} if framed else {}
+    layout = Packed.of(LENGTHS, device="cuda", **frame)
+    x = torch.randn(24 if framed else sum(LENGTHS), 64, device="cuda")
+    real = slice(0, sum(LENGTHS))
+    found, wanted = [], []
+    for results, half in (found, True), (wanted, False):
+        given = x.clone().requires_grad_()
+        mixer.zero_grad()
+        if half:
+            with torch.autocast("cuda", torch.bfloat16):
+                y, _ = mixer(given, layout)
+        else:
+            with only_plain():
+                y, _ = mixer(given, layout)
+        y[real].float().sin().sum().backward()
+        results += [y[real], given.grad[real], *(p.grad for p in mixer.parameters())]
+    for a, b in zip(found, wanted, strict=True):
+        assert torch.isfinite(a).all()
+        assert (a.float() - b).norm() <= 2e-2 * b.norm()
+
+
+def test_packed_kernel_over_a_memory() -> None:
+    mixer = MemoryAttention(CrossAttention(heads=4), 64).cuda()
+    memory = Memory(torch.randn(12, 64, device="cuda"), Packed.of([2, 5, 1, 4], device="cuda"))
+    x, layout = torch.randn(sum(LENGTHS), 64, device="cuda"), Packed.of(LENGTHS, device="cuda")
+    with torch.autocast("cuda", torch.bfloat16):
+        state = mixer.start(4, memory)
+        assert type(state).__name__ == "PackedMemory"
+        found, _ = mixer(x, layout, state)
+    with only_plain():
+        wanted, _ = mixer(x, layout, mixer.start(4, memory))
+    assert (found.float() - wanted).norm() <= 2e-2 * wanted.norm()
+
+
+@torch._dynamo.config.patch(error_on_recompile=True)
+@pytest.mark.parametrize(
+    "mixer", [{"kind": "attention", "heads": 4}, {"kind": "gated-linear"}, {"kind": "convolution"}]
+)
+def test_compiles_whole_and_once(mixer: dict[str, object]) -> None:
+    """A training step's forward and backward in bfloat16, two batches of one frame."""
+    torch.compiler.reset()
+    settings = {"width": 64, "depth": 2, "mixer": mixer, "cross": {"kind": "attention", "heads": 4}, "tie": "all"}
+    model = build_model(ModelSettings.model_validate(settings), Sizes(50, 50)).cuda()
+
+    def loss(x: torch.Tensor, layout: Packed) -> torch.Tensor:
+        with torch.autocast("cuda", torch.bfloat16):
+            scores = model.scores(model(x, layout, x, layout))
+        each = F.cross_entropy(scores.float(), x, reduction="none")
+        assert layout.real_N is not None
+        return (each * layout.real_N).sum() / layout.real_N.sum()
+
+    compiled = torch.compile(loss, fullgraph=True, dynamic=False)
+    for lengths in LENGTHS, [8, 8, 2]:
+        x = torch.randint(50, (24,), device="cuda")
+        layout = Packed.of(lengths, tokens=24, rows=6, longest=8, device="cuda")
+        found, wanted = compiled(x, layout), loss(x, layout)
+        found.backward()
+        assert abs(found - wanted) <= 2e-2 * wanted
+
+
+def test_static_states_step() -> None:
+    """A decoder with a static state, step by step."""
+    model = build_model(ModelSettings.model_validate(SETTINGS["llama-like"]), Sizes(11, 11)).cuda().eval()
+    tokens = torch.randint(11, (3, 6), device="cuda")
+    one = Padded.whole(3, 1, "cuda")
+    with torch.no_grad():
+        wanted = model.scores(model(tokens, Padded.whole(3, 6, "cuda")))
+        state, steps = model.start(3, capacity=6), []
+        for t in range(6):
+            output = model(tokens[:, t : t + 1], one, state)
+            state = output.state
+            steps.append(model.scores(output))
+    torch.testing.assert_close(torch.cat(steps, 1), wanted, atol=2e-5, rtol=1e-4)

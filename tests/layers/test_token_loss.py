@@ -1,0 +1,84 @@
+"""The loss in chunks is the loss at once, and so are its gradients."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from seqloom.layers import token_loss as module
+from seqloom.layers.paths import only_plain
+from seqloom.layers.token_loss import token_loss
+from tests.examples import many
+
+V, D = 7, 4
+
+
+def drawn(tokens: int, seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    g = torch.Generator().manual_seed(seed)
+    hidden, weight, bias = (
+        torch.randn(shape, generator=g, dtype=torch.float64) for shape in ((tokens, D), (V, D), (V,))
+    )
+    return hidden, weight, bias, torch.randint(V, (tokens,), generator=g)
+
+
+@many
+@given(
+    tokens=st.integers(0, 50),
+    smoothing=st.sampled_from([0.0, 0.1, 0.5]),
+    biased=st.booleans(),
+    some_real=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_in_chunks_and_at_once(tokens: int, smoothing: float, biased: bool, some_real: bool, seed: int) -> None:
+    """Chunks of 16 tokens: the fewest that there are."""
+    hidden, weight, bias, goal = drawn(tokens, seed)
+    real = torch.arange(tokens) % 3 > 0 if some_real else None
+    learned = [hidden.requires_grad_(), weight.requires_grad_(), *([bias.requires_grad_()] if biased else [])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "CHUNK", 1)
+        loss = token_loss(hidden, weight, bias if biased else None, goal, real, smoothing)
+        grads = torch.autograd.grad(3 * loss, learned)
+    kept = slice(None) if real is None else real
+    expected = F.cross_entropy(
+        F.linear(hidden, weight, bias if biased else None)[kept], goal[kept], reduction="sum", label_smoothing=smoothing
+    )
+    torch.testing.assert_close(loss, expected)
+    for ours, theirs in zip(grads, torch.autograd.grad(3 * expected, learned), strict=True):
+        torch.testing.assert_close(ours, theirs)
+    with only_plain():
+        torch.testing.assert_close(token_loss(hidden, weight, bias if biased else None, goal, real, smoothing), loss)
+
+
+def test_a_uniform_guess_costs_the_log_of_the_vocabulary() -> None:
+    loss = token_loss(torch.zeros(5, D), torch.randn(V, D), None, torch.arange(5))
+    assert loss.item() == pytest.approx(5 * math.log(V), rel=1e-6)
+
+
+def test_what_is_not_real_gets_no_gradient() -> None:
+    hidden, weight, _, goal = drawn(6, 1)
+    real = torch.tensor([True, True, False, True, False, False])
+    (grad,) = torch.autograd.grad(token_loss(hidden.requires_grad_(), weight, None, goal, real), hidden)
+    assert torch.equal((grad != 0).any(-1), real)
+
+
+def test_frozen_weights() -> None:
+    hidden, weight, bias, goal = drawn(6, 2)
+    token_loss(hidden.requires_grad_(), weight, bias, goal).backward()
+    assert hidden.grad is not None
+    assert weight.grad is None
+    hidden, weight, bias, goal = drawn(6, 2)
+    token_loss(hidden, weight.requires_grad_(), bias, goal).backward()
+    assert weight.grad is not None
+    assert hidden.grad is None
+
+
+def test_half_precision_adds_up_in_float32() -> None:
+    hidden, weight, _, goal = drawn(40, 3)
+    loss = token_loss(hidden.bfloat16(), weight.bfloat16(), None, goal)
+    assert loss.dtype == torch.float32
+    exact = token_loss(hidden.bfloat16().double(), weight.bfloat16().double(), None, goal)
+    assert loss.item() == pytest.approx(exact.item(), rel=2e-2)

@@ -1,0 +1,373 @@
+"""Impossible combinations are refused before anything is built: with the place, the reason and the way out."""
+
+import pytest
+
+from seqloom.layers.attention import Attention
+from seqloom.layers.cross_attention import CrossAttention
+from seqloom.layers.dense import Dense
+from seqloom.layers.embedding import Patches, Tokens, Vectors
+from seqloom.layers.mixers import NoCross
+from seqloom.layers.norms import LayerNorm, RMSNorm
+from seqloom.models.build import build_model
+from seqloom.models.recipe import Recipe
+from seqloom.models.settings import ModelSettings, StackSettings
+from seqloom.models.sizes import Sizes
+from seqloom.settings import SettingsError, loads
+
+HEADS = 'mixer = { kind = "attention", heads = 2 }\n'
+
+
+def recipe(text: str, width: int = 8, depth: int = 2) -> str:
+    """Lines 1 to 3; what a test is about begins in line 4."""
+    return f"[model]\nwidth = {width}\ndepth = {depth}\n{text}"
+
+
+def message(text: str) -> str:
+    with pytest.raises(SettingsError) as caught:
+        loads(text, Recipe, name="x.toml")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            recipe('mixer = { kind = "attention", heads = 3 }'),
+            "x.toml:4: [model.mixer] width 8 cannot be split into 3 heads of equal width",
+        ),
+        (
+            recipe("[model.mixer]\nkind = 'attention'\nkey_heads = 3\nheads = 4"),
+            "x.toml:6: [model.mixer] 4 query heads cannot share 3 key heads evenly",
+        ),
+        ("[model]\nwidth = 12", "x.toml:1: [model.mixer] width 12 cannot be split into 8 heads of equal width"),
+        (
+            recipe('mixer = { kind = "attention", heads = 2, window = 3, block = 3 }'),
+            "x.toml:4: [model.mixer] a window and blocks exclude each other; keep one",
+        ),
+        (
+            recipe('mixer = { kind = "attention", heads = 2, project = false, key_heads = 1 }'),
+            "x.toml:4: [model.mixer] without projections there are as many key heads as query heads",
+        ),
+        (
+            recipe('mixer = { kind = "attention", heads = 2, project = false, activation = "relu" }'),
+            "x.toml:4: [model.mixer] it belongs to the projections, and project is false",
+        ),
+        (
+            recipe('mixer = { kind = "attention", heads = 2, output = false, head_width = 3 }'),
+            "x.toml:4: [model.mixer] without it the heads must fill the width: 2 × 3 ≠ 8",
+        ),
+        (
+            recipe('mixer = { kind = "attention", heads = 2, relative = { kind = "rotary" } }', width=6),
+            "x.toml:4: [model.mixer.relative] rotary positions turn pairs of numbers, so a head's width must be even, "
+            "not 3",
+        ),
+        (
+            recipe('mixer = { kind = "attention", heads = 2, score = "additive", relative = { kind = "music" } }'),
+            "x.toml:4: [model.mixer.relative] music positions are products with the query; the additive score has none",
+        ),
+        (
+            recipe('mixer = { kind = "attention", heads = 2, relative = { kind = "t5", buckets = 8, distance = 4 } }')
+            + "\nfamily = 'decoder-only'",
+            "x.toml:4: [model.mixer.relative] distance must be larger than the buckets that hold one distance each",
+        ),
+        (
+            recipe('family = "encoder-only"\nmixer = { kind = "convolution", kernel = 4 }'),
+            "x.toml:5: [model.mixer] without a causal mask the kernel must have a middle: an odd number, not 4",
+        ),
+        (
+            recipe('family = "decoder-only"\nmixer = { kind = "convolution", gated = true, activation = "relu" }'),
+            "x.toml:5: [model.mixer] a gated convolution has its gate for that; leave the activation out",
+        ),
+        (
+            recipe('family = "decoder-only"\nmixer = { kind = "gated-linear", heads = 3 }'),
+            "x.toml:5: [model.mixer] width 8 cannot be split into 3 heads of equal width",
+        ),
+        (
+            recipe('family = "encoder-only"\nmixer = { kind = "recurrence", direction = "both" }', width=9),
+            "x.toml:5: [model.mixer] two directions side by side need an even width, not 9",
+        ),
+        (
+            recipe(HEADS + 'feed_forward = { kind = "experts", experts = 2, active = 3 }'),
+            "x.toml:5: [model.feed_forward] a token cannot use 3 of 2 experts",
+        ),
+        (
+            recipe(HEADS + "feed_forward = [\n{ kind = 'dense' },\n{ kind = 'experts', experts = 2, active = 3 },\n]"),
+            "x.toml:7: [model.feed_forward.1] a token cannot use 3 of 2 experts",
+        ),
+        (
+            recipe('[[model.mixer]]\nkind = "convolution"\n[[model.mixer]]\nkind = "attention"\nheads = 5\n')
+            + "[model.decoder]\ncross = { kind = 'bottleneck' }",
+            "x.toml:8: [model.mixer.1] width 8 cannot be split into 5 heads of equal width",
+        ),
+    ],
+)
+def test_a_layer_that_cannot_be(text: str, expected: str) -> None:
+    assert message(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            recipe(HEADS + 'norm = { kind = "batch" }'),
+            "x.toml:5: [model.norm] batch norm takes its statistics over all steps, the future too: "
+            "a causal layer must not see it",
+        ),
+        (
+            recipe(HEADS + '[model.decoder]\nnorm = { kind = "batch" }'),
+            "x.toml:6: [model.decoder.norm] batch norm takes its statistics over all steps, the future too: "
+            "a causal layer must not see it",
+        ),
+        (
+            recipe('mixer = { kind = "recurrence", direction = "backward" }\ncross = { kind = "bottleneck" }'),
+            "x.toml:4: [model.mixer] 'backward' reads the future, which a causal layer must not; use 'forward'",
+        ),
+        (
+            recipe(HEADS + '[model.decoder]\nmixer = { kind = "recurrence", direction = "both" }'),
+            "x.toml:6: [model.decoder.mixer] 'both' reads the future, which a causal layer must not; use 'forward'",
+        ),
+    ],
+)
+def test_a_decoder_that_would_see_the_future(text: str, expected: str) -> None:
+    assert message(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            recipe('family = "decoder-only"\nmixer = { kind = "attentive-recurrence" }'),
+            "x.toml:5: [model.mixer] it reads a source, and family 'decoder-only' has none",
+        ),
+        (
+            recipe('family = "decoder-only"\nmixer = { kind = "recurrence", initial = "memory" }'),
+            "x.toml:5: [model.mixer] it reads a source, and family 'decoder-only' has none",
+        ),
+        (
+            recipe('family = "encoder-only"\nmixer = { kind = "attentive-recurrence" }'),
+            "x.toml:5: [model.mixer] it attends to a memory and goes step by step: it belongs into a decoder",
+        ),
+        (
+            recipe(HEADS + '[model.encoder]\nmixer = { kind = "recurrence", initial = "memory" }'),
+            "x.toml:6: [model.encoder.mixer] only a decoder has a memory to begin from",
+        ),
+        (
+            recipe('family = "decoder-only"\n' + HEADS + 'cross = { kind = "attention", heads = 2 }'),
+            "x.toml:6: [model.cross] a model of family 'decoder-only' has no second sequence to read",
+        ),
+        (
+            recipe('mixer = { kind = "recurrence" }'),
+            "x.toml:1: [model] no layer of the decoder reads the source; set cross, for example { kind = 'attention' }",
+        ),
+        (
+            recipe(HEADS + "[model.decoder]\ncross = { kind = 'none' }"),
+            "x.toml:6: [model.decoder.cross] no layer of the decoder reads the source; "
+            "set cross, for example { kind = 'attention' }",
+        ),
+        (
+            recipe(HEADS + 'cross = { kind = "attention", heads = 3 }'),
+            "x.toml:5: [model.cross] width 8 cannot be split into 3 heads of equal width",
+        ),
+        (
+            recipe(
+                'mixer = { kind = "attention", heads = 3 }\ncross = { kind = "bottleneck", summary = "ends" }', width=9
+            ),
+            "x.toml:5: [model.cross] 'ends' takes half of the width from each end, so the width must be even, not 9",
+        ),
+        (
+            recipe(HEADS + '[model.decoder]\nmixer = { kind = "attentive-recurrence", attention = { heads = 3 } }'),
+            "x.toml:6: [model.decoder.mixer.attention] width 8 cannot be split into 3 heads of equal width",
+        ),
+        (
+            recipe('family = "decoder-only"\n' + HEADS + "[model.encoder]\ndepth = 3"),
+            "x.toml:6: [model.encoder] a model of family 'decoder-only' has no encoder",
+        ),
+        (
+            recipe('family = "encoder-only"\n' + HEADS + "[model.decoder]\ndepth = 3"),
+            "x.toml:6: [model.decoder] a model of family 'encoder-only' has no decoder",
+        ),
+        (
+            recipe('family = "decoder-only"\n' + HEADS + 'target_input = { kind = "vectors" }'),
+            "x.toml:6: [model.target_input] a model of family 'decoder-only' reads one sequence only",
+        ),
+        (
+            recipe(HEADS + 'output = { kind = "tags" }'),
+            "x.toml:5: [model.output] tags are read off an encoder: use family = 'encoder-only'",
+        ),
+    ],
+)
+def test_a_part_that_the_family_lacks(text: str, expected: str) -> None:
+    assert message(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            recipe('mixer = { kind = "attention", heads = 3 }\npositions = { kind = "sinusoidal" }', width=9),
+            "x.toml:5: [model.positions] sinusoids come in pairs of sine and cosine, so their width must be even, not 9",
+        ),
+        (
+            recipe(HEADS + 'positions = { kind = "sinusoidal", join = "concat", width = 3 }'),
+            "x.toml:5: [model.positions] sinusoids come in pairs of sine and cosine, so their width must be even, not 3",
+        ),
+        (
+            recipe(HEADS + 'positions = { kind = "learned", join = "concat" }'),
+            "x.toml:5: [model.positions] say how much of the model's width positions take: positions.width",
+        ),
+        (
+            recipe(HEADS + 'positions = { kind = "learned", width = 3 }'),
+            "x.toml:5: [model.positions] positions that are added have the model's width; "
+            "set it only with join = 'concat'",
+        ),
+        (
+            recipe(HEADS + 'positions = { kind = "learned", join = "concat", width = 8 }'),
+            "x.toml:5: [model.positions] positions would take 8 of 8 and leave nothing for the tokens",
+        ),
+        (
+            recipe(HEADS + 'positions = { kind = "sinusoidal", join = "concat", width = 2 }\ntie = "all"'),
+            "x.toml:6: [model] with concatenated positions token vectors are narrower than the output: not shareable",
+        ),
+        (
+            recipe('family = "encoder-only"\n' + HEADS + 'output = { kind = "tags" }\ntie = "output"'),
+            "x.toml:7: [model] an output of tags has no token vectors to share",
+        ),
+        (
+            recipe(HEADS + 'input = { kind = "vectors" }\ntie = "all"'),
+            "x.toml:6: [model] an input of vectors has no token vectors to share; use tie = 'output'",
+        ),
+        (
+            recipe('family = "decoder-only"\n' + HEADS + 'input = { kind = "patches" }\ntie = "output"'),
+            "x.toml:7: [model] an input of patches has no token vectors to share",
+        ),
+    ],
+)
+def test_ends_that_do_not_fit(text: str, expected: str) -> None:
+    assert message(text) == expected
+
+
+@pytest.mark.xfail(reason="the model breaks when it is built")
+@pytest.mark.parametrize("tie", ["output", "all"])
+def test_a_tie_to_a_target_without_token_vectors(tie: str) -> None:
+    text = recipe(HEADS + f'target_input = {{ kind = "vectors" }}\ntie = "{tie}"')
+    assert message(text).startswith("x.toml:6: [model] ")
+
+
+@pytest.mark.xfail(raises=SettingsError, reason="the encoder's positions are blamed, which no tie concerns")
+def test_an_output_may_be_tied_whatever_the_encoder_does() -> None:
+    text = recipe(
+        HEADS + 'tie = "output"\n[model.encoder]\npositions = { kind = "learned", join = "concat", width = 2 }'
+    )
+    model = build_model(loads(text, Recipe).model, Sizes(5, 7))
+    assert model.sizes == Sizes(5, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            recipe('mixer = [{ kind = "attention", heads = 2 }, { kind = "convolution" }]', depth=3),
+            "x.toml:4: [model] a list of 2 layers does not fill a depth of 3 evenly",
+        ),
+        (recipe("mixer = []"), "x.toml:4: [model] a list of 0 layers does not fill a depth of 2 evenly"),
+        (
+            recipe(HEADS + '[model.encoder]\ndepth = 3\nfeed_forward = [{ kind = "dense" }, { kind = "none" }]'),
+            "x.toml:7: [model.encoder] a list of 2 layers does not fill a depth of 3 evenly",
+        ),
+        (
+            recipe(HEADS + '[model.decoder]\ncross = [{ kind = "bottleneck" }, { kind = "none" }, { kind = "none" }]'),
+            "x.toml:6: [model.decoder] a list of 3 layers does not fill a depth of 2 evenly",
+        ),
+    ],
+)
+def test_a_list_that_does_not_fill_the_depth(text: str, expected: str) -> None:
+    assert message(text) == expected
+
+
+def test_relative_positions_live_in_the_mixer() -> None:
+    """They are no kind of positions at the model's level."""
+    assert message(recipe(HEADS + 'positions = { kind = "rotary" }')) == (
+        "x.toml:5: [model.positions] has no kind 'rotary'; the kinds are none, sinusoidal, learned"
+    )
+
+
+def test_a_side_has_no_input_of_its_own() -> None:
+    assert message(recipe(HEADS + '[model.encoder]\ninput = { kind = "tokens" }')).startswith(
+        "x.toml:6: [model.encoder] has no setting 'input'; it has depth, mixer, "
+    )
+
+
+def test_what_is_possible_all_the_same() -> None:
+    for text in (
+        recipe(HEADS),
+        recipe('mixer = { kind = "recurrence" }\ncross = { kind = "bottleneck" }'),
+        recipe('[model.encoder]\nmixer = { kind = "recurrence", direction = "both" }\n[model.decoder]\n' + HEADS),
+        recipe('[model.encoder]\nnorm = { kind = "batch" }\n' + HEADS + "[model.decoder]\n" + HEADS),
+        recipe('family = "encoder-only"\nnorm = { kind = "batch" }\n' + HEADS),
+        recipe('family = "encoder-only"\noutput = { kind = "classes" }\n' + HEADS),
+        recipe('family = "decoder-only"\nmixer = { kind = "convolution", kernel = 4 }'),
+        recipe(HEADS + 'input = { kind = "vectors" }\ntie = "output"'),
+        recipe(HEADS + 'output = { kind = "numbers" }'),
+        recipe('mixer = { kind = "attention", heads = 3, head_width = 5 }'),
+        recipe(HEADS + "[model.decoder]\nmixer = { kind = 'attentive-recurrence' }"),
+    ):
+        build_model(loads(text, Recipe).model, Sizes(5, 5))
+
+
+def test_what_a_side_changes_and_what_it_keeps() -> None:
+    text = recipe(
+        HEADS
+        + 'dropout = 0.1\nnorm = { kind = "rms" }\n'
+        + "[model.encoder]\ndepth = 5\ndropout = 0.0\n"
+        + '[model.decoder]\nmixer = { kind = "attention", heads = 4 }\nnorm = { kind = "layer", place = "post" }\n'
+    )
+    model = loads(text, Recipe).model
+    encoder, decoder = model.side("encoder"), model.side("decoder")
+    assert (encoder.depth, decoder.depth, model.depth) == (5, 2, 2)
+    assert (encoder.dropout, decoder.dropout) == (0.0, 0.1)
+    assert (encoder.mixer, decoder.mixer) == (Attention(heads=2), Attention(heads=4))
+    assert (encoder.norm, decoder.norm) == (RMSNorm(), LayerNorm(place="post"))
+    assert encoder.feed_forward == decoder.feed_forward == Dense()
+
+
+def test_a_side_may_set_what_is_the_default() -> None:
+    """What was written counts, not what differs from the default."""
+    text = recipe(HEADS + 'norm = { kind = "rms" }\n[model.encoder]\nnorm = { kind = "layer" }\n')
+    model = loads(text, Recipe).model
+    assert (model.side("encoder").norm, model.side("decoder").norm) == (LayerNorm(), RMSNorm())
+
+
+def test_a_side_replaces_a_table_as_a_whole() -> None:
+    text = recipe(
+        'mixer = { kind = "attention", heads = 2, window = 3 }\n[model.encoder]\nmixer = { kind = "attention", heads = 4 }'
+    )
+    assert loads(text, Recipe).model.side("encoder").mixer == Attention(heads=4)
+
+
+def test_attention_over_the_source_is_like_the_mixer_where_nothing_is_said() -> None:
+    stack = StackSettings(
+        depth=1, mixer=Attention(heads=4, key_heads=2, bias=False, window=3, qk_norm=True, dropout=0.1)
+    )
+    assert stack.crosses() == [CrossAttention(heads=4, key_heads=2, bias=False, qk_norm=True, dropout=0.1)]
+    text = recipe('mixer = [{ kind = "attention", heads = 2 }, { kind = "convolution" }]')
+    assert loads(text, Recipe).model.side("decoder").crosses() == [CrossAttention(heads=2), NoCross()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", Tokens()),
+        ('input = { kind = "tokens", scale = true }', Tokens(scale=True)),
+        ('input = { kind = "vectors" }', Tokens()),
+        ('output = { kind = "numbers" }', Vectors()),
+        ('input = { kind = "patches", length = 3 }\noutput = { kind = "numbers" }', Patches(length=3)),
+        ('target_input = { kind = "patches", length = 2 }\noutput = { kind = "numbers" }', Patches(length=2)),
+    ],
+)
+def test_what_a_decoder_reads_back(text: str, expected: Tokens | Vectors | Patches) -> None:
+    assert loads(recipe(HEADS + text), Recipe).model.decoder_input == expected
+
+
+def test_the_settings_of_a_model_are_those_of_a_good_one_by_default() -> None:
+    assert loads("", Recipe).model == ModelSettings()
+    assert ModelSettings().side("encoder") == StackSettings()
