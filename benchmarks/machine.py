@@ -7,14 +7,16 @@ from pathlib import Path
 
 import torch
 
+from seqloom import __version__
+
 
 def describe() -> str:
     cpu = next(
         (line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.processor()
     )
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"{cpu}, {torch.get_num_threads()} threads"
-    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "seqloom"))
-    return f"{device}; Python {platform.python_version()}, {packages}; commit {_commit()}"
+    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers"))
+    return f"{device}; Python {platform.python_version()}, {packages}, seqloom {__version__}; commit {_commit()}"
 
 
 def _cpuinfo() -> list[str]:

@@ -1,5 +1,3 @@
 """seqloom trains, runs and opens up models that read one sequence and write another."""
 
-from importlib.metadata import version
-
-__version__ = version("seqloom")
+__version__ = "0.1.0.dev0"

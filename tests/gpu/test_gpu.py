@@ -14,7 +14,7 @@ from seqloom.models.build import build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
-from tests.laws.cases import SETTINGS
+from tests.laws.cases import SETTINGS, stirred
 
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -26,12 +26,11 @@ def _exact() -> None:
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_models_say_the_same_as_on_the_cpu(name: str) -> None:
-    model = build_model(ModelSettings.model_validate(SETTINGS[name]), Sizes(11, 11)).eval()
+    model = stirred(build_model(ModelSettings.model_validate(SETTINGS[name]), Sizes(11, 11)).eval())
     x = torch.randint(11, (sum(LENGTHS),))
 
     def scores(device: str) -> torch.Tensor:

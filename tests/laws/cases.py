@@ -110,7 +110,7 @@ class Case:
 def _mixer(settings: MixerSettings, causal: bool) -> Callable[[int, torch.dtype], Subject]:
     def make(seed: int, dtype: torch.dtype) -> Subject:
         torch.manual_seed(seed)
-        return mixer_subject(_stirred(build_mixer(settings, WIDTH, causal)), WIDTH, seed, dtype)
+        return mixer_subject(stirred(build_mixer(settings, WIDTH, causal)), WIDTH, seed, dtype)
 
     return make
 
@@ -120,12 +120,12 @@ def _cross(settings: CrossSettings) -> Callable[[int, torch.dtype], Subject]:
         torch.manual_seed(seed)
         mixer = build_cross(settings, WIDTH)
         assert mixer is not None
-        return mixer_subject(_stirred(mixer), WIDTH, seed, dtype)
+        return mixer_subject(stirred(mixer), WIDTH, seed, dtype)
 
     return make
 
 
-def _stirred(module: M) -> M:
+def stirred(module: M) -> M:
     """No parameter or statistic at a special value: a zero or a one could hide a fault."""
     with torch.no_grad():
         for tensor in {id(tensor): tensor for tensor in module.state_dict().values()}.values():
@@ -139,7 +139,7 @@ def _model(name: str) -> Callable[[int, torch.dtype], Subject]:
     def make(seed: int, dtype: torch.dtype) -> Subject:
         torch.manual_seed(seed)
         model = build_model(settings, Sizes(11, 11))
-        return model_subject(_stirred(model), seed, dtype)
+        return model_subject(stirred(model), seed, dtype)
 
     return make
 

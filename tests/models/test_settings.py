@@ -205,11 +205,13 @@ def test_a_part_that_the_family_lacks(text: str, expected: str) -> None:
     [
         (
             recipe('mixer = { kind = "attention", heads = 3 }\npositions = { kind = "sinusoidal" }', width=9),
-            "x.toml:5: [model.positions] sinusoids come in pairs of sine and cosine, so their width must be even, not 9",
+            "x.toml:5: [model.positions] sinusoids come in pairs of sine and cosine, so their width must be even, "
+            "not 9",
         ),
         (
             recipe(HEADS + 'positions = { kind = "sinusoidal", join = "concat", width = 3 }'),
-            "x.toml:5: [model.positions] sinusoids come in pairs of sine and cosine, so their width must be even, not 3",
+            "x.toml:5: [model.positions] sinusoids come in pairs of sine and cosine, so their width must be even, "
+            "not 3",
         ),
         (
             recipe(HEADS + 'positions = { kind = "learned", join = "concat" }'),
@@ -339,7 +341,8 @@ def test_a_side_may_set_what_is_the_default() -> None:
 
 def test_a_side_replaces_a_table_as_a_whole() -> None:
     text = recipe(
-        'mixer = { kind = "attention", heads = 2, window = 3 }\n[model.encoder]\nmixer = { kind = "attention", heads = 4 }'
+        'mixer = { kind = "attention", heads = 2, window = 3 }\n'
+        '[model.encoder]\nmixer = { kind = "attention", heads = 4 }'
     )
     assert loads(text, Recipe).model.side("encoder").mixer == Attention(heads=4)
 

@@ -5,7 +5,6 @@ error. A verb imports what is heavy (torch, models) inside its function, so that
 """
 
 import sys
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -25,7 +24,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"seqloom {version('seqloom')}")
+        from seqloom import __version__
+
+        typer.echo(f"seqloom {__version__}")
         raise typer.Exit
 
 

@@ -4,11 +4,15 @@
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from seqloom.layers.masks import Sight
 from seqloom.layers.paths import fast
 from seqloom.layers.positions.relative import Relative
 from seqloom.layers.scores import Score
+
+# all but cuDNN's, which plans anew for each new shape: with batches of changing shapes, a step takes many times longer
+GPU_KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
 def attention_weights(
@@ -66,9 +70,11 @@ def share(x_BGSK: Tensor, heads: int) -> Tensor:
 def _kernel(
     q: Tensor, k: Tensor, v: Tensor, scale: float, dropout: float, mask: Tensor | None = None, causal: bool = False
 ) -> Tensor:
-    return F.scaled_dot_product_attention(
-        q, k, v, mask, dropout_p=dropout, is_causal=causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
-    )
+    grouped = q.shape[1] != k.shape[1]
+    if not q.is_cuda:
+        return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal, scale=scale, enable_gqa=grouped)
+    with sdpa_kernel(GPU_KERNELS):
+        return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal, scale=scale, enable_gqa=grouped)
 
 
 def _attend_masked(

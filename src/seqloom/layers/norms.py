@@ -85,7 +85,9 @@ class LayerNormalisation(Norm):
 
 class RMSNormalisation(Norm):
     def forward(self, x: Tensor, layout: Layout | None = None) -> Tensor:
-        return F.rms_norm(x, (self.width,), self.gain_D, self.epsilon)
+        # under autocast x may be in half precision: so must the gain be then
+        gain_D = None if self.gain_D is None else self.gain_D.to(x.dtype)
+        return F.rms_norm(x, (self.width,), gain_D, self.epsilon)
 
 
 class BatchNormalisation(Norm):

@@ -35,6 +35,7 @@ def attend_packed(
     """y_NHK: each token over its own row's keys."""
     from torch.nn.attention.varlen import varlen_attn
 
+    q_NHK, k_MGK, v_MGK = _framed(q_NHK, queries), _framed(k_MGK, keys), _framed(v_MGK, keys)
     reach = -1 if sight.window is None else sight.window - 1
     shared = q_NHK.shape[1] // k_MGK.shape[1]
     if shared > 1:
@@ -50,5 +51,9 @@ def attend_packed(
         scale=scale,
         window_size=(reach, 0 if sight.causal else reach),
     )
-    # the kernel leaves filler behind the last row unwritten
-    return y_NHK if queries.real_N is None else torch.where(queries.real_N[:, None, None], y_NHK, 0)
+    return _framed(y_NHK, queries)
+
+
+def _framed(x_NHK: Tensor, layout: Packed) -> Tensor:
+    """The kernel leaves filler behind the last row unwritten, in its output and in its gradients: zeros instead."""
+    return x_NHK if layout.real_N is None else torch.where(layout.real_N[:, None, None], x_NHK, 0)
