@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.layers import cache, convolution, experts, gated_linear, layout, masks, recurrence
-from seqloom.layers.layout import Layout, Packed, Padded
+from seqloom.layers import cache, convolution, experts, gated_linear, masks, recurrence
+from seqloom.layers.layout import Layout, Packed, Padded, packed
 from seqloom.layers.mixer import Mixer
 from tests.laws import laws
 from tests.laws.cases import MIXERS, MODELS, Case
@@ -143,7 +143,7 @@ def gradient_forgets_padding(patch: pytest.MonkeyPatch) -> None:
     def wrong(x_N: Tensor, token_BT: Tensor, *_: Tensor) -> Tensor:
         return x_N.index_select(0, token_BT.flatten()).unflatten(0, token_BT.shape)
 
-    patch.setattr(layout, "_to_padded", wrong)
+    patch.setattr(packed, "_to_padded", wrong)
 
 
 def rows_stay(patch: pytest.MonkeyPatch) -> None:

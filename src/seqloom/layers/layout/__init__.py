@@ -1,0 +1,33 @@
+"""Which positions of a batch are real, and where each sequence begins and ends.
+
+A batch of sequences of unequal length has two forms:
+
+packed   all real tokens in one row, sequence after sequence: x_ND
+padded   one row a sequence, filled up to the longest: x_BTD
+
+Token-wise layers do not care: they work on the last axis. A mixer asks its layout for the form it needs. Everything
+that a layout knows is worked out once, when it is made, and shared by all layers of a model.
+
+    layout = Packed.of([3, 1, 2])                      # six tokens
+    x_BTD = layout.pad(x_ND)                           # flush left, three rows of three
+    x_ND = layout.unpad(x_BTD)
+"""
+
+from dataclasses import replace
+
+from torch import Tensor
+
+from seqloom.layers.layout.contract import Layout, flip
+from seqloom.layers.layout.packed import Packed
+from seqloom.layers.layout.padded import Padded
+
+
+def with_structure(layout: Padded | Packed, structure_BTT: Tensor) -> Layout:
+    """The same batch, in which a step may see only what the structure says (True: may see), flush left.
+
+    A graph, for example: its nodes are the steps, its edges the structure. Self-attention obeys it.
+    """
+    return replace(layout, structure_BTT=structure_BTT)
+
+
+__all__ = ["Layout", "Packed", "Padded", "flip", "with_structure"]

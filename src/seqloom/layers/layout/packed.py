@@ -1,0 +1,165 @@
+"""All real tokens in one row, sequence after sequence: x_ND."""
+# B rows  T steps of the longest row  N tokens of all rows
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from seqloom.layers.layout.contract import Layout, like
+
+
+@dataclass(frozen=True)
+class Packed(Layout):
+    """x_ND: sequence after sequence, no padding; perhaps filler at the end, so that N is the same in every batch."""
+
+    lengths_B: Tensor
+    lengths_host_B: Tensor  # the same on the CPU
+    offsets_B1: Tensor  # row b holds tokens offsets[b] … offsets[b + 1]; 32 bits, as kernels want them
+    row_N: Tensor  # filler: row B - 1
+    step_N: Tensor
+    slot_N: Tensor  # where token n stands in the flattened padded form; filler: 0
+    token_BT: Tensor  # which token stands in a padded slot; padding: 0
+    taken_BT: Tensor  # False: padding
+    gap_M: Tensor | None  # the padding slots; None: their number must not matter, as the frame is fixed
+    real_N: Tensor | None  # None: no filler
+    most: int  # width of the padded form
+    same: bool  # all rows have that width
+    structure_BTT: Tensor | None = None
+
+    @classmethod
+    def of(
+        cls,
+        lengths: Sequence[int] | Tensor,
+        *,
+        tokens: int | None = None,
+        rows: int | None = None,
+        longest: int | None = None,
+        device: torch.device | str | None = None,
+    ) -> Self:
+        """Lay out sequences of these lengths.
+
+        tokens, rows, longest: a frame of fixed shapes. Batches in the same frame have the same shapes throughout, so
+        that a compiled model is compiled once; what is not needed is filled up.
+        """
+        real_B = torch.as_tensor(lengths, dtype=torch.int64, device="cpu")
+        framed = tokens is not None or rows is not None or longest is not None
+        total, top = int(real_B.sum()), int(real_B.max()) if real_B.numel() else 0
+        N, B, T = (tokens or total), (rows or real_B.numel()), (longest or top)
+        for name, need, have in ("tokens", total, N), ("rows", real_B.numel(), B), ("steps", top, T):
+            if need > have:
+                raise ValueError(f"{need} {name} do not fit into a frame of {have} {name}")
+        lengths_B = F.pad(real_B, (0, B - real_B.numel()))
+        offsets_B1 = F.pad(lengths_B.cumsum(0), (1, 0))
+        row_n = torch.repeat_interleave(torch.arange(B), lengths_B)
+        step_n = torch.arange(total) - offsets_B1[row_n]
+        taken_BT = torch.arange(T) < lengths_B[:, None]
+        token_BT = torch.zeros(B, T, dtype=torch.int64)
+        token_BT[taken_BT] = torch.arange(total)
+        filler = (0, N - total)
+
+        def there(x: Tensor) -> Tensor:
+            return x.to(device, non_blocking=True)
+
+        return cls(
+            lengths_B=there(lengths_B),
+            lengths_host_B=lengths_B,
+            offsets_B1=there(offsets_B1.int()),
+            row_N=there(F.pad(row_n, filler, value=max(B - 1, 0))),
+            step_N=there(F.pad(step_n, filler)),
+            slot_N=there(F.pad(row_n * T + step_n, filler)),
+            token_BT=there(token_BT),
+            taken_BT=there(taken_BT),
+            gap_M=None if framed else there((~taken_BT).flatten().nonzero()[:, 0]),
+            real_N=there(torch.arange(N) < total) if framed else None,
+            most=T,
+            same=not framed and bool(taken_BT.all()),
+        )
+
+    @property
+    def lengths_on_host(self) -> Tensor:
+        return self.lengths_host_B
+
+    @property
+    def longest(self) -> int:
+        return self.most
+
+    @property
+    def uniform(self) -> bool:
+        return self.same
+
+    @property
+    def real(self) -> Tensor | None:
+        return self.real_N
+
+    @property
+    def steps(self) -> Tensor:
+        return self.step_N
+
+    def places(self, after_B: Tensor | None) -> Tensor:
+        return self.step_N if after_B is None else self.step_N + after_B[self.row_N]
+
+    def of_rows(self, x_BD: Tensor) -> Tensor:
+        return x_BD[self.row_N]
+
+    @property
+    def real_BT(self) -> Tensor:
+        return self.taken_BT
+
+    @property
+    def _moves(self) -> tuple[Tensor | None, ...]:
+        return self.token_BT, self.taken_BT, self.gap_M, self.slot_N, self.real_N
+
+    def pad(self, x: Tensor) -> Tensor:
+        if self.same:
+            return x.unflatten(0, (self.rows, self.most))
+        return _Pad.apply(x, *self._moves)  # type: ignore[no-untyped-call]
+
+    def unpad(self, x_BT: Tensor) -> Tensor:
+        if self.same:
+            return x_BT.flatten(0, 1)
+        return _Unpad.apply(x_BT, *self._moves)  # type: ignore[no-untyped-call]
+
+
+# The two moves below are each other's transpose, and so each other's gradient. Written out, because a gather's own
+# gradient is a scatter that adds, many times slower, and no two tokens ever share a slot.
+
+
+def _to_padded(x_N: Tensor, token_BT: Tensor, taken_BT: Tensor, gap_M: Tensor | None) -> Tensor:
+    if x_N.shape[0] == 0:
+        return x_N.new_zeros(*token_BT.shape, *x_N.shape[1:])
+    flat = x_N.index_select(0, token_BT.flatten())
+    if gap_M is not None:
+        return flat.index_fill_(0, gap_M, 0).unflatten(0, token_BT.shape)
+    x_BT = flat.unflatten(0, token_BT.shape)
+    return torch.where(like(taken_BT, x_BT), x_BT, 0)
+
+
+def _to_packed(x_BT: Tensor, slot_N: Tensor, real_N: Tensor | None) -> Tensor:
+    x_N = x_BT.flatten(0, 1).index_select(0, slot_N)
+    return x_N if real_N is None else torch.where(like(real_N, x_N), x_N, 0)
+
+
+class _Pad(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x_N: Tensor, *moves: Tensor | None) -> Tensor:
+        ctx.save_for_backward(*moves[3:])
+        return _to_padded(x_N, *moves[:3])  # type: ignore[arg-type]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return _to_packed(grads[0], *ctx.saved_tensors), None, None, None, None, None
+
+
+class _Unpad(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x_BT: Tensor, *moves: Tensor | None) -> Tensor:
+        ctx.save_for_backward(*moves[:3])
+        return _to_packed(x_BT, *moves[3:])  # type: ignore[arg-type]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return _to_padded(grads[0], *ctx.saved_tensors), None, None, None, None, None
