@@ -7,8 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seqloom.layers.layout import Packed
+from seqloom.layers.layout import Packed, Padded
 from seqloom.models.build import Model, build_model
+from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import Family, ModelSettings
 from seqloom.models.sizes import Sizes
@@ -80,6 +81,25 @@ def test_compiles_whole_and_once(family: Family, mixer: str) -> None:
         eager, fast = _gradients(model, _loss, batch), _gradients(model, compiled, batch)
         for a, b in zip(eager, fast, strict=True):
             assert (a - b).abs().max() <= 5e-5 * max(1.0, a.abs().max().item())
+
+
+@once
+@pytest.mark.parametrize("mixer", MIXERS)
+def test_a_static_state_steps_in_one_graph(mixer: str) -> None:
+    """Generation with a state of static shape: every step is the same graph, and says what the whole says."""
+    torch.compiler.reset()
+    model = _model("decoder-only", mixer).eval()
+    assert isinstance(model, DecoderOnly)
+    step = torch.compile(model, fullgraph=True, dynamic=False, backend="eager")
+    tokens = torch.randint(VOCABULARY, (3, 6))
+    with torch.no_grad():
+        whole = model(tokens, Padded.whole(3, 6)).hidden
+        state, parts = model.start(3, capacity=6), []
+        for t in range(6):
+            output = step(tokens[:, t : t + 1].clone(), Padded.whole(3, 1), state)
+            state = output.state
+            parts.append(output.hidden)
+    torch.testing.assert_close(torch.cat(parts, 1), whole, atol=1e-5, rtol=1e-4)
 
 
 @once

@@ -1,1 +1,44 @@
-"""Sequence layers, one file a concept, each usable alone as an nn.Module."""
+"""Sequence layers, one file a concept, each usable alone as an nn.Module.
+
+from seqloom.layers import Attention, Packed, SelfAttention
+
+mixer = SelfAttention(Attention(heads=4), width=64, causal=True)
+y, _ = mixer(x_ND, Packed.of([3, 5]))
+"""
+
+from seqloom.layers.attention import Attention, SelfAttention
+from seqloom.layers.attentive_recurrence import AttentiveRecurrence, AttentiveRecurrenceMixer
+from seqloom.layers.bottleneck import Bottleneck, BottleneckMixer
+from seqloom.layers.convolution import Convolution, ConvolutionMixer
+from seqloom.layers.cross_attention import CrossAttention, MemoryAttention
+from seqloom.layers.gated_linear import GatedLinear, GatedLinearMixer
+from seqloom.layers.layout import Layout, Packed, Padded, with_structure
+from seqloom.layers.memory_compressed import MemoryCompressed, MemoryCompressedAttention
+from seqloom.layers.mixer import Memory, Mixer, reorder
+from seqloom.layers.recurrence import Recurrence, RecurrenceMixer
+
+__all__ = [
+    "Attention",
+    "AttentiveRecurrence",
+    "AttentiveRecurrenceMixer",
+    "Bottleneck",
+    "BottleneckMixer",
+    "Convolution",
+    "ConvolutionMixer",
+    "CrossAttention",
+    "GatedLinear",
+    "GatedLinearMixer",
+    "Layout",
+    "Memory",
+    "MemoryAttention",
+    "MemoryCompressed",
+    "MemoryCompressedAttention",
+    "Mixer",
+    "Packed",
+    "Padded",
+    "Recurrence",
+    "RecurrenceMixer",
+    "SelfAttention",
+    "reorder",
+    "with_structure",
+]

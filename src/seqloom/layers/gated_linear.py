@@ -148,7 +148,7 @@ def _segment(parts: list[Tensor], row_BT: Tensor, before_B1: Tensor, memory_BHKV
     behind_BmHKV = torch.einsum("bmlh,blhkv->bmhkv", carry_BmmH, stack_BmHKV)
     read_BnHC = _decay(faded_BnHC, (row_BnC == rows_Bm[:, :-1, None])[:, :, None])
     y_BnHCV = y_BnHCV + (q * read_BnHC[..., None]) @ behind_BmHKV[:, :-1]
-    return y_BnHCV.transpose(2, 3).flatten(1, 2), behind_BmHKV[:, -1]
+    return y_BnHCV.transpose(2, 3).flatten(1, 2), behind_BmHKV[:, -1].contiguous()
 
 
 def _decay(exponent: Tensor, allowed: Tensor) -> Tensor:
