@@ -94,3 +94,13 @@ def test_its_message_is_what_is_said() -> None:
     with pytest.raises(SettingsError) as caught:
         loads(text, Recipe, name="recipes/x.toml")
     assert f"{caught.value}\n" in BLOCKS
+
+
+def test_its_python_runs() -> None:
+    """All blocks, one after the other, as a reader would type them."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+    assert len(blocks) >= 3
+    assert names["scores"].shape == (2, 1, 1000)  # type: ignore[attr-defined]

@@ -1,5 +1,7 @@
 """Self-attention as a layer: structure, weights on demand, dropout, shared and normed heads."""
 
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -175,6 +177,17 @@ def test_heads_wider_than_their_share() -> None:
     assert mixer(inputs(3), Packed.of([3]))[0].shape == (3, WIDTH)
 
 
+@pytest.mark.parametrize(
+    ("bias", "output_bias", "inner", "outer"),
+    [(True, None, True, True), (False, None, False, False), (True, False, True, False), (False, True, False, True)],
+)
+def test_biases_within_and_behind(bias: bool, output_bias: bool | None, inner: bool, outer: bool) -> None:
+    heads = built(Attention(heads=2, bias=bias, output_bias=output_bias)).heads
+    assert (heads.qkv.bias is not None) == inner
+    assert heads.out is not None
+    assert (heads.out.bias is not None) == outer
+
+
 def test_normed_queries_and_keys() -> None:
     mixer, x = built(Attention(heads=2, qk_norm=True)), inputs(5)
     with torch.no_grad():
@@ -216,9 +229,11 @@ def test_the_kernel_gets_no_mask_when_none_is_needed(monkeypatch: pytest.MonkeyP
     asked: list[tuple[Tensor | None, bool]] = []
     kernel = F.scaled_dot_product_attention
 
-    def watched(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, is_causal: bool, **rest: object) -> Tensor:
-        asked.append((mask, is_causal))
-        return kernel(q, k, v, mask, is_causal=is_causal, **rest)  # type: ignore[arg-type]
+    def watched(
+        q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, causal: bool, **rest: Any
+    ) -> Tensor:
+        asked.append((mask, causal))
+        return kernel(q, k, v, mask, dropout, causal, **rest)
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", watched)
     causal, free = built(Attention(heads=2), causal=True), built(Attention(heads=2))

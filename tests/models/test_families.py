@@ -36,6 +36,7 @@ def tables(model: Model) -> list[str]:
     [
         ("encoder-decoder", "none", 3, 3),
         ("encoder-decoder", "output", 2, 3),
+        ("encoder-decoder", "inputs", 2, 3),
         ("encoder-decoder", "all", 1, 3),
         ("decoder-only", "none", 2, 2),
         ("decoder-only", "output", 1, 2),
@@ -56,6 +57,13 @@ def test_the_output_is_tied_to_the_targets_vectors_not_to_the_sources() -> None:
     assert model.head.weight_VD is model.target.vectors
     assert model.source.vectors.shape == (5, 8)
     assert model.target.vectors.shape == (7, 8)
+
+
+def test_inputs_are_tied_to_each_other_not_to_the_output() -> None:
+    model = built(tie="inputs")
+    assert isinstance(model, EncoderDecoder)
+    assert model.target.vectors is model.source.vectors
+    assert model.head.weight_VD is not model.target.vectors
 
 
 def test_each_family() -> None:

@@ -13,9 +13,6 @@ from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
 
-# torch says once that RMS norm of bfloat16 with a gain in float32 takes a slower path
-pytestmark = pytest.mark.filterwarnings("ignore:Mismatch dtype between input and weight")
-
 HEADS = {"kind": "attention", "heads": 2}
 RELATIVE = [{**HEADS, "relative": {"kind": kind}} for kind in ("shaw", "music", "t5", "alibi", "rotary")]
 MIXERS: list[dict[str, Any]] = [

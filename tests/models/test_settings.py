@@ -239,6 +239,10 @@ def test_a_part_that_the_family_lacks(text: str, expected: str) -> None:
             "x.toml:6: [model] an input of vectors has no token vectors to share; use tie = 'output'",
         ),
         (
+            recipe('family = "decoder-only"\n' + HEADS + 'tie = "inputs"'),
+            "x.toml:6: [model] a model of family 'decoder-only' has one input only; use tie = 'output'",
+        ),
+        (
             recipe('family = "decoder-only"\n' + HEADS + 'input = { kind = "patches" }\ntie = "output"'),
             "x.toml:7: [model] an input of patches has no token vectors to share",
         ),
@@ -249,7 +253,7 @@ def test_ends_that_do_not_fit(text: str, expected: str) -> None:
 
 
 @pytest.mark.xfail(reason="the model breaks when it is built")
-@pytest.mark.parametrize("tie", ["output", "all"])
+@pytest.mark.parametrize("tie", ["inputs", "output", "all"])
 def test_a_tie_to_a_target_without_token_vectors(tie: str) -> None:
     text = recipe(HEADS + f'target_input = {{ kind = "vectors" }}\ntie = "{tie}"')
     assert message(text).startswith("x.toml:6: [model] ")

@@ -22,6 +22,7 @@ def test_shared() -> None:
     ("family", "tie", "refused"),
     [
         ("encoder-decoder", "all", True),
+        ("encoder-decoder", "inputs", True),
         ("encoder-decoder", "output", False),
         ("encoder-decoder", "none", False),
         ("decoder-only", "output", True),

@@ -28,7 +28,7 @@ def summarise(memory: Memory, how: Summary) -> Tensor:
         case "ends":
             half = memory.states.shape[-1] // 2
             last_BD = memory.layout.last_B(memory.states)
-            first_BD = memory.layout.pad(memory.states)[:, 0]
+            first_BD = memory.layout.first_B(memory.states)
             return torch.cat((last_BD[:, :half], first_BD[:, half:]), -1)
 
 

@@ -77,7 +77,9 @@ class FadingMemory(nn.Module):
         q, k, v, gate, decay = self.inputs(x).split(self.parts, -1)
         q, k = q.unflatten(-1, (self.H, self.K)) * self.K**-0.5, k.unflatten(-1, (self.H, self.K))
         v, gate = v.unflatten(-1, (self.H, self.V)), gate.unflatten(-1, (self.H, self.V))
-        return q, k, v, gate, F.logsigmoid(decay + self.decay_H) / 16
+        # many small logarithms are added up: half precision would lose them
+        precise = decay.to(torch.promote_types(decay.dtype, torch.float32))
+        return q, k, v, gate, F.logsigmoid(precise + self.decay_H) / 16
 
     def start(self, rows: int, like: Tensor) -> Tensor:
         return like.new_zeros(rows, self.H, self.K, self.V)
@@ -89,7 +91,7 @@ def fade_plain(
     """The recurrence, one step after the other. new_BT: True where another sequence begins."""
     outputs = [v_BTHV[:, :0]]
     for t in range(q_BTHK.shape[1]):
-        kept_BHKV = memory_BHKV * fade_BTH[:, t].exp()[..., None, None]
+        kept_BHKV = memory_BHKV * fade_BTH[:, t].exp().to(q_BTHK.dtype)[..., None, None]
         if new_BT is not None:
             kept_BHKV = torch.where(new_BT[:, t, None, None, None], 0, kept_BHKV)
         memory_BHKV = kept_BHKV + k_BTHK[:, t, :, :, None] * v_BTHV[:, t, :, None, :]
@@ -133,10 +135,10 @@ def _segment(parts: list[Tensor], row_BT: Tensor, before_B1: Tensor, memory_BHKV
     # within a chunk: token c reads token e ≤ c of its own sequence, faded by what lies between
     within_CC = torch.ones(C, C, dtype=torch.bool, device=q.device).tril()
     same_BnCC = (row_BnC[..., None] == row_BnC[..., None, :]) & within_CC
-    decay_BnHCC = _decay(faded_BnHC[..., None] - faded_BnHC[..., None, :], same_BnCC[:, :, None])
+    decay_BnHCC = _decay(faded_BnHC[..., None] - faded_BnHC[..., None, :], same_BnCC[:, :, None], q.dtype)
     y_BnHCV = (q @ k.transpose(-1, -2) * decay_BnHCC) @ v
     # each chunk's own memory, at its end
-    left_BnHC = _decay(total_BnH[..., None] - faded_BnHC, (row_BnC == ends_Bn[..., None])[:, :, None])
+    left_BnHC = _decay(total_BnH[..., None] - faded_BnHC, (row_BnC == ends_Bn[..., None])[:, :, None], q.dtype)
     own_BnHKV = (k * left_BnHC[..., None]).transpose(-1, -2) @ v
     # from chunk to chunk: the memory behind chunk m is the sum of all chunks' own ones up to m, and the first memory
     stack_BmHKV = torch.cat((memory_BHKV[:, None], own_BnHKV), 1)
@@ -144,16 +146,16 @@ def _segment(parts: list[Tensor], row_BT: Tensor, before_B1: Tensor, memory_BHKV
     rows_Bm = torch.cat((before_B1, ends_Bn), 1)
     m = rows_Bm.shape[1]
     carried = (rows_Bm[:, :, None] == rows_Bm[:, None]) & torch.ones(m, m, dtype=torch.bool, device=q.device).tril()
-    carry_BmmH = _decay(clock_BmH[:, :, None] - clock_BmH[:, None], carried[..., None])
+    carry_BmmH = _decay(clock_BmH[:, :, None] - clock_BmH[:, None], carried[..., None], q.dtype)
     behind_BmHKV = torch.einsum("bmlh,blhkv->bmhkv", carry_BmmH, stack_BmHKV)
-    read_BnHC = _decay(faded_BnHC, (row_BnC == rows_Bm[:, :-1, None])[:, :, None])
+    read_BnHC = _decay(faded_BnHC, (row_BnC == rows_Bm[:, :-1, None])[:, :, None], q.dtype)
     y_BnHCV = y_BnHCV + (q * read_BnHC[..., None]) @ behind_BmHKV[:, :-1]
     return y_BnHCV.transpose(2, 3).flatten(1, 2), behind_BmHKV[:, -1].contiguous()
 
 
-def _decay(exponent: Tensor, allowed: Tensor) -> Tensor:
+def _decay(exponent: Tensor, allowed: Tensor, dtype: torch.dtype) -> Tensor:
     """e^exponent where allowed, else 0; masked before the power, which could overflow where it is not allowed."""
-    return torch.where(allowed, exponent, 0).exp() * allowed.to(exponent.dtype)
+    return (torch.where(allowed, exponent, 0).exp() * allowed).to(dtype)
 
 
 class GatedLinearMixer(Mixer):

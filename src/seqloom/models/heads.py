@@ -81,7 +81,7 @@ class ClassHead(nn.Module):
             case "last":
                 return layout.last_B(hidden)
             case "first":
-                return layout.pad(hidden)[:, 0]
+                return layout.first_B(hidden)
             case "attention":
                 assert self.ask_D is not None
                 x_BTD = layout.pad(hidden)

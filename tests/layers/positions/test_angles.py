@@ -1,4 +1,4 @@
-"""Position times a falling rate, precise enough for long sequences."""
+"""Position times a falling rate, as precise as one asks."""
 
 import pytest
 import torch
@@ -11,7 +11,13 @@ def test_rates_fall_from_one_towards_one_over_base() -> None:
     assert ours.tolist() == [pytest.approx([1.0, 0.1]), pytest.approx([5.0, 0.5])]
 
 
-def test_precision() -> None:
-    assert angles(torch.tensor([1]), 4, 100.0, torch.bfloat16).dtype == torch.float32
-    assert angles(torch.tensor([257]), 4, 100.0, torch.bfloat16)[0, 0] == 257
-    assert angles(torch.tensor([1]), 4, 100.0, torch.float64).dtype == torch.float64
+@pytest.mark.parametrize("precision", [torch.float32, torch.float64])
+def test_precision_is_asked_for(precision: torch.dtype) -> None:
+    ours = angles(torch.tensor([257]), 4, 100.0, precision)
+    assert ours.dtype == precision
+    assert ours[0, 0] == 257
+
+
+def test_in_double_precision_a_far_position_keeps_its_digits() -> None:
+    ours = angles(torch.tensor([1_000_003]), 4, 10_000.0, torch.float64)
+    assert ours[0].tolist() == pytest.approx([1_000_003, 10_000.03], rel=1e-15)

@@ -81,3 +81,10 @@ def test_heads_and_rows_by_their_own_positions() -> None:
         for t in range(3):
             for h in range(4):
                 torch.testing.assert_close(y[b, t, h], turned(Rotary(), x_BTHK[b, t, h], int(at_BT[b, t])))
+
+
+def test_half_precision_can_tell_far_positions_apart() -> None:
+    x = torch.ones(8)
+    for at in 256, 257, 1001:
+        exact = turned(Rotary(), x.double(), at)
+        torch.testing.assert_close(turned(Rotary(), x.bfloat16(), at).double(), exact, atol=0.03, rtol=0)

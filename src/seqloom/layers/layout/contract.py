@@ -63,10 +63,17 @@ class Layout:
 
     def last_B(self, x: Tensor) -> Tensor:
         """The last real token of each row (zeros for an empty row): x_BD."""
-        x_BTD = self.pad(x)
-        at_B = (self.lengths_B - 1).clamp(min=0)
-        last_BD = x_BTD[torch.arange(self.rows, device=x.device), at_B]
-        return last_BD * (self.lengths_B > 0)[:, None].to(x.dtype)
+        return self._at(x, (self.lengths_B - 1).clamp(min=0))
+
+    def first_B(self, x: Tensor) -> Tensor:
+        """The first real token of each row (zeros for an empty row): x_BD."""
+        return self._at(x, torch.zeros_like(self.lengths_B))
+
+    def _at(self, x: Tensor, at_B: Tensor) -> Tensor:
+        if self.longest == 0:
+            return x.new_zeros(self.rows, x.shape[-1])
+        # padding is zero, and so is what an empty row gives
+        return self.pad(x)[torch.arange(self.rows, device=x.device), at_B]
 
     def mean_B(self, x: Tensor) -> Tensor:
         """The mean of the real tokens of each row (zeros for an empty row): x_BD."""
