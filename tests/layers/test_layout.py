@@ -109,17 +109,19 @@ def layouts(lengths: list[int]) -> list[tuple[Layout, Tensor]]:
 
 @many
 @given(lengths=LENGTHS.filter(any))
-def test_last_and_mean_of_each_row(lengths: list[int]) -> None:
+def test_first_last_and_mean_of_each_row(lengths: list[int]) -> None:
     for layout, x in layouts(lengths):
         for b, row in enumerate(rows_of(lengths)):
             nothing = torch.zeros(2)
+            assert torch.equal(layout.first_B(x)[b], row[0] if len(row) else nothing)
             assert torch.equal(layout.last_B(x)[b], row[-1] if len(row) else nothing)
             torch.testing.assert_close(layout.mean_B(x)[b], row.mean(0) if len(row) else nothing)
 
 
-@pytest.mark.xfail(raises=IndexError, reason="the padded form of empty rows has no step to take")
-def test_last_of_rows_that_are_all_empty() -> None:
-    assert torch.equal(Packed.of([0, 0]).last_B(torch.zeros(0, 2)), torch.zeros(2, 2))
+def test_rows_that_are_all_empty() -> None:
+    for layout, x in (Packed.of([0, 0]), torch.zeros(0, 2)), (Padded.of([0, 0]), torch.zeros(2, 0, 2)):
+        for of_rows in layout.first_B, layout.last_B, layout.mean_B:
+            assert torch.equal(of_rows(x), torch.zeros(2, 2))
 
 
 @pytest.mark.xfail(raises=RuntimeError, reason="filler has no slot to point at where the padded form has none")

@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from seqloom.layers.embedding import Patches, Tokens, Vectors
 from seqloom.layers.layout import Packed, Padded
@@ -40,6 +41,27 @@ def test_positions_go_on_behind_a_state() -> None:
     torch.testing.assert_close(
         x, layer.vectors[TOKENS.view(2, 2)] + layer.positions.weight_PD[torch.tensor([[0, 1], [4, 5]])]
     )
+
+
+@pytest.mark.xfail(raises=ValueError, reason="padding is asked for its position too")
+@pytest.mark.parametrize(
+    ("layout", "after_B"),
+    [
+        (Padded.of([4, 1], 6), None),
+        (Padded.of([4, 1], 6, [1, 0]), None),
+        (Padded.of([1, 0], 1), torch.tensor([3, 4])),
+        (Packed.of([1, 0], tokens=2), torch.tensor([3, 4])),
+    ],
+    ids=["wide padding", "padding on both sides", "a full row rests", "a full row rests, in a frame"],
+)
+def test_padding_may_stand_past_the_last_learned_position(layout: Padded | Packed, after_B: Tensor | None) -> None:
+    layer = built(Learned(length=4))
+    tokens = torch.zeros(layout.steps.shape, dtype=torch.int64)
+    x, _ = layer(tokens, layout, after_B)
+    assert layout.real is not None
+    assert isinstance(layer.positions, LearnedPositions)
+    at = layout.places(after_B)[layout.real]
+    torch.testing.assert_close(x[layout.real], layer.vectors[0] + layer.positions.weight_PD[at])
 
 
 @pytest.mark.parametrize("positions", [Sinusoidal(join="concat", width=2), Learned(join="concat", width=3)])

@@ -5,7 +5,6 @@ import math
 import pytest
 import torch
 
-from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.positions import (
     Learned,
     LearnedPositions,
@@ -58,24 +57,6 @@ def test_past_the_last_learned_position() -> None:
         "position 5 of a sequence, but positions are learned for the first 4 only; "
         "raise positions.length, or choose kind = 'sinusoidal'"
     )
-
-
-@pytest.mark.xfail(raises=ValueError, reason="padding is asked for its position too")
-@pytest.mark.parametrize(
-    ("layout", "after_B"),
-    [
-        (Padded.of([4, 1], 6), None),
-        (Padded.of([4, 1], 6, [1, 0]), None),
-        (Padded.of([1, 0], 1), torch.tensor([3, 4])),
-        (Packed.of([1, 0], tokens=2), torch.tensor([3, 4])),
-    ],
-    ids=["wide padding", "padding on both sides", "a full row rests", "a full row rests, framed"],
-)
-def test_padding_past_the_last_learned_position_is_no_error(
-    layout: Padded | Packed, after_B: torch.Tensor | None
-) -> None:
-    positions = LearnedPositions(Learned(length=4), 3)
-    assert positions(layout.places(after_B), torch.float32).shape[-1] == 3
 
 
 def test_built_by_kind() -> None:

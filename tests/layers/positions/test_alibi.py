@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
-from seqloom.layers.attend import attention_weights
-from seqloom.layers.positions import Alibi, AlibiRelative, build_relative
+from seqloom.layers.attention import Attention, SelfAttention
+from seqloom.layers.layout import Packed
+from seqloom.layers.positions import Alibi, AlibiRelative
 from seqloom.layers.positions.alibi import slopes
-from seqloom.layers.scores import DotScore
 
 
 def test_eight_heads() -> None:
@@ -49,9 +49,9 @@ def test_while_going_on() -> None:
 @pytest.mark.xfail(raises=AssertionError, reason="the bias is multiplied by the scale of the scores")
 def test_the_bias_is_not_scaled() -> None:
     """softmax(qᵀk/√K - m·distance): the scale is that of the products alone (Press et al. 2022, section 3)."""
-    relative = build_relative(Alibi(), 1, 64, causal=True)
-    q, k = torch.zeros(1, 1, 1, 64), torch.zeros(1, 1, 3, 64)
-    at = torch.tensor([[2]])
-    weights = attention_weights(q, k, DotScore(64, scaled=True), None, relative.bias(q, at, 3, False)).flatten()
+    mixer = SelfAttention(Attention(heads=1, relative=Alibi()), 64, causal=True)
+    torch.nn.init.zeros_(mixer.heads.qkv.weight)
+    torch.nn.init.zeros_(mixer.heads.qkv.bias)
+    weights = mixer.weights(torch.ones(3, 64), Packed.of([3]))[0, 0, 2]
     expected = torch.tensor([math.exp(-2 / 256), math.exp(-1 / 256), 1.0])
     torch.testing.assert_close(weights, expected / expected.sum(), atol=1e-6, rtol=0)
