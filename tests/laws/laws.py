@@ -107,9 +107,10 @@ def paths_agree(subject: Subject, rows: list[Row], form: Form) -> None:
         plain, plain_grads = _with_gradients(subject, rows, Form("right"))
     same(fast, plain, "fast and plain path")
     same(padded, plain, f"{form.kind} and plain path")
-    # sums over all tokens and layers: rounding adds up
-    same(fast_grads, plain_grads, "gradients of fast and plain path", slack=10)
-    same(padded_grads, plain_grads, f"gradients of {form.kind} and plain path", slack=10)
+    # rounding adds up over tokens and layers, and is as large as the largest gradient makes it
+    slack = 10 * max(1.0, *(grad.abs().max().item() for grad in plain_grads if grad.numel()))
+    same(fast_grads, plain_grads, "gradients of fast and plain path", slack)
+    same(padded_grads, plain_grads, f"gradients of {form.kind} and plain path", slack)
 
 
 def _with_gradients(subject: Subject, rows: list[Row], form: Form) -> tuple[list[Tensor], list[Tensor]]:

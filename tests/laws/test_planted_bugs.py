@@ -133,7 +133,7 @@ def edges_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def neighbours_compete(patch: pytest.MonkeyPatch) -> None:
     """Experts have a capacity when answering too, so that who shares the batch decides who is heard."""
-    patch.setattr(experts.MixtureOfExperts, "_room", lambda self, tokens: 1)
+    patch.setattr(experts.MixtureOfExperts, "_share", property(lambda self: 0.1))
     patch.setattr(experts, "fast", lambda: False)
 
 

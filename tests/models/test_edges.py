@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.layers.layout import Layout, Packed, Padded
+from seqloom.layers.layout import Layout, Packed, Padded, with_structure
 from seqloom.models.build import Model, build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
@@ -42,3 +42,17 @@ def test_half_precision_throughout(name: str) -> None:
     assert (found.float() - wanted).norm() <= 0.1 * wanted.norm()
     found.float().sum().backward()
     assert all(p.grad is None or torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+def test_segments_that_nobody_knows_are_refused() -> None:
+    model = build_model(ModelSettings.model_validate(SETTINGS["batch-normed-tagger"]), Sizes(11, 11)).eval()
+    x, layout = torch.randint(11, (4,)), Packed.of([4])
+    with pytest.raises(ValueError, match=r"set input\.segments"):
+        model(x, layout, segments=torch.zeros_like(x))
+
+
+def test_a_structure_is_not_ignored_by_compressed_attention() -> None:
+    model = build_model(ModelSettings.model_validate(SETTINGS["dmca-decoder"]), Sizes(11, 11)).eval()
+    layout = with_structure(Packed.of([4]), torch.ones(1, 4, 4, dtype=torch.bool))
+    with pytest.raises(ValueError, match="compressed steps"):
+        model(torch.randint(11, (4,)), layout)

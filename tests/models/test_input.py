@@ -43,7 +43,6 @@ def test_positions_go_on_behind_a_state() -> None:
     )
 
 
-@pytest.mark.xfail(raises=ValueError, reason="padding is asked for its position too")
 @pytest.mark.parametrize(
     ("layout", "after_B"),
     [

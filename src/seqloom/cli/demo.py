@@ -25,9 +25,9 @@ def demo(
 
     The words are random letters; those that the model is tested on are not among those it was trained on.
 
+    \b
     Example:
-
-        seqloom demo --steps 1000 --seed 1
+      seqloom demo --steps 1000 --seed 1
     """
     import torch
 

@@ -18,10 +18,10 @@ GPU_KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBa
 def attention_weights(
     q_BHTK: Tensor, k_BGSK: Tensor, score: Score, see_BTS: Tensor | None, bias_BHTS: Tensor | None = None
 ) -> Tensor:
-    """softmax over the keys of score(q, k). A row that may see nothing gets zeros, where the equation has 0 / 0."""
+    """softmax over the keys of score(q, k) + bias. A row that may see nothing gets zeros, not 0 / 0."""
     scores_BHTS = score.compare(q_BHTK, share(k_BGSK, q_BHTK.shape[1]))
     if bias_BHTS is not None:
-        scores_BHTS = scores_BHTS + bias_BHTS * (1.0 if score.scale is None else score.scale)
+        scores_BHTS = scores_BHTS + bias_BHTS
     if see_BTS is None:
         return scores_BHTS.softmax(-1)
     see_B1TS = see_BTS[:, None]
@@ -46,7 +46,7 @@ def attend(
     Vaswani et al. 2017, eq. 1, for any score, mask and relative position.
     """
     S = k_BGSK.shape[2]
-    bias = None if relative is None else relative.bias(q_BHTK, at_BT, S, sight.from_start)
+    bias = position_bias(relative, q_BHTK, at_BT, S, sight, score)
     mixes = relative is not None and relative.mixes_values
     if fast() and score.scale is not None and not mixes:
         if bias is None and sight.kernel_causal:
@@ -59,6 +59,16 @@ def attend(
     weights_BHTS = F.dropout(weights_BHTS, dropout)
     y_BHTV = torch.matmul(weights_BHTS, share(v_BGSV, q_BHTK.shape[1]))
     return y_BHTV + relative.mixed(weights_BHTS, at_BT) if relative is not None and mixes else y_BHTV
+
+
+def position_bias(
+    relative: Relative | None, q_BHTK: Tensor, at_BT: Tensor, keys: int, sight: Sight, score: Score
+) -> Tensor | None:
+    """What relative positions add to the scores: bias_BHTS."""
+    bias = None if relative is None else relative.bias(q_BHTK, at_BT, keys, sight.from_start)
+    if bias is None or relative is None or not relative.scaled or score.scale is None:
+        return bias
+    return bias * score.scale
 
 
 def share(x_BGSK: Tensor, heads: int) -> Tensor:
@@ -81,13 +91,13 @@ def _attend_masked(
     q: Tensor, k: Tensor, v: Tensor, scale: float, see_BTS: Tensor | None, bias: Tensor | None, dropout: float
 ) -> Tensor:
     if see_BTS is None:
-        return _kernel(q, k, v, scale, dropout, None if bias is None else (bias * scale).to(q.dtype))
+        return _kernel(q, k, v, scale, dropout, None if bias is None else bias.to(q.dtype))
     see_B1TS = see_BTS[:, None]
     sighted_B1T1 = see_B1TS.any(-1, keepdim=True)
     # who sees nothing looks at everything, so that no NaN is made, and is set to zero afterwards
     mask = see_B1TS | ~sighted_B1T1
     if bias is not None:
-        mask = (bias * scale).to(q.dtype).masked_fill(~mask, torch.finfo(q.dtype).min)
+        mask = bias.to(q.dtype).masked_fill(~mask, torch.finfo(q.dtype).min)
     return _kernel(q, k, v, scale, dropout, mask) * sighted_B1T1.to(q.dtype)
 
 

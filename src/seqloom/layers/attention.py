@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.activations import Activation, activate
-from seqloom.layers.attend import attend, attention_weights
+from seqloom.layers.attend import attend, attention_weights, position_bias
 from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults
@@ -62,11 +62,11 @@ class Heads(Frozen):
             if self.groups != self.heads:
                 yield "key_heads", "without projections there are as many key heads as query heads"
             if self.activation != "identity":
-                yield "activation", "it belongs to the projections, and project is false"
+                yield "activation", "activation belongs to the projections, and project is false"
         if not self.output and self.heads * self.width_of_head(width) != width:
             yield (
                 "output",
-                f"without it the heads must fill the width: {self.heads} × {self.width_of_head(width)} ≠ {width}",
+                f"without output the heads must fill the width: {self.heads} × {self.width_of_head(width)} ≠ {width}",
             )
 
     def head_cost(self, width: int, seen: float, keys: float = 1, squeeze: float = 1) -> Cost:
@@ -215,9 +215,7 @@ class SelfAttention(Mixer):
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
         meet = self._meet(*self._turned(x, layout, state), layout, state)
         keys = meet.k_BGSK.shape[2]
-        bias = None
-        if self.relative is not None:
-            bias = self.relative.bias(meet.q_BHTK, meet.at_BT, keys, meet.sight.from_start)
+        bias = position_bias(self.relative, meet.q_BHTK, meet.at_BT, keys, meet.sight, self.heads.score)
         see_BTS = meet.sight.mask(meet.at_BT, keys)
         return attention_weights(meet.q_BHTK, meet.k_BGSK, self.heads.score, see_BTS, bias)
 

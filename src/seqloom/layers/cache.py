@@ -44,7 +44,7 @@ class Cache:
         else:
             keys, values = self.keys_BGSK, self.values_BGSK
         for buffer, new_BGTK in (keys, k_BGTK), (values, v_BGTK):
-            buffer.scatter_(2, steps_BT[:, None, :, None].expand_as(new_BGTK), new_BGTK)
+            buffer.scatter_(2, steps_BT[:, None, :, None].expand_as(new_BGTK), new_BGTK.to(buffer.dtype))
         return Cache(keys, values, lengths_B, self.static, even=False)
 
     def _places(self, layout: Layout) -> Tensor:

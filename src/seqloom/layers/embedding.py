@@ -70,6 +70,8 @@ class TokenEmbedding(nn.Module):
     def forward(self, tokens: Tensor, layout: Layout, segments: Tensor | None = None) -> tuple[Tensor, Layout]:
         x = F.embedding(tokens, self.weight_VD) * self.factor
         if self.segment_SD is None:
+            if segments is not None:
+                raise ValueError("segments are given, but the input's settings know none: set input.segments")
             return x, layout
         kinds = torch.zeros_like(tokens) if segments is None else segments
         return x + F.embedding(kinds, self.segment_SD), layout

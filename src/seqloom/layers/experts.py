@@ -57,11 +57,11 @@ class ExpertsReport:
     loss: Tensor  # importance and load losses, weighted
     routed: Tensor  # (token, expert) pairs that were asked for
     dropped: Tensor  # those of them that found the expert full
-    load_E: Tensor  # tokens that each expert took
+    loads: tuple[Tensor, ...]  # of each mixture, bottom up: tokens that each expert took, load_E
 
     def __add__(self, other: "ExpertsReport") -> "ExpertsReport":
         return ExpertsReport(
-            self.loss + other.loss, self.routed + other.routed, self.dropped + other.dropped, self.load_E + other.load_E
+            self.loss + other.loss, self.routed + other.routed, self.dropped + other.dropped, self.loads + other.loads
         )
 
 
@@ -101,7 +101,7 @@ class MixtureOfExperts(nn.Module):
             0, route.expert_Nk.flatten(), kept_Nk.flatten().to(x.dtype)
         )
         routed = real_N.sum() * self.settings.active
-        return y_ND.view_as(x), ExpertsReport(route.loss, routed, routed - kept_Nk.sum(), load_E)
+        return y_ND.view_as(x), ExpertsReport(route.loss, routed, routed - kept_Nk.sum(), (load_E,))
 
     def _route(self, x_ND: Tensor, real_N: Tensor) -> Routing:
         clean_NE = x_ND @ self.gate_DE
@@ -154,22 +154,35 @@ class MixtureOfExperts(nn.Module):
         queue_kNE = chosen_kNE.flatten(0, 1).cumsum(0).view_as(chosen_kNE) - 1
         return queue_kNE.gather(-1, route.expert_Nk.T[..., None])[..., 0].T
 
-    def _room(self, tokens: int) -> int | None:
-        share = self.settings.capacity if self.training else None
-        return None if share is None else math.ceil(share * self.settings.active * tokens / self.settings.experts)
+    @property
+    def _share(self) -> float | None:
+        """How many of the real tokens an expert takes at most; None: all."""
+        capacity = self.settings.capacity if self.training else None
+        return None if capacity is None else capacity * self.settings.active / self.settings.experts
+
+    def _seats(self, tokens: int) -> int:
+        """Places of each expert in a batch of this size."""
+        assert self._share is not None
+        return math.ceil(self._share * tokens)
+
+    def _room(self, real_N: Tensor) -> Tensor:
+        """Places that may be taken: padding and filler, which take none, give none either."""
+        assert self._share is not None
+        precise = torch.float32 if real_N.device.type == "mps" else torch.float64
+        return (self._share * real_N.sum().to(precise)).ceil().clamp(max=self._seats(len(real_N)))
 
     def _kept(self, route: Routing, real_N: Tensor) -> Tensor:
-        room = self._room(len(real_N))
         real_Nk = real_N[:, None].expand_as(route.expert_Nk)
-        return real_Nk if room is None else real_Nk & (self._places(route, real_N) < room)
+        if self._share is None:
+            return real_Nk
+        return real_Nk & (self._places(route, real_N) < self._room(real_N))
 
     def _within_capacity(self, x_ND: Tensor, route: Routing, real_N: Tensor) -> tuple[Tensor, Tensor]:
         """Fixed shapes, whatever the gates say: each expert has the same number of places."""
-        C, E = self._room(len(x_ND)), self.settings.experts
-        assert C is not None
-        place_Nk = self._places(route, real_N)
-        kept_Nk = real_N[:, None] & (place_Nk < C)
-        seat_Nk = torch.where(kept_Nk, route.expert_Nk * C + place_Nk, E * C)  # the last seat is for those without one
+        C, E = self._seats(len(x_ND)), self.settings.experts
+        kept_Nk = self._kept(route, real_N)
+        # the last seat is for those without one
+        seat_Nk = torch.where(kept_Nk, route.expert_Nk * C + self._places(route, real_N), E * C)
         token_Nk = torch.arange(len(x_ND), device=x_ND.device)[:, None].expand_as(seat_Nk)
         seats = x_ND.new_zeros(E * C + 1, dtype=torch.int64).scatter(0, seat_Nk.flatten(), token_Nk.flatten())
         y_ECD = self._run(x_ND[seats[:-1]].view(E, C, -1))
@@ -184,12 +197,10 @@ class MixtureOfExperts(nn.Module):
             token_M, choice_M = torch.where((route.expert_Nk == e) & kept_Nk)
             hidden_MF = self.activate(torch.addmm(self.in_EF[e], x_ND[token_M], self.in_EDF[e]))
             out_MD = torch.addmm(self.out_ED[e], hidden_MF, self.out_EFD[e])
-            y_ND = y_ND.index_add(0, token_M, out_MD * route.gate_Nk[token_M, choice_M, None])
+            y_ND = y_ND.index_add(0, token_M, (out_MD * route.gate_Nk[token_M, choice_M, None]).to(y_ND.dtype))
         return y_ND, kept_Nk
 
 
 def _unevenness(x_E: Tensor) -> Tensor:
-    """The squared coefficient of variation (eq. 7)."""
-    if len(x_E) == 1:
-        return x_E.sum() * 0
-    return x_E.var() / (x_E.mean().square() + 1e-10)
+    """The squared coefficient of variation (eq. 7), of all experts there are."""
+    return x_E.var(correction=0) / (x_E.mean().square() + 1e-10)

@@ -90,6 +90,8 @@ class MemoryCompressedAttention(Mixer):
     ) -> tuple[Tensor, Cache, Tensor, Sight, CompressedState | None]:
         if not self.causal:
             no_state(self, state)
+        if layout.structure_BTT is not None:
+            raise ValueError("a structure says which steps see which, and compressed steps are none of them")
         q, k, v = self.heads.of_itself(x)
         q_BHTK = self.heads.score.query(layout.pad(q).transpose(1, 2))
         kv_BTC = layout.pad(torch.cat((k.flatten(-2), v.flatten(-2)), -1))

@@ -104,11 +104,13 @@ class BatchNormalisation(Norm):
 
     def forward(self, x: Tensor, layout: Layout) -> Tensor:
         mean_D, variance_D = self._statistics(x, layout) if self.training else (self.mean_D, self.variance_D)
-        y = (x - mean_D) * torch.rsqrt(variance_D + self.epsilon)
+        y = ((x - mean_D) * torch.rsqrt(variance_D + self.epsilon)).to(x.dtype)
         y = y if self.gain_D is None else y * self.gain_D
         return y if self.bias_D is None else y + self.bias_D
 
     def _statistics(self, x: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
+        # half precision cannot hold a sum over many tokens
+        x = x.to(self.mean_D.dtype)
         real = x.new_ones(x.shape[:-1]) if layout.real is None else layout.real.to(x.dtype)
         x_ND, real_N1 = x.flatten(0, -2), real.flatten()[:, None]
         x_ND = torch.where(real_N1 > 0, x_ND, 0)

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from seqloom.layers.paths import fast
 
@@ -46,11 +47,15 @@ class _TokenLoss(torch.autograd.Function):
     ) -> Tensor:
         total = hidden_ND.new_zeros((), dtype=torch.promote_types(hidden_ND.dtype, torch.float32))
         grads = _Gradients(ctx.needs_input_grad, hidden_ND, weight_VD, bias_V)
+        # products in the precision that autocast asks for, if it does
+        kind = hidden_ND.device.type
+        product = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight_VD.dtype
+        x_ND, w_VD = hidden_ND.to(product), weight_VD.to(product)
+        b_V = None if bias_V is None else bias_V.to(product)
         size = max(16, CHUNK // len(weight_VD))
         for at in range(0, len(hidden_ND), size):
             here = slice(at, at + size)
-            scores = F.linear(hidden_ND[here], weight_VD, bias_V)
-            log_p = F.log_softmax(scores, -1, dtype=total.dtype)
+            log_p = F.log_softmax(F.linear(x_ND[here], w_VD, b_V), -1, dtype=total.dtype)
             hit = log_p.gather(-1, goal_N[here, None])
             loss = -(1 - smoothing) * hit[:, 0] - (smoothing * log_p.mean(-1) if smoothing else 0)
             counts = None if real_N is None else real_N[here]
@@ -60,27 +65,32 @@ class _TokenLoss(torch.autograd.Function):
                 d_scores.scatter_add_(-1, goal_N[here, None], torch.full_like(hit, smoothing - 1))
                 d_scores = d_scores.sub_(smoothing / len(weight_VD)) if smoothing else d_scores
                 d_scores = d_scores if counts is None else d_scores.masked_fill_(~counts[:, None], 0)
-                grads.add(here, d_scores.to(hidden_ND.dtype), hidden_ND, weight_VD)
+                grads.add(here, d_scores.to(product), x_ND, w_VD)
         ctx.save_for_backward(grads.hidden_ND, grads.weight_VD, grads.bias_V)
         return total
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         scaled = [None if part is None else part * grads[0].to(part.dtype) for part in ctx.saved_tensors]
         return scaled[0], scaled[1], scaled[2], None, None, None
 
 
 class _Gradients:
+    """Sums in the precision of what they are gradients of."""
+
     def __init__(self, needed: tuple[bool, ...], hidden: Tensor, weight: Tensor, bias: Tensor | None) -> None:
         self.wanted = any(needed[:3])
         self.hidden_ND = torch.empty_like(hidden) if self.wanted else None
         self.weight_VD = torch.zeros_like(weight) if needed[1] else None
         self.bias_V = torch.zeros_like(bias) if bias is not None and needed[2] else None
 
-    def add(self, here: slice, d_scores: Tensor, hidden: Tensor, weight: Tensor) -> None:
+    def add(self, here: slice, d_scores: Tensor, x_ND: Tensor, w_VD: Tensor) -> None:
         assert self.hidden_ND is not None
-        torch.mm(d_scores, weight, out=self.hidden_ND[here])
-        if self.weight_VD is not None:
-            self.weight_VD.addmm_(d_scores.T, hidden[here])
+        self.hidden_ND[here] = d_scores @ w_VD
+        if self.weight_VD is not None and self.weight_VD.dtype == d_scores.dtype:
+            self.weight_VD.addmm_(d_scores.T, x_ND[here])
+        elif self.weight_VD is not None:
+            self.weight_VD += d_scores.T @ x_ND[here]
         if self.bias_V is not None:
             self.bias_V += d_scores.sum(0)

@@ -1,6 +1,7 @@
 """Word vectors from a file: word2vec's text and binary forms, and GloVe's, which is the text form without a header."""
 
 import gzip
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -35,24 +36,37 @@ def read_word_vectors(path: Path) -> Iterator[tuple[str, Tensor]]:
     """Each word with its vector, one after the other, so that no file is too large."""
     if not path.is_file():
         raise WordVectorsError(f"{path}: no such file")
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        stream = cast(BinaryIO, file)
-        first = stream.readline()
-        head = first.split()
-        if len(head) == 2 and all(part.isdigit() for part in head):
-            count, width = int(head[0]), int(head[1])
-            binary = path.name.removesuffix(".gz").endswith(".bin")
-            yield from _binary(path, stream, count, width) if binary else _text(path, stream, width, 2)
-        else:
-            yield _line(path, first, len(head) - 1, 1)
-            yield from _text(path, stream, len(head) - 1, 2)
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield from _vectors(path, cast(BinaryIO, file))
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise WordVectorsError(f"{path}: not a whole gzip file") from None
 
 
-def _text(path: Path, stream: BinaryIO, width: int, number: int) -> Iterator[tuple[str, Tensor]]:
-    for line in stream:
+def _vectors(path: Path, stream: BinaryIO) -> Iterator[tuple[str, Tensor]]:
+    first = stream.readline()
+    head = first.split()
+    if not head:
+        raise WordVectorsError(f"{path}: empty; should be a word and its vector in each line")
+    if len(head) != 2 or not all(part.isdigit() for part in head):
+        yield _line(path, first, len(head) - 1, 1)
+        yield from _text(path, stream, len(head) - 1)
+        return
+    count, width, found = int(head[0]), int(head[1]), 0
+    if path.name.removesuffix(".gz").endswith(".bin"):
+        yield from _binary(path, stream, count, width)
+        return
+    for pair in _text(path, stream, width):
+        found += 1
+        yield pair
+    if found != count:
+        raise WordVectorsError(f"{path}: holds {found} words, but its first line says {count}")
+
+
+def _text(path: Path, stream: BinaryIO, width: int) -> Iterator[tuple[str, Tensor]]:
+    for number, line in enumerate(stream, start=2):
         if line.strip():
             yield _line(path, line, width, number)
-        number += 1
 
 
 def _line(path: Path, line: bytes, width: int, number: int) -> tuple[str, Tensor]:

@@ -1,9 +1,9 @@
 """A whole model's settings: what its stacks are made of, and what goes in and comes out."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from seqloom.layers.activations import Activation
 from seqloom.layers.attention import Attention
@@ -68,10 +68,20 @@ class NumbersOutput(Frozen):
     """Real numbers at each position; with quantiles, as many of each number."""
 
     kind: Literal["numbers"] = "numbers"
-    quantiles: tuple[float, ...] = ()
+    quantiles: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = ()
 
 
 OutputSettings = Annotated[TokensOutput | TagsOutput | ClassesOutput | NumbersOutput, Field(discriminator="kind")]
+
+
+def _absolute(value: Any) -> Any:
+    """Relative positions are looked for here by many."""
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if kind in ("shaw", "music", "t5", "alibi", "rotary"):
+        raise impossible(
+            f"{kind} positions are relative, and belong to attention: mixer.relative = {{ kind = '{kind}' }}", "kind"
+        )
+    return value
 
 
 class StackSettings(Frozen):
@@ -85,7 +95,7 @@ class StackSettings(Frozen):
     feed_forward: OneOrMany[FeedForwardSettings] = Dense()
     norm: NormSettings = LayerNorm()
     residual: ResidualSettings = Residual()
-    positions: PositionsSettings = NoPositions()
+    positions: Annotated[PositionsSettings, BeforeValidator(_absolute)] = NoPositions()
     dropout: float = Field(default=0.0, ge=0, lt=1, description="of each layer's output, and of the embedding")
 
     def mixers(self) -> list[MixerSettings]:
@@ -174,9 +184,18 @@ class ModelSettings(StackSettings):
             yield ("tie",), f"an input of {self.input.kind} has no token vectors to share; use tie = 'output'"
         if self.tie != "none" and self.family != "encoder-decoder" and not isinstance(self.input, Tokens):
             yield ("tie",), f"an input of {self.input.kind} has no token vectors to share"
+        if self.tie != "none" and self.family == "encoder-decoder" and not isinstance(self.decoder_input, Tokens):
+            yield ("tie",), f"what is read back are {self.decoder_input.kind}, which have no token vectors to share"
         for name in ("encoder", "decoder"):
-            if self.tie != "none" and name in self.family and concatenates(self.side(name).positions):
+            narrow = name in self.family and concatenates(self.side(name).positions)
+            if (
+                narrow
+                and self.tie != "none"
+                and (self.tie != "output" or self.family != "encoder-decoder" or name == "decoder")
+            ):
                 yield ("tie",), "with concatenated positions token vectors are narrower than the output: not shareable"
+        if "cross" in self.encoder.model_fields_set:
+            yield ("encoder", "cross"), "an encoder reads no other sequence; set it in [model.decoder]"
         if self.family != "encoder-decoder" and self.target_input is not None:
             yield ("target_input",), f"a model of family '{self.family}' reads one sequence only"
         if self.family == "encoder-decoder" and isinstance(self.output, TagsOutput | ClassesOutput):
@@ -194,7 +213,7 @@ def _stack_faults(
     for field in "mixer", "cross", "feed_forward":
         value = getattr(stack, field)
         if isinstance(value, tuple) and (not value or stack.depth % len(value)):
-            yield (field,), f"a list of {len(value)} layers does not fill a depth of {stack.depth} evenly"
+            yield (field,), f"{field}: a list of {len(value)} layers does not fill a depth of {stack.depth} evenly"
             return
     for field, layers in ("mixer", stack.mixers()), ("cross", stack.crosses() if family == "encoder-decoder" else []):
         for layer, settings in enumerate(layers):

@@ -46,7 +46,6 @@ def test_while_going_on() -> None:
     assert (bias[:, 0, 0] * 256).tolist() == [[-2, -1, 0], [0, -1, -2]]
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="the bias is multiplied by the scale of the scores")
 def test_the_bias_is_not_scaled() -> None:
     """softmax(qᵀk/√K - m·distance): the scale is that of the products alone (Press et al. 2022, section 3)."""
     mixer = SelfAttention(Attention(heads=1, relative=Alibi()), 64, causal=True)

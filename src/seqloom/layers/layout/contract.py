@@ -41,7 +41,14 @@ class Layout:
         raise NotImplementedError
 
     def places(self, after_B: Tensor | None) -> Tensor:
-        """Each token's index in its whole sequence, of which `after_B` steps have gone before; in the own form."""
+        """Each token's index in its whole sequence, of which `after_B` steps have gone before; in the own form.
+
+        What is not real stands at 0, so that no padding is ever looked up at a place that does not exist.
+        """
+        at = self._places(after_B)
+        return at if self.real is None else torch.where(self.real, at, 0)
+
+    def _places(self, after_B: Tensor | None) -> Tensor:
         raise NotImplementedError
 
     @property

@@ -48,7 +48,8 @@ class Packed(Layout):
         real_B = torch.as_tensor(lengths, dtype=torch.int64, device="cpu")
         framed = tokens is not None or rows is not None or longest is not None
         total, top = int(real_B.sum()), int(real_B.max()) if real_B.numel() else 0
-        N, B, T = (tokens or total), (rows or real_B.numel()), (longest or top)
+        given = (tokens, total), (rows, real_B.numel()), (longest, top)
+        N, B, T = (need if frame is None else frame for frame, need in given)
         for name, need, have in ("tokens", total, N), ("rows", real_B.numel(), B), ("steps", top, T):
             if need > have:
                 raise ValueError(f"{need} {name} do not fit into a frame of {have} {name}")
@@ -99,7 +100,7 @@ class Packed(Layout):
     def steps(self) -> Tensor:
         return self.step_N
 
-    def places(self, after_B: Tensor | None) -> Tensor:
+    def _places(self, after_B: Tensor | None) -> Tensor:
         return self.step_N if after_B is None else self.step_N + after_B[self.row_N]
 
     def of_rows(self, x_BD: Tensor) -> Tensor:
@@ -139,6 +140,8 @@ def _to_padded(x_N: Tensor, token_BT: Tensor, taken_BT: Tensor, gap_M: Tensor | 
 
 
 def _to_packed(x_BT: Tensor, slot_N: Tensor, real_N: Tensor | None) -> Tensor:
+    if x_BT.shape[0] * x_BT.shape[1] == 0:
+        return x_BT.new_zeros(*slot_N.shape, *x_BT.shape[2:])
     x_N = x_BT.flatten(0, 1).index_select(0, slot_N)
     return x_N if real_N is None else torch.where(like(real_N, x_N), x_N, 0)
 

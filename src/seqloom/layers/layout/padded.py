@@ -63,7 +63,7 @@ class Padded(Layout):
         steps_BT = torch.arange(self.width, device=self.lengths_B.device).expand(self.rows, -1)
         return steps_BT if self.starts_B is None else (steps_BT - self.starts_B[:, None]).clamp(min=0)
 
-    def places(self, after_B: Tensor | None) -> Tensor:
+    def _places(self, after_B: Tensor | None) -> Tensor:
         return self.steps if after_B is None else self.steps + after_B[:, None]
 
     def of_rows(self, x_BD: Tensor) -> Tensor:

@@ -31,6 +31,7 @@ class AlibiRelative(Relative):
     """Without a causal mask both directions fall off alike (the paper has the past only)."""
 
     slope_H: Tensor
+    scaled = False
 
     def __init__(self, heads: int) -> None:
         super().__init__()

@@ -10,13 +10,14 @@ class Relative(nn.Module):
     """Any of three ways in: turn queries and keys, add to the scores, add to the mixed values."""
 
     mixes_values = False
+    scaled = True  # the bias stands for products of queries, which are scaled as all products are
 
     def turn(self, x: Tensor, at: Tensor) -> Tensor:
         """Queries or keys x_…HK at positions at_…, before they meet."""
         return x
 
     def bias(self, q_BHTK: Tensor, at_BT: Tensor, keys: int, from_start: bool) -> Tensor | None:
-        """Added to the scores before they are scaled: bias_BHTS.
+        """Added to the scores (if `scaled`, before they are scaled): bias_BHTS.
 
         Key s stands at position s. from_start: query t stands at position t, and there are as many keys as queries.
         """

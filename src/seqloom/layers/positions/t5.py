@@ -27,6 +27,8 @@ class T5(Frozen):
 class T5Relative(Relative):
     """Half of the buckets are exact; the others grow by logarithm. Without a causal mask each direction has half."""
 
+    scaled = False
+
     def __init__(self, settings: T5, heads: int, causal: bool) -> None:
         super().__init__()
         self.buckets, self.far, self.causal = settings.buckets, settings.distance, causal
