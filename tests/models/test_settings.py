@@ -381,7 +381,7 @@ def test_the_settings_of_a_model_are_those_of_a_good_one_by_default() -> None:
 
 def test_what_would_be_ignored_is_refused() -> None:
     assert message(recipe(HEADS + '[model.encoder]\ncross = { kind = "bottleneck" }')) == (
-        "x.toml:6: [model.encoder] an encoder reads no other sequence; set it in [model.decoder]"
+        "x.toml:6: [model.encoder.cross] an encoder reads no other sequence; set it in [model.decoder]"
     )
     text = recipe('family = "encoder-only"\n' + HEADS + 'output = { kind = "numbers", quantiles = [0.5, 1.5] }')
     assert message(text).startswith("x.toml:6: [model.output] ")
