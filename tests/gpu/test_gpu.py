@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from seqloom.layers.attention import Attention, SelfAttention
-from seqloom.layers.cross_attention import CrossAttention, MemoryAttention
+from seqloom.layers.cross_attention import CrossAttention, MemoryAttention, PackedMemory
 from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import Memory
 from seqloom.layers.paths import only_plain
@@ -84,8 +84,8 @@ def test_packed_kernel_over_a_memory() -> None:
     memory = Memory(torch.randn(12, 64, device="cuda"), Packed.of([2, 5, 1, 4], device="cuda"))
     x, layout = torch.randn(sum(LENGTHS), 64, device="cuda"), Packed.of(LENGTHS, device="cuda")
     with torch.autocast("cuda", torch.bfloat16):
-        state = mixer.start(4, memory)
-        assert type(state).__name__ == "PackedMemory"
+        state = mixer.begin(4, memory)
+        assert isinstance(state, PackedMemory)
         found, _ = mixer(x, layout, state)
     with only_plain():
         wanted, _ = mixer(x, layout, mixer.start(4, memory))

@@ -56,7 +56,7 @@ def mixer_subject(mixer: Mixer, width: int, seed: int, dtype: torch.dtype) -> Su
         draw if mixer.needs_memory else None,
         lambda x, layout, state: mixer(x, layout, state),
         start,
-        lambda rows: start(rows, None) if mixer.needs_memory else None,
+        lambda rows: mixer.begin(len(rows), memory_of(rows)),
     )
 
 

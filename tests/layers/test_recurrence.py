@@ -67,7 +67,11 @@ def test_no_steps_at_all() -> None:
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("initial", ["zeros", "memory"])
 def test_the_first_state(cell: Cell, initial: str) -> None:
-    mixer = built(Recurrence.model_validate({"cell": cell, "initial": initial, "summary": "mean"}))
+    mixer = built(
+        Recurrence.model_validate(
+            {"cell": cell, "initial": initial} | ({"summary": "mean"} if initial == "memory" else {})
+        )
+    )
     memory = Memory(torch.randn(5, WIDTH).double(), Packed.of([3, 2]))
     state = mixer.start(2, memory)
     means = memory.layout.mean_B(memory.states)

@@ -39,7 +39,8 @@ def test_in_chunks_and_at_once(tokens: int, smoothing: float, biased: bool, some
     real = torch.arange(tokens) % 3 > 0 if some_real else None
     learned = [hidden.requires_grad_(), weight.requires_grad_(), *([bias.requires_grad_()] if biased else [])]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "CHUNK", 1)
+        patch.setattr(module, "CHUNK", {"cpu": 1})
+        patch.setattr(module, "ROWS", 16)
         loss = token_loss(hidden, weight, bias if biased else None, goal, real, smoothing)
         grads = torch.autograd.grad(3 * loss, learned)
     kept = slice(None) if real is None else real

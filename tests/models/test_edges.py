@@ -54,5 +54,5 @@ def test_segments_that_nobody_knows_are_refused() -> None:
 def test_a_structure_is_not_ignored_by_compressed_attention() -> None:
     model = build_model(ModelSettings.model_validate(SETTINGS["dmca-decoder"]), Sizes(11, 11)).eval()
     layout = with_structure(Packed.of([4]), torch.ones(1, 4, 4, dtype=torch.bool))
-    with pytest.raises(ValueError, match="compressed steps"):
+    with pytest.raises(ValueError, match="MemoryCompressedAttention cannot obey"):
         model(torch.randint(11, (4,)), layout)

@@ -10,6 +10,15 @@ from torch import Tensor
 
 Activation = Literal["relu", "gelu", "gelu-tanh", "silu", "tanh", "sigmoid", "elu", "relu-squared", "identity"]
 
+
+def _relu_squared(x: Tensor) -> Tensor:
+    return F.relu(x).square()
+
+
+def _identity(x: Tensor) -> Tensor:
+    return x
+
+
 _FUNCTIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
@@ -18,8 +27,8 @@ _FUNCTIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
     "sigmoid": torch.sigmoid,
     "elu": F.elu,
-    "relu-squared": lambda x: F.relu(x).square(),
-    "identity": lambda x: x,
+    "relu-squared": _relu_squared,
+    "identity": _identity,
 }
 
 

@@ -12,11 +12,13 @@ from seqloom.layers.activations import Activation, activate
 from seqloom.layers.attend import attend, attention_weights, position_bias
 from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.faults import Faults
+from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Packed
+from seqloom.layers.layout.parts import parts_of
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer, no_state
 from seqloom.layers.norms import RMSNormalisation
+from seqloom.layers.paths import fast
 from seqloom.layers.positions import T5, Music, Relative, RelativeSettings, Rotary, RotaryRelative, Shaw, build_relative
 from seqloom.layers.scores import ScoreName, build_score, score_cost
 from seqloom.layers.varlen import attend_packed, fits
@@ -63,6 +65,8 @@ class Heads(Frozen):
                 yield "key_heads", "without projections there are as many key heads as query heads"
             if self.activation != "identity":
                 yield "activation", "activation belongs to the projections, and project is false"
+        if not self.output and self.output_bias is not None:
+            yield "output_bias", "output_bias belongs to the output map, and output is false"
         if not self.output and self.heads * self.width_of_head(width) != width:
             yield (
                 "output",
@@ -95,14 +99,17 @@ class Attention(Heads):
             yield "block", "a window and blocks exclude each other; keep one"
         if isinstance(self.relative, Rotary) and K % 2:
             yield "relative", f"rotary positions turn pairs of numbers, so a head's width must be even, not {K}"
+        if isinstance(self.relative, Rotary) and int(K * self.relative.fraction / 2) == 0:
+            yield "relative", f"a fraction of {self.relative.fraction} of a head of width {K} has no pair to turn"
         if isinstance(self.relative, Shaw | Music) and self.score == "additive":
             yield "relative", f"{self.relative.kind} positions are products with the query; the additive score has none"
         if isinstance(self.relative, T5) and self.relative.distance <= self.relative.buckets // (2 if causal else 4):
             yield "relative", "distance must be larger than the buckets that hold one distance each"
 
     def cost(self, width: int, use: Use) -> Cost:
-        limits = (self.window, self.block)
-        seen = min(use.length, *(limit for limit in limits if limit is not None), use.length)
+        seen = use.length if self.block is None else min(use.length, self.block)
+        if self.window is not None:
+            seen = min(seen, self.window if use.causal else 2 * self.window - 1)
         K = self.width_of_head(width)
         relative = 0 if self.relative is None else self.relative.parameters(self.heads, K)
         flops = 0.0
@@ -180,6 +187,7 @@ class SelfAttention(Mixer):
     def __init__(self, settings: Attention, width: int, causal: bool, relative: Relative | None = None) -> None:
         """relative: a module shared with other layers; otherwise the settings say what to build."""
         super().__init__()
+        refuse(settings.kind, settings.check(width, causal))
         self.settings, self.width, self.causal = settings, width, causal
         self.heads = HeadProjections(settings, width)
         if relative is None and settings.relative is not None:
@@ -198,18 +206,29 @@ class SelfAttention(Mixer):
             assert score.scale is not None
             q = score.query(q.transpose(0, 1)).transpose(0, 1)
             return self.heads.join(attend_packed(q, k, v, layout, layout, score.scale, sight)), None
+        parts = parts_of(layout) if state is None and fast() and isinstance(layout, Packed) else None
+        if parts is None:
+            y, state = self._attended(q, k, v, layout, state)
+            return self.heads.join(y), state
+        split = zip(parts.split(q), parts.split(k), parts.split(v), parts.layouts, strict=True)
+        return self.heads.join(parts.join([self._attended(*part, None)[0] for part in split])), None
+
+    def _attended(
+        self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Cache | None
+    ) -> tuple[Tensor, Cache | None]:
+        """The heads' outputs, in the layout's own form."""
         meet = self._meet(q, k, v, layout, state)
         y_BHTK = attend(
             meet.q_BHTK,
             meet.k_BGSK,
             meet.v_BGSV,
-            score=score,
+            score=self.heads.score,
             sight=meet.sight,
             at_BT=meet.at_BT,
             relative=self.relative,
-            dropout=dropout,
+            dropout=self.settings.dropout if self.training else 0.0,
         )
-        return self.heads.join(layout.unpad(y_BHTK.transpose(1, 2))), meet.state
+        return layout.unpad(y_BHTK.transpose(1, 2)), meet.state
 
     def weights(self, x: Tensor, layout: Layout, state: Cache | None = None) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""

@@ -12,7 +12,7 @@ from seqloom.layers.bottleneck import Summary
 from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.cross_attention import CrossAttention, MemoryAttention
-from seqloom.layers.faults import Faults
+from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.mixer import Memory, Mixer
 from seqloom.layers.recurrence import GATES, Cell, FirstState, RecurrentCell, RecurrentState
@@ -47,6 +47,8 @@ class AttentiveRecurrence(Frozen):
             yield "kind", "it attends to a memory and goes step by step: it belongs into a decoder"
         if self.form == "bahdanau" and not self.feed:
             yield "feed", "input feeding is Luong's; Bahdanau's form always gets its context as an input"
+        if "summary" in self.model_fields_set and self.initial != "memory":
+            yield "summary", "summary is of a source to begin from: set initial = 'memory'"
         if self.initial == "memory" and self.summary == "ends" and width % 2:
             yield "summary", f"'ends' takes half of the width from each end, so the width must be even, not {width}"
         yield from ((f"attention.{name}", why) for name, why in self.attention.faults(width))
@@ -79,9 +81,10 @@ class AttentiveRecurrenceMixer(Mixer):
 
     needs_memory = True
 
-    def __init__(self, settings: AttentiveRecurrence, width: int) -> None:
+    def __init__(self, settings: AttentiveRecurrence, width: int, causal: bool = True) -> None:
         super().__init__()
-        self.settings, self.causal, self.width = settings, True, width
+        refuse(settings.kind, settings.check(width, causal))
+        self.settings, self.causal, self.width = settings, causal, width
         wide = [width * (2 if settings.feeds and layer == 0 else 1) for layer in range(settings.depth)]
         self.cells = nn.ModuleList(RecurrentCell(settings.cell, inputs, width) for inputs in wide)
         self.attention = MemoryAttention(settings.attention, width)
@@ -95,9 +98,7 @@ class AttentiveRecurrenceMixer(Mixer):
             raise ValueError("a recurrent decoder with attention needs a memory to start from")
         layers = tuple(first(memory) for first in self.firsts)
         layers = layers or tuple(cell.zeros(rows, self.anchor) for cell in self._cells)
-        cache = self.attention.start(rows, memory.padded())
-        assert isinstance(cache, Cache)
-        return AttentiveState(layers, cache, self.anchor.new_zeros(rows, self.width))
+        return AttentiveState(layers, self.attention.start(rows, memory), self.anchor.new_zeros(rows, self.width))
 
     @property
     def _cells(self) -> list[RecurrentCell]:

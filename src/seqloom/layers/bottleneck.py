@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.faults import Faults
+from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout
 from seqloom.layers.mixer import Memory, Mixer
 from seqloom.settings import Frozen
@@ -59,6 +59,7 @@ class BottleneckMixer(Mixer):
 
     def __init__(self, settings: Bottleneck, width: int, memory_width: int | None = None) -> None:
         super().__init__()
+        refuse(settings.kind, settings.check(width, causal=True))
         self.summary = settings.summary
         self.out = nn.Linear(memory_width or width, width, settings.bias)
 

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from seqloom.layers.activations import Activation, activate
 from seqloom.layers.cost import Cost, Use
-from seqloom.layers.faults import Faults
+from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Packed
-from seqloom.layers.mixer import Memory, Mixer, no_state
+from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
 from seqloom.layers.paths import fast
 from seqloom.settings import Frozen
 
@@ -55,6 +55,7 @@ class ConvolutionState:
 class ConvolutionMixer(Mixer):
     def __init__(self, settings: Convolution, width: int, causal: bool) -> None:
         super().__init__()
+        refuse(settings.kind, settings.check(width, causal))
         self.settings, self.width, self.causal = settings, width, causal
         outputs = 2 * width if settings.gated else width
         self.behind = settings.reach if causal else settings.reach // 2
@@ -77,6 +78,7 @@ class ConvolutionMixer(Mixer):
     ) -> tuple[Tensor, ConvolutionState | None]:
         if not self.causal:
             no_state(self, state)
+        no_structure(self, layout)
         if fast() and state is None and isinstance(layout, Packed) and not self.settings.depthwise:
             return self._finished(self._product(self._packed_taps(x, layout))), None
         x_BTD = layout.pad(x)

@@ -42,6 +42,8 @@ class Experts(Frozen):
     def check(self, width: int) -> Faults:
         if self.active > self.experts:
             yield "active", f"a token cannot use {self.active} of {self.experts} experts"
+        if "load" in self.model_fields_set and self.load and not self.noise:
+            yield "load", "the load loss is the chance that fresh noise gives: it needs noise = true"
 
     def cost(self, width: int) -> Cost:
         one = linear(width, self.hidden(width), bias=True) + linear(self.hidden(width), width, bias=True)
@@ -97,17 +99,22 @@ class MixtureOfExperts(nn.Module):
             y_ND, kept_Nk = self._within_capacity(x_ND, route, real_N)
         else:
             y_ND, kept_Nk = self._each(x_ND, route, real_N)
-        load_E = x_ND.new_zeros(self.settings.experts).index_add(
-            0, route.expert_Nk.flatten(), kept_Nk.flatten().to(x.dtype)
-        )
+        nobody_E = torch.zeros(self.settings.experts, dtype=torch.int64, device=x.device)
+        load_E = nobody_E.index_add(0, route.expert_Nk.flatten(), kept_Nk.flatten().long())
         routed = real_N.sum() * self.settings.active
         return y_ND.view_as(x), ExpertsReport(route.loss, routed, routed - kept_Nk.sum(), (load_E,))
 
     def _route(self, x_ND: Tensor, real_N: Tensor) -> Routing:
-        clean_NE = x_ND @ self.gate_DE
+        """In float32 at least: gates are compared, and their sums run over a whole batch."""
+        with torch.autocast(x_ND.device.type, enabled=False):
+            precise = torch.promote_types(x_ND.dtype, torch.float32)
+            return self._routed(x_ND.to(precise), real_N)
+
+    def _routed(self, x_ND: Tensor, real_N: Tensor) -> Routing:
+        clean_NE = x_ND @ self.gate_DE.to(x_ND.dtype)
         noisy_NE, spread_NE = clean_NE, None
         if self.noise_DE is not None and self.training:
-            spread_NE = F.softplus(x_ND @ self.noise_DE) + 1e-2
+            spread_NE = F.softplus(x_ND @ self.noise_DE.to(x_ND.dtype)) + 1e-2
             noisy_NE = clean_NE + torch.randn_like(clean_NE) * spread_NE
         top_Nk, expert_Nk = noisy_NE.topk(self.settings.active, -1)
         gate_Nk = top_Nk.softmax(-1)
@@ -145,8 +152,9 @@ class MixtureOfExperts(nn.Module):
         """The equation: all experts on all tokens, weighted by gates most of which are zero."""
         kept_Nk = self._kept(route, real_N)
         gates_NE = x_ND.new_zeros(len(x_ND), self.settings.experts)
-        gates_NE = gates_NE.scatter(1, route.expert_Nk, route.gate_Nk * kept_Nk)
-        return torch.einsum("ne,end->nd", gates_NE, self._run(x_ND.expand(self.settings.experts, -1, -1))), kept_Nk
+        gates_NE = gates_NE.scatter(1, route.expert_Nk, (route.gate_Nk * kept_Nk).to(x_ND.dtype))
+        every_END = self._run(x_ND.expand(self.settings.experts, -1, -1))
+        return torch.einsum("ne,end->nd", gates_NE.to(every_END.dtype), every_END), kept_Nk
 
     def _places(self, route: Routing, real_N: Tensor) -> Tensor:
         """Each pair's place in the queue for its expert; first choices of all tokens come before second ones."""
@@ -163,7 +171,7 @@ class MixtureOfExperts(nn.Module):
     def _seats(self, tokens: int) -> int:
         """Places of each expert in a batch of this size."""
         assert self._share is not None
-        return math.ceil(self._share * tokens)
+        return min(math.ceil(self._share * tokens), tokens)
 
     def _room(self, real_N: Tensor) -> Tensor:
         """Places that may be taken: padding and filler, which take none, give none either."""
@@ -185,9 +193,9 @@ class MixtureOfExperts(nn.Module):
         seat_Nk = torch.where(kept_Nk, route.expert_Nk * C + self._places(route, real_N), E * C)
         token_Nk = torch.arange(len(x_ND), device=x_ND.device)[:, None].expand_as(seat_Nk)
         seats = x_ND.new_zeros(E * C + 1, dtype=torch.int64).scatter(0, seat_Nk.flatten(), token_Nk.flatten())
-        y_ECD = self._run(x_ND[seats[:-1]].view(E, C, -1))
+        y_ECD = self._run(x_ND[seats[:-1]].view(E, C, x_ND.shape[1]))
         y_SD = F.pad(y_ECD.flatten(0, 1), (0, 0, 0, 1))
-        return torch.einsum("nk,nkd->nd", route.gate_Nk * kept_Nk, y_SD[seat_Nk]), kept_Nk
+        return torch.einsum("nk,nkd->nd", (route.gate_Nk * kept_Nk).to(y_SD.dtype), y_SD[seat_Nk]), kept_Nk
 
     def _each(self, x_ND: Tensor, route: Routing, real_N: Tensor) -> tuple[Tensor, Tensor]:
         """One expert after the other, each on just its tokens."""

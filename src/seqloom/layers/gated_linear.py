@@ -15,9 +15,10 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.faults import Faults
+from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Packed, flip
-from seqloom.layers.mixer import Memory, Mixer, no_state
+from seqloom.layers.layout.contract import like as shaped_like
+from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
 from seqloom.layers.norms import RMSNormalisation
 from seqloom.layers.paths import fast
 from seqloom.settings import Frozen
@@ -82,7 +83,8 @@ class FadingMemory(nn.Module):
         return q, k, v, gate, F.logsigmoid(precise + self.decay_H) / 16
 
     def start(self, rows: int, like: Tensor) -> Tensor:
-        return like.new_zeros(rows, self.H, self.K, self.V)
+        """In float32 at least: a decay of 0.999 is 1 in half precision, and nothing would ever be forgotten."""
+        return like.new_zeros(rows, self.H, self.K, self.V, dtype=torch.promote_types(like.dtype, torch.float32))
 
 
 def fade_plain(
@@ -91,11 +93,11 @@ def fade_plain(
     """The recurrence, one step after the other. new_BT: True where another sequence begins."""
     outputs = [v_BTHV[:, :0]]
     for t in range(q_BTHK.shape[1]):
-        kept_BHKV = memory_BHKV * fade_BTH[:, t].exp().to(q_BTHK.dtype)[..., None, None]
+        kept_BHKV = memory_BHKV * fade_BTH[:, t].exp()[..., None, None]
         if new_BT is not None:
             kept_BHKV = torch.where(new_BT[:, t, None, None, None], 0, kept_BHKV)
         memory_BHKV = kept_BHKV + k_BTHK[:, t, :, :, None] * v_BTHV[:, t, :, None, :]
-        outputs.append(torch.einsum("bhk,bhkv->bhv", q_BTHK[:, t], memory_BHKV)[:, None])
+        outputs.append(torch.einsum("bhk,bhkv->bhv", q_BTHK[:, t], memory_BHKV.to(q_BTHK.dtype))[:, None])
     return torch.cat(outputs, 1), memory_BHKV
 
 
@@ -141,15 +143,16 @@ def _segment(parts: list[Tensor], row_BT: Tensor, before_B1: Tensor, memory_BHKV
     left_BnHC = _decay(total_BnH[..., None] - faded_BnHC, (row_BnC == ends_Bn[..., None])[:, :, None], q.dtype)
     own_BnHKV = (k * left_BnHC[..., None]).transpose(-1, -2) @ v
     # from chunk to chunk: the memory behind chunk m is the sum of all chunks' own ones up to m, and the first memory
-    stack_BmHKV = torch.cat((memory_BHKV[:, None], own_BnHKV), 1)
+    stack_BmHKV = torch.cat((memory_BHKV[:, None], own_BnHKV.to(memory_BHKV.dtype)), 1)
     clock_BmH = F.pad(total_BnH.cumsum(1), (0, 0, 1, 0))
     rows_Bm = torch.cat((before_B1, ends_Bn), 1)
     m = rows_Bm.shape[1]
     carried = (rows_Bm[:, :, None] == rows_Bm[:, None]) & torch.ones(m, m, dtype=torch.bool, device=q.device).tril()
-    carry_BmmH = _decay(clock_BmH[:, :, None] - clock_BmH[:, None], carried[..., None], q.dtype)
-    behind_BmHKV = torch.einsum("bmlh,blhkv->bmhkv", carry_BmmH, stack_BmHKV)
+    carry_BmmH = _decay(clock_BmH[:, :, None] - clock_BmH[:, None], carried[..., None], memory_BHKV.dtype)
+    with torch.autocast(q.device.type, enabled=False):
+        behind_BmHKV = torch.einsum("bmlh,blhkv->bmhkv", carry_BmmH, stack_BmHKV)
     read_BnHC = _decay(faded_BnHC, (row_BnC == rows_Bm[:, :-1, None])[:, :, None], q.dtype)
-    y_BnHCV = y_BnHCV + (q * read_BnHC[..., None]) @ behind_BmHKV[:, :-1]
+    y_BnHCV = y_BnHCV + (q * read_BnHC[..., None]) @ behind_BmHKV[:, :-1].to(q.dtype)
     return y_BnHCV.transpose(2, 3).flatten(1, 2), behind_BmHKV[:, -1].contiguous()
 
 
@@ -163,6 +166,7 @@ class GatedLinearMixer(Mixer):
 
     def __init__(self, settings: GatedLinear, width: int, causal: bool) -> None:
         super().__init__()
+        refuse(settings.kind, settings.check(width, causal))
         self.causal = causal
         self.ahead = FadingMemory(settings, width)
         self.back = None if causal else FadingMemory(settings, width)
@@ -177,6 +181,7 @@ class GatedLinearMixer(Mixer):
     ) -> tuple[Tensor, GatedLinearState | None]:
         if not self.causal:
             no_state(self, state)
+        no_structure(self, layout)
         y, after = self._run(self.ahead, x, layout, state, backward=False)
         if self.back is not None:
             y = y + self._run(self.back, x, layout, None, backward=True)[0]
@@ -196,7 +201,10 @@ class GatedLinearMixer(Mixer):
         self, memory: FadingMemory, parts: tuple[Tensor, ...], layout: Packed, backward: bool
     ) -> tuple[Tensor, Tensor]:
         """All sequences in one row; the memory is emptied where another begins."""
-        row_N = layout.row_N if layout.real_N is None else layout.row_N + ~layout.real_N
+        row_N = layout.row_N
+        if layout.real_N is not None:  # filler is a row of its own, and holds nothing
+            row_N = row_N + ~layout.real_N
+            parts = tuple(torch.where(shaped_like(layout.real_N, x), x, 0) for x in parts)
         if backward:
             parts, row_N = tuple(x.flip(0) for x in parts), row_N.flip(0)
         new_N = F.pad(row_N[1:] != row_N[:-1], (1, 0))

@@ -13,10 +13,10 @@ from seqloom.layers.attend import attend, attention_weights
 from seqloom.layers.attention import HeadProjections, Heads
 from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.faults import Faults
+from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.masks import Sight
-from seqloom.layers.mixer import Memory, Mixer, no_state
+from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
 
 
 class MemoryCompressed(Heads):
@@ -52,6 +52,7 @@ class MemoryCompressedAttention(Mixer):
 
     def __init__(self, settings: MemoryCompressed, width: int, causal: bool) -> None:
         super().__init__()
+        refuse(settings.kind, settings.check(width, causal))
         self.settings, self.causal, self.factor = settings, causal, settings.factor
         self.heads = HeadProjections(settings, width)
         row = self.heads.G * self.heads.K
@@ -62,7 +63,7 @@ class MemoryCompressedAttention(Mixer):
         heads, fits = self.heads, None if capacity is None else capacity // self.factor
         cache = Cache.empty(rows, heads.G, heads.K, heads.K, fits, self.anchor)
         pending_BFC = self.anchor.new_zeros(rows, self.factor - 1, 2 * heads.G * heads.K)
-        return CompressedState(cache, pending_BFC, cache.lengths_B)
+        return CompressedState(cache, pending_BFC, cache.lengths_B.clone())
 
     def forward(
         self, x: Tensor, layout: Layout, state: CompressedState | None = None
@@ -90,8 +91,7 @@ class MemoryCompressedAttention(Mixer):
     ) -> tuple[Tensor, Cache, Tensor, Sight, CompressedState | None]:
         if not self.causal:
             no_state(self, state)
-        if layout.structure_BTT is not None:
-            raise ValueError("a structure says which steps see which, and compressed steps are none of them")
+        no_structure(self, layout)
         q, k, v = self.heads.of_itself(x)
         q_BHTK = self.heads.score.query(layout.pad(q).transpose(1, 2))
         kv_BTC = layout.pad(torch.cat((k.flatten(-2), v.flatten(-2)), -1))

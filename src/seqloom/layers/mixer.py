@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from seqloom.layers.layout import Layout, Padded
+from seqloom.layers.layout import Layout, Packed, Padded
 
 S = TypeVar("S")
 
@@ -57,6 +57,10 @@ class Mixer(nn.Module):
         """
         raise NotImplementedError
 
+    def begin(self, rows: int, memory: Memory | None = None) -> State:
+        """What whole sequences need instead: nothing, or what is made from a memory. It is not for stepping."""
+        return self.start(rows, memory) if self.needs_memory else None
+
     def forward(self, x: Tensor, layout: Layout, state: State | None = None) -> tuple[Tensor, State | None]:
         raise NotImplementedError
 
@@ -66,15 +70,27 @@ def reorder(state: S, rows: Tensor) -> S:
     match state:
         case Tensor():
             return state.index_select(0, rows)  # type: ignore[return-value]
-        case tuple():
+        case tuple() if type(state) is tuple:
             return tuple(reorder(part, rows) for part in state)  # type: ignore[return-value]
+        case Packed():
+            raise TypeError("a packed memory has no rows to reorder; begin from memory.padded()")
         case _ if is_dataclass(state) and not isinstance(state, type):
             return replace(state, **{f.name: reorder(getattr(state, f.name), rows) for f in fields(state)})
-        case _:
+        case None | bool() | int() | float() | str():
             return state
+        case _:
+            raise TypeError(
+                f"a state is made of dataclasses, tuples and tensors; it cannot hold a {type(state).__name__}"
+            )
 
 
 def no_state(mixer: nn.Module, state: State | None) -> None:
     """What sees the whole sequence cannot go on behind its end."""
     if state is not None:
         raise ValueError(f"this {type(mixer).__name__} is not causal: it reads whole sequences and has no state")
+
+
+def no_structure(mixer: nn.Module, layout: Layout) -> None:
+    """A structure says which steps see which; only self-attention can obey it."""
+    if layout.structure_BTT is not None:
+        raise ValueError(f"{type(mixer).__name__} cannot obey a structure of who sees whom; only attention can")

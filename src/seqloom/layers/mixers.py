@@ -41,8 +41,6 @@ CrossSettings = Annotated[CrossAttention | Bottleneck | NoCross, Field(discrimin
 
 def build_mixer(settings: MixerSettings, width: int, causal: bool, relative: Relative | None = None) -> Mixer:
     """relative: positions shared with other attention layers, where the settings ask for them."""
-    for name, why in settings.check(width, causal):
-        raise ValueError(f"{settings.kind}.{name}: {why}")
     match settings:
         case Attention():
             return SelfAttention(settings, width, causal, relative)
@@ -51,7 +49,7 @@ def build_mixer(settings: MixerSettings, width: int, causal: bool, relative: Rel
         case Recurrence():
             return RecurrenceMixer(settings, width, causal)
         case AttentiveRecurrence():
-            return AttentiveRecurrenceMixer(settings, width)
+            return AttentiveRecurrenceMixer(settings, width, causal)
         case Convolution():
             return ConvolutionMixer(settings, width, causal)
         case GatedLinear():
@@ -61,8 +59,6 @@ def build_mixer(settings: MixerSettings, width: int, causal: bool, relative: Rel
 
 
 def build_cross(settings: CrossSettings, width: int) -> Mixer | None:
-    for name, why in settings.check(width, True):
-        raise ValueError(f"{settings.kind}.{name}: {why}")
     match settings:
         case CrossAttention():
             return MemoryAttention(settings, width)

@@ -110,7 +110,7 @@ class BatchNormalisation(Norm):
 
     def _statistics(self, x: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
         # half precision cannot hold a sum over many tokens
-        x = x.to(self.mean_D.dtype)
+        x = x.to(torch.promote_types(x.dtype, torch.float32))
         real = x.new_ones(x.shape[:-1]) if layout.real is None else layout.real.to(x.dtype)
         x_ND, real_N1 = x.flatten(0, -2), real.flatten()[:, None]
         x_ND = torch.where(real_N1 > 0, x_ND, 0)
@@ -120,8 +120,8 @@ class BatchNormalisation(Norm):
         with torch.no_grad():
             unbiased_D = variance_D * (count / (count - 1).clamp(min=1))
             pull = torch.where(count > 0, self.momentum, 0.0).to(x.dtype)
-            self.mean_D.lerp_(mean_D, pull)
-            self.variance_D.lerp_(unbiased_D, pull)
+            self.mean_D += pull * (mean_D - self.mean_D)
+            self.variance_D += pull * (unbiased_D - self.variance_D)
         return mean_D, variance_D
 
 

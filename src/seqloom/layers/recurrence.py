@@ -12,9 +12,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqloom.layers.bottleneck import Summary, summarise
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.faults import Faults
+from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, flip
-from seqloom.layers.mixer import Memory, Mixer, no_state
+from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
 from seqloom.layers.paths import fast
 from seqloom.settings import Frozen
 
@@ -49,6 +49,10 @@ class Recurrence(Frozen):
             yield "direction", f"'{self.direction}' reads the future, which a causal layer must not; use 'forward'"
         if self.hidden is None and self._concat and width % 2:
             yield "direction", f"two directions side by side need an even width, not {width}"
+        if "join" in self.model_fields_set and self.direction != "both":
+            yield "join", "join is how two directions become one, and there is one"
+        if "summary" in self.model_fields_set and self.initial != "memory":
+            yield "summary", "summary is of a source to begin from: set initial = 'memory'"
         if self.initial == "memory" and not causal:
             yield "initial", "only a decoder has a memory to begin from"
         if self.initial == "memory" and self.summary == "ends" and width % 2:
@@ -159,6 +163,7 @@ class FirstState(nn.Module):
 class RecurrenceMixer(Mixer):
     def __init__(self, settings: Recurrence, width: int, causal: bool) -> None:
         super().__init__()
+        refuse(settings.kind, settings.check(width, causal))
         self.settings, self.causal = settings, causal
         H, joined = settings.hidden_width(width), settings.joined_width(width)
         self.ahead = RecurrentCell(settings.cell, width, H) if settings.direction != "backward" else None
@@ -176,6 +181,7 @@ class RecurrenceMixer(Mixer):
     ) -> tuple[Tensor, RecurrentState | None]:
         if not self.causal:
             no_state(self, state)
+        no_structure(self, layout)
         if state is None and self.needs_memory:
             raise ValueError("this recurrence begins from a memory: pass the state that `start` makes from it")
         x_BTD = layout.pad(x)

@@ -10,7 +10,10 @@ from torch.autograd.function import once_differentiable
 
 from seqloom.layers.paths import fast
 
-CHUNK = 1 << 20  # scores that are held at once: small enough for a CPU's cache
+# scores that are held at once: on a CPU few enough for its cache, but enough rows for a good product
+CHUNK = {"cpu": 1 << 20}
+CHUNK_ELSEWHERE = 1 << 27
+ROWS = 256
 
 
 def token_loss(
@@ -25,6 +28,8 @@ def token_loss(
 
     smoothing: so much of each goal is spread evenly over the vocabulary (Szegedy et al. 2016).
     """
+    if real_N is not None:
+        goal_N = torch.where(real_N, goal_N, 0)  # what stands in the padding need not be a token
     if not fast() or torch.compiler.is_compiling():
         scores_NV = F.linear(hidden_ND, weight_VD, bias_V)
         loss_N = F.cross_entropy(scores_NV, goal_N, reduction="none", label_smoothing=smoothing)
@@ -52,7 +57,7 @@ class _TokenLoss(torch.autograd.Function):
         product = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight_VD.dtype
         x_ND, w_VD = hidden_ND.to(product), weight_VD.to(product)
         b_V = None if bias_V is None else bias_V.to(product)
-        size = max(16, CHUNK // len(weight_VD))
+        size = max(ROWS, CHUNK.get(kind, CHUNK_ELSEWHERE) // len(weight_VD))
         for at in range(0, len(hidden_ND), size):
             here = slice(at, at + size)
             log_p = F.log_softmax(F.linear(x_ND[here], w_VD, b_V), -1, dtype=total.dtype)

@@ -64,8 +64,8 @@ class Block(nn.Module):
 
     def begin(self, rows: int, memory: Memory | None) -> BlockState:
         """For whole sequences: only what must be made from a memory."""
-        mixer = self.mixer.start(rows, memory) if self.mixer.needs_memory else None
-        return BlockState(mixer, None if self.cross is None else self.cross.start(rows, memory))
+        cross = None if self.cross is None else self.cross.begin(rows, memory)
+        return BlockState(self.mixer.begin(rows, memory), cross)
 
     def start(self, rows: int, memory: Memory | None, capacity: int | None) -> BlockState:
         """For going on step by step."""

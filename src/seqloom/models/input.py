@@ -34,6 +34,8 @@ class Input(nn.Module):
         self, x: Tensor, layout: Layout, after_B: Tensor | None = None, segments: Tensor | None = None
     ) -> tuple[Tensor, Layout]:
         """after_B: how many steps of each row have gone before."""
+        if x.is_floating_point() and layout.real is not None:
+            x = torch.where(layout.real[..., None], x, 0)  # what stands in the padding may be no number at all
         x, layout = self.embedding(x, layout, segments)
         if self.positions is not None:
             at = self.positions(layout.places(after_B), x.dtype)

@@ -11,7 +11,7 @@ from seqloom.layers.attentive_recurrence import AttentiveRecurrence
 from seqloom.layers.bottleneck import Bottleneck
 from seqloom.layers.cross_attention import CrossAttention
 from seqloom.layers.dense import Dense
-from seqloom.layers.embedding import InputSettings, Tokens, Vectors
+from seqloom.layers.embedding import InputSettings, Patches, Tokens, Vectors
 from seqloom.layers.feed_forward import FeedForwardSettings
 from seqloom.layers.memory_compressed import MemoryCompressed
 from seqloom.layers.mixers import CrossSettings, MixerSettings, NoCross
@@ -21,6 +21,8 @@ from seqloom.layers.recurrence import Recurrence
 from seqloom.settings import Changes, Frozen, OneOrMany, impossible
 
 T = TypeVar("T")
+
+OWN_VECTORS = {"vectors": None, "frozen": False}
 
 Family = Literal["encoder-only", "decoder-only", "encoder-decoder"]
 
@@ -155,8 +157,11 @@ class ModelSettings(StackSettings):
         if self.target_input is not None:
             return self.target_input
         if isinstance(self.output, NumbersOutput):
-            return self.input if not isinstance(self.input, Tokens) else Vectors()
-        return self.input if isinstance(self.input, Tokens) else Tokens()
+            return self.input if isinstance(self.input, Vectors) else Vectors()
+        # a file of the source's words is not for the target's, unless both share their vectors
+        if isinstance(self.input, Tokens) and self.tie in ("inputs", "all"):
+            return self.input
+        return self.input.model_copy(update=OWN_VECTORS) if isinstance(self.input, Tokens) else Tokens()
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -194,6 +199,12 @@ class ModelSettings(StackSettings):
                 and (self.tie != "output" or self.family != "encoder-decoder" or name == "decoder")
             ):
                 yield ("tie",), "with concatenated positions token vectors are narrower than the output: not shareable"
+        for name, side in ("input", self.input), ("target_input", self.target_input):
+            reads_back = self.family == "decoder-only" or name == "target_input"
+            if isinstance(side, Patches) and reads_back:
+                yield (name,), "a decoder goes step by step, and half a patch cannot be read; use vectors"
+        if isinstance(self.input, Tokens) and self.input.segments and self.family == "decoder-only":
+            yield ("input", "segments"), "segments are of what an encoder reads"
         if "cross" in self.encoder.model_fields_set:
             yield ("encoder", "cross"), "an encoder reads no other sequence; set it in [model.decoder]"
         if self.family != "encoder-decoder" and self.target_input is not None:
@@ -266,7 +277,9 @@ def _memory_faults(stack: StackSettings, name: str, family: Family) -> "Iterator
         for layer, mixer in enumerate(stack.mixers()):
             if isinstance(mixer, AttentiveRecurrence) or (isinstance(mixer, Recurrence) and mixer.initial == "memory"):
                 yield _path(stack, "mixer", layer, "kind"), f"it reads a source, and family '{family}' has none"
-    elif name == "decoder" and stack.depth:
+    elif name == "decoder" and not stack.depth:
+        yield ("depth",), "a decoder without layers never reads the source"
+    elif name == "decoder":
         sees = any(isinstance(cross, CrossAttention | Bottleneck) for cross in stack.crosses())
         sees |= any(isinstance(mixer, AttentiveRecurrence) for mixer in stack.mixers())
         sees |= any(isinstance(mixer, Recurrence) and mixer.initial == "memory" for mixer in stack.mixers())

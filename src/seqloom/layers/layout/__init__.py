@@ -15,6 +15,7 @@ that a layout knows is worked out once, when it is made, and shared by all layer
 
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from seqloom.layers.layout.contract import Layout, flip
@@ -27,6 +28,11 @@ def with_structure(layout: Padded | Packed, structure_BTT: Tensor) -> Layout:
 
     A graph, for example: its nodes are the steps, its edges the structure. Self-attention obeys it.
     """
+    wanted = (layout.rows, layout.longest, layout.longest)
+    if structure_BTT.dtype != torch.bool or structure_BTT.dim() != 3:
+        raise ValueError(f"a structure is a mask of True and False, rows × steps × steps: {wanted}")
+    if any(have not in (1, need) for have, need in zip(structure_BTT.shape, wanted, strict=True)):
+        raise ValueError(f"a structure for this batch has the shape {wanted}, not {tuple(structure_BTT.shape)}")
     return replace(layout, structure_BTT=structure_BTT)
 
 

@@ -2,7 +2,7 @@
 # B rows  T steps of the longest row  N tokens of all rows
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import torch
@@ -29,6 +29,7 @@ class Packed(Layout):
     most: int  # width of the padded form
     same: bool  # all rows have that width
     structure_BTT: Tensor | None = None
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # what is worked out when asked for
 
     @classmethod
     def of(
@@ -115,6 +116,8 @@ class Packed(Layout):
         return self.token_BT, self.taken_BT, self.gap_M, self.slot_N, self.real_N
 
     def pad(self, x: Tensor) -> Tensor:
+        if len(x) != len(self.row_N):
+            raise ValueError(f"{len(x)} tokens, but the layout says {len(self.row_N)}")
         if self.same:
             return x.unflatten(0, (self.rows, self.most))
         return _Pad.apply(x, *self._moves)  # type: ignore[no-untyped-call]

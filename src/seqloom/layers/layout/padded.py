@@ -78,6 +78,8 @@ class Padded(Layout):
         return (steps_T >= starts_B1) & (steps_T < starts_B1 + self.lengths_B[:, None])
 
     def pad(self, x: Tensor) -> Tensor:
+        if x.shape[:2] != (self.rows, self.width):
+            raise ValueError(f"a batch of {tuple(x.shape[:2])}, but the layout says {(self.rows, self.width)}")
         if self.full:
             return x
         flush_BT = x if self.starts_B is None else _roll(x, self.starts_B)
