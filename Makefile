@@ -24,7 +24,7 @@ demo: install
 	@$(BIN)/seqloom demo
 
 test: install
-	@$(BIN)/python -m pytest -q -n $(WORKERS)
+	@$(BIN)/python -m pytest -q -r s -n $(WORKERS)
 
 lint: install
 	@$(BIN)/ruff format --check --quiet

@@ -96,8 +96,9 @@ def test_its_message_is_what_is_said() -> None:
     assert f"{caught.value}\n" in BLOCKS
 
 
-def test_its_python_runs() -> None:
+def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All blocks, one after the other, as a reader would type them."""
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     names: dict[str, object] = {}
     for block in blocks:

@@ -7,7 +7,7 @@ from typing import TypeVar
 import torch
 
 from seqloom.layers.attention import Attention
-from seqloom.layers.attentive_recurrence import AttentiveRecurrence
+from seqloom.layers.attentive_recurrence import AttentiveRecurrence, StepAttention
 from seqloom.layers.bottleneck import Bottleneck
 from seqloom.layers.convolution import Convolution
 from seqloom.layers.cross_attention import CrossAttention
@@ -75,12 +75,12 @@ WITH_MEMORY: dict[str, MixerSettings] = {
     "luong": AttentiveRecurrence(cell="lstm", depth=2),
     "luong-unfed": AttentiveRecurrence(feed=False, cell="gru", summary="mean"),
     "luong-multiplicative": AttentiveRecurrence(
-        cell="elman", initial="zeros", attention=CrossAttention(heads=1, score="multiplicative", project=False)
+        cell="elman", initial="zeros", attention=StepAttention(score="multiplicative", output=True)
     ),
     "bahdanau": AttentiveRecurrence(
         form="bahdanau",
         cell="gru",
-        attention=CrossAttention(heads=1, score="additive", project=False, output=False),
+        attention=StepAttention(score="additive"),
     ),
 }
 

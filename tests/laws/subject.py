@@ -1,5 +1,6 @@
 """What the laws are told of: a mixer or a whole model, each row of a batch with its own input and memory."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -160,7 +161,8 @@ class Form:
 
 
 def _junk(like: Tensor, steps: int) -> Tensor:
-    value = 1 if like.dtype == torch.int64 else 1e3
+    # no number at all; but weights' gradients are sums over what a layer was given, and would take it in
+    value = 1 if like.dtype == torch.int64 else 1e3 if torch.is_grad_enabled() else math.nan
     return torch.full((steps, *like.shape[1:]), value, dtype=like.dtype)
 
 

@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.layers.attentive_recurrence import AttentiveRecurrence, AttentiveRecurrenceMixer
-from seqloom.layers.cross_attention import CrossAttention
+from seqloom.layers.attentive_recurrence import AttentiveRecurrence, AttentiveRecurrenceMixer, StepAttention
 from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import Memory
 
@@ -85,7 +84,7 @@ def test_each_layer_begins_from_the_memory() -> None:
 
 
 def test_weights_of_ragged_rows() -> None:
-    settings = AttentiveRecurrence(attention=CrossAttention(heads=2, score="additive"))
+    settings = AttentiveRecurrence(attention=StepAttention(heads=2, score="additive"))
     mixer = built(settings)
     memory = Memory(torch.randn(7, D).double(), Packed.of([5, 2]))
     x = torch.randn(2, 3, D).double()
@@ -119,7 +118,7 @@ def test_what_it_needs() -> None:
     ("settings", "name"),
     [
         (AttentiveRecurrence(form="bahdanau", feed=False), "feed"),
-        (AttentiveRecurrence(attention=CrossAttention(heads=3)), "attention.heads"),
+        (AttentiveRecurrence(attention=StepAttention(heads=3)), "attention.heads"),
         (AttentiveRecurrence(summary="ends"), "summary"),
     ],
 )

@@ -13,7 +13,7 @@ from seqloom.cli import demo, recipes
 from seqloom.settings import SettingsError
 
 app = typer.Typer(
-    help="Train, run and open up models that read one sequence and write another.",
+    help="Models that read one sequence and write another: see one learn, list and check recipes.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

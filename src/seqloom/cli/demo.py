@@ -49,7 +49,7 @@ def demo(
     typer.echo("\nwhere it looked (rows: what it wrote; columns: what it read)\n")
     longest = max(test[:20], key=len)
     typer.echo(_picture(longest, _answers(model, [longest])[0], _looked(model, longest)))
-    typer.echo("\nnext: seqloom recipes lists whole models; seqloom recipes NAME shows one", err=True)
+    typer.echo(f"\nnext: {sys.argv[0]} recipes lists whole models; {sys.argv[0]} recipes NAME shows one", err=True)
 
 
 def _words(draw: random.Random, count: int) -> list[str]:

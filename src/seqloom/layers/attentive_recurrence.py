@@ -8,17 +8,26 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from seqloom.layers.attention import Heads
 from seqloom.layers.bottleneck import Summary
 from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.cross_attention import CrossAttention, MemoryAttention
+from seqloom.layers.cross_attention import MemoryAttention
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.mixer import Memory, Mixer
 from seqloom.layers.recurrence import GATES, Cell, FirstState, RecurrentCell, RecurrentState
+from seqloom.layers.scores import ScoreName
 from seqloom.settings import Frozen
 
-_ONE_HEAD = CrossAttention(heads=1, score="dot", project=False, output=False)
+
+class StepAttention(Heads):
+    """Attention as recurrent decoders have it: one head, and the states themselves are its keys and values."""
+
+    heads: int = Field(default=1, ge=1)
+    score: ScoreName = "dot"
+    project: bool = False
+    output: bool = False
 
 
 class AttentiveRecurrence(Frozen):
@@ -33,7 +42,7 @@ class AttentiveRecurrence(Frozen):
     feed: bool = Field(default=True, description="luong: the last output is a further input (input feeding)")
     cell: Cell = "lstm"
     depth: int = Field(default=1, ge=1, description="recurrent layers below the attention")
-    attention: CrossAttention = _ONE_HEAD
+    attention: StepAttention = StepAttention()
     initial: Literal["zeros", "memory"] = "memory"
     summary: Summary = "last"
     dropout: float = Field(default=0.0, ge=0, lt=1, description="between the recurrent layers")

@@ -28,6 +28,8 @@ def token_loss(
 
     smoothing: so much of each goal is spread evenly over the vocabulary (Szegedy et al. 2016).
     """
+    if len(goal_N) != len(hidden_ND):
+        raise ValueError(f"{len(goal_N)} goals for {len(hidden_ND)} tokens")
     if real_N is not None:
         goal_N = torch.where(real_N, goal_N, 0)  # what stands in the padding need not be a token
     if not fast() or torch.compiler.is_compiling():

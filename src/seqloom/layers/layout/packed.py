@@ -46,7 +46,11 @@ class Packed(Layout):
         tokens, rows, longest: a frame of fixed shapes. Batches in the same frame have the same shapes throughout, so
         that a compiled model is compiled once; what is not needed is filled up.
         """
-        real_B = torch.as_tensor(lengths, dtype=torch.int64, device="cpu")
+        given_B = torch.as_tensor(lengths)
+        if given_B.is_floating_point() and given_B.numel():
+            raise TypeError("lengths are whole numbers")
+        device = given_B.device if device is None else device
+        real_B = given_B.to("cpu", torch.int64)
         framed = tokens is not None or rows is not None or longest is not None
         total, top = int(real_B.sum()), int(real_B.max()) if real_B.numel() else 0
         given = (tokens, total), (rows, real_B.numel()), (longest, top)
