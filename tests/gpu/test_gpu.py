@@ -16,7 +16,11 @@ from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
 from tests.laws.cases import SETTINGS, stirred
 
-pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:TensorFloat32 tensor cores"),  # exact products are asked for here
+]
 
 LENGTHS = [5, 1, 7, 3]
 

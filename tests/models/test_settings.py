@@ -123,7 +123,10 @@ def test_a_layer_that_cannot_be(text: str, expected: str) -> None:
             "x.toml:4: [model.mixer] 'backward' reads the future, which a causal layer must not; use 'forward'",
         ),
         (
-            recipe(HEADS + '[model.decoder]\nmixer = { kind = "recurrence", direction = "both" }'),
+            recipe(
+                HEADS + '[model.decoder]\nmixer = { kind = "recurrence", direction = "both" }\n'
+                'cross = { kind = "bottleneck" }'
+            ),
             "x.toml:6: [model.decoder.mixer] 'both' reads the future, which a causal layer must not; use 'forward'",
         ),
     ],
@@ -243,7 +246,7 @@ def test_a_part_that_the_family_lacks(text: str, expected: str) -> None:
             "x.toml:6: [model] a model of family 'decoder-only' has one input only; use tie = 'output'",
         ),
         (
-            recipe('family = "decoder-only"\n' + HEADS + 'input = { kind = "patches" }\ntie = "output"'),
+            recipe('family = "encoder-only"\n' + HEADS + 'input = { kind = "patches" }\ntie = "output"'),
             "x.toml:7: [model] an input of patches has no token vectors to share",
         ),
     ],
@@ -384,3 +387,14 @@ def test_what_would_be_ignored_is_refused() -> None:
     )
     text = recipe('family = "encoder-only"\n' + HEADS + 'output = { kind = "numbers", quantiles = [0.5, 1.5] }')
     assert message(text).startswith("x.toml:6: [model.output] ")
+
+
+def test_all_that_cannot_be_is_said_at_once() -> None:
+    text = '[model]\nwidth = 9\nmixer = { kind = "attention", heads = 2 }\npositions = { kind = "sinusoidal" }\n'
+    text += 'norm = { kind = "batch" }\n'
+    assert message(text).splitlines() == [
+        "x.toml:3: [model.mixer] width 9 cannot be split into 2 heads of equal width",
+        "x.toml:4: [model.positions] sinusoids come in pairs of sine and cosine, so their width must be even, not 9",
+        "x.toml:5: [model.norm] batch norm takes its statistics over all steps, the future too: "
+        "a causal layer must not see it",
+    ]

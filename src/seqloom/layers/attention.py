@@ -56,6 +56,7 @@ class Heads(Frozen):
     def faults(self, width: int) -> Faults:
         if self.head_width is None and width % self.heads:
             yield "heads", f"width {width} cannot be split into {self.heads} heads of equal width"
+            return
         if self.heads % self.groups:
             yield "key_heads", f"{self.heads} query heads cannot share {self.groups} key heads evenly"
         if not self.project:

@@ -18,7 +18,7 @@ from seqloom.layers.mixers import CrossSettings, MixerSettings, NoCross
 from seqloom.layers.norms import BatchNorm, LayerNorm, NormSettings
 from seqloom.layers.positions import NoPositions, PositionsSettings, Sinusoidal
 from seqloom.layers.recurrence import Recurrence
-from seqloom.settings import Changes, Frozen, OneOrMany, impossible
+from seqloom.settings import Changes, Frozen, OneOrMany, all_impossible, impossible
 
 T = TypeVar("T")
 
@@ -165,8 +165,11 @@ class ModelSettings(StackSettings):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
+        faults: dict[tuple[str | int, ...], str] = {}
         for path, why in self._faults():
-            raise impossible(why, *path)
+            faults.setdefault(path, why)
+        if faults:
+            raise all_impossible(list(faults.items()))
         return self
 
     def _faults(self) -> "Iterator[tuple[tuple[str | int, ...], str]]":

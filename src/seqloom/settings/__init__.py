@@ -1,8 +1,19 @@
 """TOML recipes as typed, frozen settings; every mistake is said with its place and the fix."""
 
-from seqloom.settings.base import Changes, Frozen, OneOrMany, SettingsError, impossible
+from seqloom.settings.base import Changes, Frozen, OneOrMany, SettingsError, all_impossible, impossible
 from seqloom.settings.dump import dump
 from seqloom.settings.load import load, loads
 from seqloom.settings.schema import schema
 
-__all__ = ["Changes", "Frozen", "OneOrMany", "SettingsError", "dump", "impossible", "load", "loads", "schema"]
+__all__ = [
+    "Changes",
+    "Frozen",
+    "OneOrMany",
+    "SettingsError",
+    "all_impossible",
+    "dump",
+    "impossible",
+    "load",
+    "loads",
+    "schema",
+]

@@ -1,5 +1,6 @@
 """What settings classes are written with."""
 
+from collections.abc import Sequence
 from types import NoneType
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
@@ -43,7 +44,13 @@ def impossible(reason: str, *at: str | int) -> PydanticCustomError:
     `at` is the path of the setting to blame, from the model whose validator raises:
     `raise impossible("width 10 cannot be split into 4 heads; 5 would do", "mixer", "heads")`
     """
-    return PydanticCustomError("impossible", "{reason}", {"reason": reason, "at": at})
+    return all_impossible([(at, reason)])
+
+
+def all_impossible(faults: Sequence[tuple[tuple[str | int, ...], str]]) -> PydanticCustomError:
+    """The same for several at once: pairs of a path and a reason."""
+    reasons = "; ".join(dict.fromkeys(reason for _, reason in faults))
+    return PydanticCustomError("impossible", "{reason}", {"reason": reasons, "faults": list(faults)})
 
 
 def _form(value: object) -> str:

@@ -39,6 +39,9 @@ def explain(error: ValidationError, schema: type[BaseModel], data: Mapping[str, 
             case "missing":
                 if path not in meant:
                     faults[Fault(path, f"{table_name(path[:-1])} needs {path[-1]!r}: {describe(here)}")] = None
+            case "impossible":
+                for at, reason in details["ctx"]["faults"]:
+                    faults[Fault((*path, *at), _about((*path, *at), data) + reason)] = None
             case _:
                 faults[_fault(details, path, here, data)] = None
     return list(faults)
@@ -55,8 +58,6 @@ def _fault(details: ErrorDetails, path: KeyPath, here: Slot, data: Mapping[str, 
             return Fault(path, f"{table_name(path)} needs a {discriminator(here)}: {one_of(kinds(here))}")
         case "union_tag_invalid", _:
             return _unknown_kind(path, here, data)
-        case "impossible", {"reason": reason, "at": at}:
-            return Fault((*path, *at), _about((*path, *at), data) + reason)
         case "value_error" | "assertion_error", {"error": reason}:
             return Fault(path, _about(path, data) + str(reason))
         case kind, _ if kind.endswith(_DESCRIBED) or kind in _DESCRIBED_WHOLE:
