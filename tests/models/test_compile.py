@@ -23,6 +23,10 @@ MIXERS = {
     "convolution": {"kind": "convolution", "gated": True},
     "linear-time": {"kind": "gated-linear", "heads": 2},
 }
+STEPPED = {
+    "memory-compressed": {"kind": "memory-compressed", "heads": 2},
+    "rotary-window": {"kind": "attention", "heads": 2, "window": 3, "relative": {"kind": "rotary"}},
+}
 FAMILIES: list[Family] = ["encoder-only", "decoder-only", "encoder-decoder"]
 BATCHES = [[5, 3, 7], [2, 8, 1, 4], [6]]
 
@@ -37,7 +41,7 @@ def _model(family: Family, mixer: str) -> Model:
             "family": family,
             "width": 16,
             "depth": 1,
-            "mixer": MIXERS[mixer],
+            "mixer": (MIXERS | STEPPED)[mixer],
             "feed_forward": {"kind": "dense", "width": 24},
             "positions": {"kind": "sinusoidal"},
             "output": {"kind": "tokens"},
@@ -84,7 +88,7 @@ def test_compiles_whole_and_once(family: Family, mixer: str) -> None:
 
 
 @once
-@pytest.mark.parametrize("mixer", MIXERS)
+@pytest.mark.parametrize("mixer", [*MIXERS, "memory-compressed", "rotary-window"])
 def test_a_static_state_steps_in_one_graph(mixer: str) -> None:
     """Generation with a state of static shape: every step is the same graph, and says what the whole says."""
     torch.compiler.reset()
