@@ -1,6 +1,7 @@
 # Two commands are all that a newcomer needs: `make demo` and `make test`. Each sets up .venv by itself.
 #   make PYTHON=python3.12 test     makes .venv with another Python (remove .venv first to change it later)
 #   make WORKERS=8 test             runs the tests in eight processes
+#   make GPU=1 test                 installs GPU packages, on a machine that shows no GPU
 
 PYTHON  ?= python3
 WORKERS ?= 2
@@ -8,6 +9,7 @@ WORKERS ?= 2
 VENV      := .venv
 BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+PLAN      := $(VENV)/.plan.json
 
 .DELETE_ON_ERROR:
 .PHONY: help install demo test lint check bench
@@ -41,7 +43,12 @@ bench: install
 install: $(INSTALLED)
 	@:
 
+# What pip would take is looked at first: gigabytes of GPU packages are for machines with a GPU, or for who asks for them.
 $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/pip
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --dry-run --ignore-installed --report $(PLAN) \
+	    --constraint constraints.txt torch >/dev/null 2>&1 || true
+	@if [ -z "$(GPU)" ] && [ ! -e /dev/nvidiactl ] && grep -qs '"name": "nvidia' $(PLAN); then \
+	    echo "torch would bring gigabytes of GPU packages, and there is no GPU here; point pip at an index of CPU builds (CONTRIBUTING.md says how), or take them all the same: make GPU=1 $(MAKECMDGOALS)" >&2; exit 1; fi
 	@echo "installing seqloom and what it needs into $(VENV) (once; torch is large)" >&2
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@

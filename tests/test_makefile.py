@@ -63,7 +63,7 @@ def test_what_is_missing_is_said(clone: Path, python: str | None, message: str) 
 
 def test_it_installs_once_and_again_when_the_versions_change(clone: Path) -> None:
     program(clone / ".venv" / "bin" / "pip", "")
-    program(clone / ".venv" / "bin" / "python", 'echo "$@" >> calls')
+    program(clone / ".venv" / "bin" / "python", 'case "$*" in *--dry-run*) ;; *) echo "$@" >> calls;; esac')
 
     def installs() -> int:
         assert make(clone, "install").returncode == 0
@@ -87,3 +87,20 @@ def test_everything_is_pinned() -> None:
     named = [*project["dependencies"], *(name for names in project["optional-dependencies"].values() for name in names)]
     wanted = {re.split(r"[\[<>=]", name)[0].lower() for name in named} - {"seqloom"}
     assert wanted <= {pin.partition("==")[0].lower().replace("_", "-") for pin in pins}
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a GPU, for which GPU packages are right")
+@pytest.mark.parametrize(("wanted", "installed"), [("", False), ("GPU=1", True)])
+def test_gpu_packages_do_not_come_by_accident(clone: Path, wanted: str, installed: bool) -> None:
+    program(clone / ".venv/bin/pip", "")
+    # a pip that would bring a GPU package, and notes when it is asked to
+    program(
+        clone / ".venv/bin/python",
+        'case "$*" in *--dry-run*) echo \'{"name": "nvidia-cublas"}\' > .venv/.plan.json;; *) touch installed;; esac',
+    )
+    done = make(clone, *([wanted] if wanted else []), "install")
+    assert (done.returncode == 0) is installed
+    assert (clone / "installed").exists() is installed
+    if not installed:
+        assert "there is no GPU here" in done.stderr
+        assert "make GPU=1 install" in done.stderr
