@@ -5,8 +5,8 @@ A batch of sequences of unequal length has two forms:
 packed   all real tokens in one row, sequence after sequence: x_ND
 padded   one row a sequence, filled up to the longest: x_BTD
 
-Token-wise layers do not care: they work on the last axis. A mixer asks its layout for the form it needs. Everything
-that a layout knows is worked out once, when it is made, and shared by all layers of a model.
+Token-wise layers do not care: they work on the last axis. A mixer asks its layout for the form it needs. What a
+packed layout knows is worked out once, and shared by all layers of a model.
 
     layout = Packed.of([3, 1, 2])                      # six tokens
     x_BTD = layout.pad(x_ND)                           # flush left, three rows of three
