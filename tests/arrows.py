@@ -15,6 +15,7 @@ RANKS = [
     ("data", "models"),
     ("store", "tasks", "generation", "inspect"),
     ("training", "evaluation", "export", "serving"),
+    ("jobs",),
     ("cli",),
 ]
 RANK = {room: rank for rank, rooms in enumerate(RANKS) for room in rooms}

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from seqloom.cli import demo, recipes
-from seqloom.settings import SettingsError
+from seqloom.settings import UserError
 
 app = typer.Typer(
     help="Models that read one sequence and write another: see one learn, list and check recipes.",
@@ -44,9 +44,9 @@ app.command()(recipes.recipes)
 
 
 def main() -> None:
-    """Run the command line; a mistake in a recipe ends in its message alone."""
+    """Run the command line; a mistake of the user ends in its message alone."""
     try:
         app()
-    except SettingsError as error:
+    except UserError as error:
         typer.echo(error, err=True)
         sys.exit(2)

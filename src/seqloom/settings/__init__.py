@@ -1,6 +1,6 @@
 """TOML recipes as typed, frozen settings; every mistake is said with its place and the fix."""
 
-from seqloom.settings.base import Changes, Frozen, OneOrMany, SettingsError, all_impossible, impossible
+from seqloom.settings.base import Changes, Frozen, OneOrMany, SettingsError, UserError, all_impossible, impossible
 from seqloom.settings.dump import dump
 from seqloom.settings.load import load, loads
 from seqloom.settings.schema import schema
@@ -10,6 +10,7 @@ __all__ = [
     "Frozen",
     "OneOrMany",
     "SettingsError",
+    "UserError",
     "all_impossible",
     "dump",
     "impossible",

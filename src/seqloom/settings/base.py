@@ -10,8 +10,12 @@ from pydantic_core import PydanticCustomError
 T = TypeVar("T")
 
 
-class SettingsError(Exception):
-    """A user's mistake in a recipe; its text is the whole message, one line for each fault."""
+class UserError(Exception):
+    """What a user can mend: the text is the whole message, with place and fix. It ends a command with code 2."""
+
+
+class SettingsError(UserError):
+    """A mistake in a recipe: one line for each fault."""
 
 
 class Frozen(BaseModel):
