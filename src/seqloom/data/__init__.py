@@ -1,0 +1,1 @@
+"""Files → examples → a memory-mapped cache → batches by token budget."""

@@ -1,0 +1,150 @@
+"""Encoded examples in a memory-mapped Arrow file: written once, read without being loaded.
+
+A file is a row of chunks (Arrow record batches) of about CHUNK tokens. A chunk is what is read at once: examples that
+stood together in the source stay together, so that reading in any order of chunks is reading in long pieces.
+"""
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from seqloom.data.ragged import Longs, Ragged
+
+CHUNK = 1 << 16
+
+_SCHEMA = {"file": pa.int32(), "line": pa.int64()}
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Some examples: a column a side, and where each stood in the user's files."""
+
+    columns: Mapping[str, Ragged]
+    file_B: Longs
+    line_B: Longs
+
+    def __len__(self) -> int:
+        return len(self.line_B)
+
+    def take(self, rows: Longs) -> "Examples":
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        return Examples(columns, self.file_B[rows], self.line_B[rows])
+
+    @classmethod
+    def join(cls, parts: Sequence["Examples"]) -> "Examples":
+        columns = {name: Ragged.join([part.columns[name] for part in parts]) for name in parts[0].columns}
+        return cls(columns, np.concatenate([p.file_B for p in parts]), np.concatenate([p.line_B for p in parts]))
+
+    @property
+    def tokens(self) -> int:
+        return sum(len(column.values_N) for column in self.columns.values())
+
+
+@dataclass
+class Totals:
+    """What a cache file holds in all."""
+
+    examples: int = 0
+    tokens: dict[str, int] = field(default_factory=dict)
+    longest: dict[str, int] = field(default_factory=dict)
+    rows: list[int] = field(default_factory=list)
+
+    def add(self, examples: Examples) -> None:
+        self.examples += len(examples)
+        self.rows.append(len(examples))
+        for name, column in examples.columns.items():
+            self.tokens[name] = self.tokens.get(name, 0) + len(column.values_N)
+            self.longest[name] = max(self.longest.get(name, 0), int(column.lengths_B.max(initial=0)))
+
+
+class CacheWriter:
+    """Examples go in as they come; chunks of about equal size go out."""
+
+    def __init__(self, path: Path, columns: Sequence[str], facts: Mapping[str, Any]) -> None:
+        """facts: what else is to be kept with the examples, for example the names of the files."""
+        fields = [(name, pa.list_(pa.int32())) for name in columns]
+        self.schema = pa.schema([*fields, *_SCHEMA.items()])
+        self.path, self.facts = path, facts
+        self.totals, self.waiting = Totals(), list[Examples]()
+        self.writer = pa.ipc.new_file(str(path), self.schema)
+
+    def add(self, examples: Examples) -> None:
+        self.waiting.append(examples)
+        if sum(part.tokens for part in self.waiting) >= CHUNK:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self.waiting:
+            return
+        all_rows, self.waiting = Examples.join(self.waiting), []
+        sizes = sum(column.lengths_B for column in all_rows.columns.values())
+        # an example goes whole into the chunk in which it begins
+        number_B = (np.cumsum(sizes) - sizes) // CHUNK
+        edges = [0, *(np.flatnonzero(np.diff(number_B)) + 1).tolist(), len(all_rows)]
+        for begin, end in itertools.pairwise(edges):
+            if end > begin:
+                self._write(all_rows.take(np.arange(begin, end)))
+
+    def _write(self, examples: Examples) -> None:
+        lists = [
+            pa.ListArray.from_arrays(column.starts.astype(np.int32), column.values_N)
+            for column in examples.columns.values()
+        ]
+        places = [pa.array(examples.file_B, pa.int32()), pa.array(examples.line_B, pa.int64())]
+        self.writer.write_batch(pa.record_batch([*lists, *places], schema=self.schema))
+        self.totals.add(examples)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            self._flush()
+        self.writer.close()
+        if kind is None:
+            facts = {"facts": self.facts, "totals": vars(self.totals)}
+            _facts_of(self.path).write_text(json.dumps(facts), encoding="utf-8")
+
+
+class Cache:
+    """An Arrow file of examples. Its pages are mapped while a chunk is read, and let go behind it."""
+
+    def __init__(self, path: Path) -> None:
+        kept = json.loads(_facts_of(path).read_text(encoding="utf-8"))
+        self.path, self.facts, self.totals = path, kept["facts"], Totals(**kept["totals"])
+        self.columns = list(self.totals.tokens)
+
+    def __len__(self) -> int:
+        return self.totals.examples
+
+    @cached_property
+    def rows(self) -> Longs:
+        """How many examples each chunk holds."""
+        return np.asarray(self.totals.rows, np.int64)
+
+    def read(self, chunks: Sequence[int]) -> list[Examples]:
+        """Some chunks, copied out of the map: memory that is mapped would count as used as long as it is."""
+        with pa.memory_map(str(self.path)) as file, pa.ipc.open_file(file) as reader:
+            return [self._copied(reader.get_batch(chunk)) for chunk in chunks]
+
+    def _copied(self, batch: pa.RecordBatch) -> Examples:
+        columns = {}
+        for name in self.columns:
+            lists = batch.column(name)
+            starts = lists.offsets.to_numpy().astype(np.int64)
+            columns[name] = Ragged(lists.values.to_numpy().copy(), starts)
+        return Examples(
+            columns, batch.column("file").to_numpy().astype(np.int64), batch.column("line").to_numpy().copy()
+        )
+
+
+def _facts_of(path: Path) -> Path:
+    return path.with_suffix(".json")

@@ -1,0 +1,117 @@
+"""Which examples stand in which batch: a pure function of the seed, the epoch and the number of the batch.
+
+An epoch goes through all chunks in a random order. So many of them as POOL says are in memory at once: their examples
+are sorted by length, cut into batches, and the batches shuffled. Memory stays flat however large the data is, and the
+order mixes well, as a pool holds hundreds of batches.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from seqloom.data.cache import Cache, Examples
+from seqloom.data.ragged import Longs
+
+POOL = 64  # chunks
+JITTER = 0.1  # lengths are blurred by so much before they are sorted, so that batches differ from epoch to epoch
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Examples of one corpus, and how often each is seen in an epoch: 2 means twice, 0.5 half of them, in turns."""
+
+    cache: Cache
+    weight: float = 1.0
+
+
+Reshape = Callable[[Examples, np.random.Generator | None], Examples]
+
+
+class Order:
+    """The batches of training: `epoch(number)` yields them from any place on."""
+
+    def __init__(self, corpora: Sequence[Weighted], budget: int, seed: int, reshape: Reshape | None = None) -> None:
+        """budget: no column of a batch has more tokens than that, unless a single example has.
+
+        reshape: what a task makes of the examples of a pool, anew in each epoch (windows of a running text).
+        """
+        self.corpora, self.budget, self.seed, self.reshape = corpora, budget, seed, reshape
+        self.chunks = [
+            (place, chunk) for place, corpus in enumerate(corpora) for chunk in range(len(corpus.cache.rows))
+        ]
+
+    def epoch(self, epoch: int, begin: int = 0) -> Iterator[Examples]:
+        """Batches from number `begin` on."""
+        for pool, batches in self._pools(epoch):
+            for rows in batches[begin:]:
+                yield pool.take(rows)
+            begin = max(0, begin - len(batches))
+
+    def _pools(self, epoch: int) -> Iterator[tuple[Examples, list[Longs]]]:
+        order = _draw(self.seed, "chunks", epoch).permutation(len(self.chunks))
+        for begin in range(0, len(order), POOL):
+            pool = self._pool([self.chunks[place] for place in order[begin : begin + POOL]], epoch)
+            draw = _draw(self.seed, "batches", epoch, begin)
+            pool = pool if self.reshape is None else self.reshape(pool, draw)
+            if len(pool):
+                batches = cut(_sizes(pool), self.budget, draw)
+                yield pool, [batches[place] for place in draw.permutation(len(batches))]
+
+    def _pool(self, chunks: list[tuple[int, int]], epoch: int) -> Examples:
+        parts = []
+        for place, corpus in enumerate(self.corpora):
+            mine = [chunk for owner, chunk in chunks if owner == place]
+            for chunk, examples in zip(mine, corpus.cache.read(mine), strict=True):
+                parts.append(_repeated(examples, corpus.weight, _draw(self.seed, "weight", place, chunk), epoch))
+        return Examples.join(parts)
+
+
+def in_order(cache: Cache, budget: int, reshape: Reshape | None = None) -> Iterator[Examples]:
+    """All examples once, those of like length of a pool together: for validation. The same every time."""
+    for begin in range(0, len(cache.rows), POOL):
+        pool = Examples.join(cache.read(range(begin, min(begin + POOL, len(cache.rows)))))
+        pool = pool if reshape is None else reshape(pool, None)
+        for rows in cut(_sizes(pool), budget):
+            yield pool.take(rows)
+
+
+def cut(sizes_BC: Longs, budget: int, draw: np.random.Generator | None = None) -> list[Longs]:
+    """Rows in groups of like length; in each group, no column (C) adds up to more than the budget."""
+    length_B = sizes_BC.max(1).astype(np.float64)
+    if draw is not None:
+        length_B *= draw.uniform(1 - JITTER, 1 + JITTER, len(length_B))
+    order = np.argsort(length_B, kind="stable")
+    total_BC = np.cumsum(sizes_BC[order], 0)
+    groups, begin = [], 0
+    while begin < len(order):
+        before_C = total_BC[begin - 1] if begin else np.zeros(sizes_BC.shape[1], np.int64)
+        ends = [np.searchsorted(total_BC[:, c], before_C[c] + budget, side="right") for c in range(sizes_BC.shape[1])]
+        end = max(begin + 1, int(min(ends)))
+        groups.append(order[begin:end])
+        begin = end
+    return groups
+
+
+def _sizes(examples: Examples) -> Longs:
+    return np.stack([column.lengths_B for column in examples.columns.values()], 1)
+
+
+def _repeated(examples: Examples, weight: float, draw: np.random.Generator, epoch: int) -> Examples:
+    """Each example as often as its weight says; of a fraction, another part in each epoch until all had their turn."""
+    if weight == 1:
+        return examples
+    turn_B = (draw.permutation(len(examples)) + draw.random()) / max(len(examples), 1)
+    seen_before = np.floor(turn_B + weight * epoch)
+    times_B = (np.floor(turn_B + weight * (epoch + 1)) - seen_before).astype(np.int64)
+    return examples.take(np.repeat(np.arange(len(examples)), times_B))
+
+
+Purpose = Literal["chunks", "batches", "weight"]
+_PURPOSES: dict[Purpose, int] = {"chunks": 0, "batches": 1, "weight": 2}
+
+
+def _draw(seed: int, purpose: Purpose, *numbers: Any) -> np.random.Generator:
+    """A generator of its own for each purpose and place: no draw depends on how many came before."""
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, _PURPOSES[purpose], *numbers])))

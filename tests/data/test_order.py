@@ -1,0 +1,114 @@
+"""The order of batches: every example as often as it should be, the same from the seed, from any place on."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.data import cache as cache_module
+from seqloom.data import order as order_module
+from seqloom.data.cache import Cache, CacheWriter, Examples
+from seqloom.data.order import Order, Weighted, cut, in_order
+from seqloom.data.ragged import Ragged
+
+
+def _cache(path: Path, count: int, seed: int = 0, first: int = 0) -> Cache:
+    """Examples of two columns; an example's number is its line and also its first token."""
+    draw = np.random.default_rng(seed)
+    rows = {
+        name: [[first + number, *draw.integers(0, 99, draw.integers(0, 30))] for number in range(count)]
+        for name in ("source", "target")
+    }
+    with CacheWriter(path, ["source", "target"], {"files": ["x.tsv"]}) as writer:
+        for begin in range(0, count, 7):
+            here = slice(begin, begin + 7)
+            columns = {name: Ragged.rows(values[here]) for name, values in rows.items()}
+            lines = np.arange(first + begin, first + begin + len(columns["source"]))
+            writer.add(Examples(columns, np.zeros(len(lines), np.int64), lines))
+    return Cache(path)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    """Many small chunks, so that there are several pools."""
+    monkeypatch.setattr(cache_module, "CHUNK", 200)
+    monkeypatch.setattr(order_module, "POOL", 5)
+    return _cache(tmp_path / "a.arrow", 500)
+
+
+def _seen(batches: list[Examples]) -> list[int]:
+    return [line for batch in batches for line in batch.line_B.tolist()]
+
+
+def test_a_cache_gives_back_what_was_put_in(cache: Cache) -> None:
+    assert len(cache) == 500
+    assert len(cache.rows) > 20
+    examples = Examples.join(cache.read(range(len(cache.rows))))
+    assert examples.line_B.tolist() == list(range(500))
+    assert [examples.columns["source"][row][0] for row in range(500)] == list(range(500))
+    assert cache.totals.tokens["source"] == len(examples.columns["source"].values_N)
+    assert cache.totals.longest["target"] == examples.columns["target"].lengths_B.max()
+    assert cache.facts == {"files": ["x.tsv"]}
+
+
+def test_an_epoch_holds_every_example_once(cache: Cache) -> None:
+    order = Order([Weighted(cache)], budget=120, seed=3)
+    batches = list(order.epoch(0))
+    assert sorted(_seen(batches)) == list(range(500))
+    for batch in batches:
+        assert all(len(column.values_N) <= 120 for column in batch.columns.values())
+        firsts = [batch.columns["target"][row][0] for row in range(len(batch))]
+        assert firsts == batch.line_B.tolist()
+
+
+def test_the_order_follows_from_seed_epoch_and_step_alone(cache: Cache) -> None:
+    order = Order([Weighted(cache)], budget=120, seed=3)
+    batches = list(order.epoch(1))
+    assert _seen(list(Order([Weighted(cache)], 120, 3).epoch(1))) == _seen(batches)
+    assert _seen(list(order.epoch(0))) != _seen(batches)
+    assert _seen(list(Order([Weighted(cache)], 120, 4).epoch(1))) != _seen(batches)
+    for begin in (1, 7, len(batches) // 2, len(batches) - 1, len(batches)):
+        assert _seen(list(order.epoch(1, begin))) == _seen(batches[begin:])
+
+
+def test_weights(cache: Cache, tmp_path: Path) -> None:
+    other = _cache(tmp_path / "b.arrow", 100, first=1000)
+    order = Order([Weighted(cache, 0.25), Weighted(other, 2.5)], budget=120, seed=3)
+    epochs = [_seen(list(order.epoch(epoch))) for epoch in range(4)]
+    counts = np.bincount(np.concatenate(epochs), minlength=1100)
+    assert (counts[:500] == 1).all()  # a quarter in each of four epochs: another quarter each time
+    assert (counts[1000:] == 10).all()
+    assert abs(sum(line < 1000 for line in epochs[0]) - 125) < 30
+
+
+def test_batches_hold_examples_of_like_length(cache: Cache) -> None:
+    waste = []
+    for batch in Order([Weighted(cache)], budget=120, seed=3).epoch(0):
+        lengths = np.stack([column.lengths_B for column in batch.columns.values()]).max(0)
+        waste.append(lengths.max() / lengths.mean())
+    assert np.mean(waste) < 1.4
+
+
+def test_in_order_is_everything_once(cache: Cache) -> None:
+    assert sorted(_seen(list(in_order(cache, 120)))) == list(range(500))
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=60), st.integers(1, 100))
+def test_cut(sizes: list[tuple[int, int]], budget: int) -> None:
+    array = np.asarray(sizes, np.int64)
+    groups = cut(array, budget)
+    assert sorted(np.concatenate(groups).tolist()) == list(range(len(sizes)))
+    for group in groups:
+        assert len(group) == 1 or (array[group].sum(0) <= budget).all()
+
+
+def test_the_same_lines_with_another_reshape(cache: Cache) -> None:
+    def halves(examples: Examples, draw: np.random.Generator | None) -> Examples:
+        assert draw is not None
+        return examples.take(np.flatnonzero(draw.random(len(examples)) < 0.5))
+
+    seen = _seen(list(Order([Weighted(cache)], 120, 3, halves).epoch(0)))
+    assert 150 < len(seen) < 350
+    assert seen == _seen(list(Order([Weighted(cache)], 120, 3, halves).epoch(0)))
