@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from seqloom.cli import recipes
-from seqloom.cli.recipes import find, folder
-from seqloom.models.recipe import Recipe
-from seqloom.settings import SettingsError, load, loads
+from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipe_file import folder
+from seqloom.settings import load, loads
 from tests.cli.run import run
 
 FILES = sorted(folder().glob("*.toml"))
@@ -62,36 +62,6 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_list(two: Path) -> None:
     assert run("recipes").out == "broken  (broken: `seqloom recipes broken` says why)\ngood    a paper\n"
-
-
-def test_find(two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert find("good") == two / "good.toml"
-    assert find("some/where") == Path("some/where")
-    assert find("my.toml") == Path("my.toml")
-    monkeypatch.chdir(two)
-    (two / "plain").write_text("")
-    assert find("plain") == Path("plain")
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("goood", "no recipe 'goood'; did you mean 'good'?"),
-        ("zzz", "no recipe 'zzz'; `seqloom recipes` lists them; a file's name ends in .toml"),
-    ],
-)
-def test_an_unknown_name(two: Path, name: str, message: str) -> None:
-    with pytest.raises(SettingsError) as caught:
-        find(name)
-    assert str(caught.value) == message
-
-
-def test_the_folder_of_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "lib" / "site" / "seqloom"
-    monkeypatch.setattr(recipes, "__file__", str(package / "cli" / "recipes.py"))
-    assert folder() == tmp_path / "lib" / "recipes"  # as in a checkout, where the package is in src/
-    (package / "recipes").mkdir(parents=True)
-    assert folder() == package / "recipes"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,13 @@
 """The same layers on a GPU: equal to the CPU, also in half precision on the packed kernel, also compiled."""
 
+import copy
+from contextlib import nullcontext
+from pathlib import Path
+
 import pytest
 import torch
 import torch.nn.functional as F
+from safetensors.torch import load_model, save_model
 
 from seqloom.layers.attention import Attention, SelfAttention
 from seqloom.layers.cross_attention import CrossAttention, MemoryAttention, PackedMemory
@@ -10,11 +15,13 @@ from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import Memory
 from seqloom.layers.paths import only_plain
 from seqloom.layers.positions import Rotary
+from seqloom.layers.recurrence import Cell, Recurrence, RecurrenceMixer
 from seqloom.models.build import build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
-from tests.laws.cases import SETTINGS, stirred
+from tests.laws.cases import READINGS, SETTINGS, sizes_of, stirred
+from tests.laws.subject import drawn
 
 pytestmark = [
     pytest.mark.gpu,
@@ -32,14 +39,16 @@ def _exact() -> None:
     torch.backends.cudnn.allow_tf32 = False
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", [*SETTINGS, *READINGS])
 def test_models_say_the_same_as_on_the_cpu(name: str) -> None:
-    model = stirred(build_model(ModelSettings.model_validate(SETTINGS[name]), Sizes(11, 11)).eval())
-    x = torch.randint(11, (sum(LENGTHS),))
+    settings, sizes = ModelSettings.model_validate((SETTINGS | READINGS)[name]), sizes_of(name)
+    model, generator = stirred(build_model(settings, sizes).eval()), torch.Generator().manual_seed(0)
+    source = drawn(settings.input, sizes.source, sum(LENGTHS), generator)
+    target = drawn(settings.decoder_input, sizes.target, sum(LENGTHS), generator)
 
     def scores(device: str) -> torch.Tensor:
-        layout, tokens = Packed.of(LENGTHS, device=device), x.to(device)
-        output = model(tokens, layout, tokens, layout) if isinstance(model, EncoderDecoder) else model(tokens, layout)
+        layout, x, y = Packed.of(LENGTHS, device=device), source.to(device), target.to(device)
+        output = model(x, layout, y, layout) if isinstance(model, EncoderDecoder) else model(x, layout)
         return model.scores(output).cpu()
 
     here = scores("cpu")
@@ -96,9 +105,42 @@ def test_packed_kernel_over_a_memory() -> None:
     assert (found.float() - wanted).norm() <= 2e-2 * wanted.norm()
 
 
+@pytest.mark.parametrize("lengths", [LENGTHS, [4, 4, 4]], ids=["ragged", "even"])
+@pytest.mark.parametrize("width", [64, 7])
+@pytest.mark.parametrize("cell", ["elman", "gru", "lstm"])
+def test_recurrence_on_the_kernel(cell: Cell, width: int, lengths: list[int]) -> None:
+    """Equal to the equation, gradients too; and cuDNN, whose warnings are errors here, finds its weights in order."""
+    mixer = RecurrenceMixer(Recurrence(cell=cell), width, causal=True).cuda()
+    copied = copy.deepcopy(mixer)
+    layout = Packed.of(lengths, device="cuda")
+    x = torch.randn(sum(lengths), width, device="cuda")
+    results = []
+    for module, path in (mixer, nullcontext), (copied.eval(), nullcontext), (mixer, only_plain):
+        given = x.clone().requires_grad_()
+        module.zero_grad()
+        with path():
+            y, state = module(given, layout, module.start(len(lengths)))
+        y.sin().sum().backward()
+        results.append([y, state.hidden_BH, given.grad, *(p.grad for p in module.parameters())])
+    for result in results[:2]:
+        for a, b in zip(result, results[2], strict=True):
+            torch.testing.assert_close(a, b, atol=2e-5, rtol=1e-4)
+
+
+def test_recurrence_is_saved_and_loaded(tmp_path: Path) -> None:
+    mixers = [RecurrenceMixer(Recurrence(), 8, causal=True).cuda() for _ in range(2)]
+    x, layout = torch.randn(5, 8, device="cuda"), Packed.of([5], device="cuda")
+    before, _ = mixers[0](x, layout)
+    save_model(mixers[0], str(tmp_path / "model.safetensors"))
+    assert load_model(mixers[1], str(tmp_path / "model.safetensors"), device="cuda") == (set(), [])
+    assert torch.equal(mixers[1](x, layout)[0], before)
+
+
 @torch._dynamo.config.patch(error_on_recompile=True)
 @pytest.mark.parametrize(
-    "mixer", [{"kind": "attention", "heads": 4}, {"kind": "gated-linear"}, {"kind": "convolution"}]
+    "mixer",
+    [{"kind": "attention", "heads": 4}, {"kind": "gated-linear"}, {"kind": "convolution"}, {"kind": "recurrence"}],
+    ids=lambda mixer: mixer["kind"],
 )
 def test_compiles_whole_and_once(mixer: dict[str, object]) -> None:
     """A training step's forward and backward in bfloat16, two batches of one frame."""

@@ -134,12 +134,11 @@ def stirred(module: M) -> M:
 
 
 def _model(name: str) -> Callable[[int, torch.dtype], Subject]:
-    settings = ModelSettings.model_validate(SETTINGS[name])
+    settings, sizes = ModelSettings.model_validate((SETTINGS | READINGS)[name]), sizes_of(name)
 
     def make(seed: int, dtype: torch.dtype) -> Subject:
         torch.manual_seed(seed)
-        model = build_model(settings, Sizes(11, 11))
-        return model_subject(stirred(model), seed, dtype)
+        return model_subject(stirred(build_model(settings, sizes)), seed, dtype)
 
     return make
 
@@ -262,4 +261,66 @@ SETTINGS: dict[str, dict[str, object]] = {
     },
 }
 
-MODELS: list[Case] = [Case(name, _model(name)) for name in SETTINGS]
+# models of readings, one by one or in patches
+READINGS: dict[str, dict[str, object]] = {
+    "forecaster": {
+        **BASE,
+        "family": "decoder-only",
+        "mixer": [{"kind": "attention", "heads": 2, "relative": {"kind": "rotary"}}, {"kind": "recurrence"}],
+        "feed_forward": SMALL_DENSE,
+        "input": {"kind": "vectors", "norm": True},
+        "output": {"kind": "numbers", "quantiles": (0.1, 0.5, 0.9)},
+    },
+    "series-to-series": {
+        **BASE,
+        "mixer": HEADS,
+        "feed_forward": SMALL_DENSE,
+        "positions": {"kind": "sinusoidal"},
+        "input": {"kind": "vectors"},
+        "output": {"kind": "numbers"},
+    },
+    "series-classifier": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": [{"kind": "convolution"}, {"kind": "recurrence", "cell": "gru", "direction": "both"}],
+        "feed_forward": {"kind": "none"},
+        "norm": {"kind": "batch"},
+        "input": {"kind": "vectors"},
+        "output": {"kind": "classes", "pool": "attention"},
+    },
+    "patch-numbers": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": [HEADS, {"kind": "gated-linear", "heads": 2}],
+        "feed_forward": SMALL_DENSE,
+        "positions": {"kind": "learned", "length": 30},
+        "input": {"kind": "patches", "length": 2, "norm": True},
+        "output": {"kind": "numbers"},
+    },
+    "patch-classifier": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": [{"kind": "convolution"}, HEADS],
+        "feed_forward": SMALL_DENSE,
+        "positions": {"kind": "sinusoidal", "join": "concat", "width": 4},
+        "input": {"kind": "patches", "length": 3},
+        "output": {"kind": "classes"},
+    },
+    "patches-to-tokens": {
+        **BASE,
+        "encoder": {"mixer": {"kind": "recurrence", "direction": "both"}},
+        "decoder": {"mixer": [HEADS, {"kind": "convolution"}], "cross": [HEADS, {"kind": "bottleneck"}]},
+        "feed_forward": SMALL_DENSE,
+        "positions": {"kind": "sinusoidal"},
+        "input": {"kind": "patches", "length": 2},
+        "tie": "output",
+    },
+}
+
+
+def sizes_of(name: str) -> Sizes:
+    """One vocabulary, which can be tied; or three readings a step and five of what is written."""
+    return Sizes(11, 11) if name in SETTINGS else Sizes(3, 5)
+
+
+MODELS: list[Case] = [Case(name, _model(name)) for name in (*SETTINGS, *READINGS)]

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_model, save_model
 from torch import Tensor
 
-from seqloom.layers.layout import Packed, Padded
+from seqloom.layers.layout import Layout
 from seqloom.layers.mixer import reorder
 from seqloom.layers.paths import only_plain
 from tests.laws.subject import Form, Row, Subject, outputs
@@ -149,15 +149,15 @@ def gradients_are_right(subject: Subject, rows: list[Row]) -> None:
     parameters = [p for p in subject.module.parameters() if p.requires_grad]
     x = torch.cat([row.x for row in rows])
     floats = [x.requires_grad_()] if x.is_floating_point() else []
-    for layout in Packed.of(lengths), Padded.of(lengths):
+    for form in PACKED, Form("right"):
+        layout = form.layout(lengths)
         # only real outputs count, and of these a fixed random mixture: one number is quick to differentiate
         mixture = torch.Generator().manual_seed(3)
 
-        def total(*_: Tensor, layout: Packed | Padded = layout, mixture: torch.Generator = mixture) -> Tensor:
+        def total(*_: Tensor, form: Form = form, layout: Layout = layout, mixture: torch.Generator = mixture) -> Tensor:
             mixture.manual_seed(3)
-            given = x if isinstance(layout, Packed) else Packed.of(lengths).pad(x)
-            y, _after = subject.run(given, layout, subject.begin(rows))
-            real = y if isinstance(layout, Packed) else y[layout.real_BT]
+            y, out, _after = subject.run(form.join(x.split(lengths), layout), layout, subject.begin(rows, form))
+            real = torch.cat(form.split(y, out, out.lengths_B.tolist()))
             return (real * torch.randn(real.shape, generator=mixture, dtype=real.dtype)).sum()
 
         assert torch.autograd.gradcheck(total, (*floats, *parameters), eps=1e-6, atol=1e-5, rtol=1e-4, fast_mode=True)

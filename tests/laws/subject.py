@@ -8,11 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from seqloom.layers.embedding import InputSettings, Tokens
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.mixer import Memory, Mixer
 from seqloom.models.build import Model
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.output import Output
+from seqloom.models.settings import ClassesOutput
 
 
 @dataclass(frozen=True)
@@ -25,15 +28,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Subject:
-    """A law knows no more than this."""
+    """A law knows no more than this.
+
+    What comes out need not be as long as what went in: one output a patch, one a sequence. `run` therefore says how
+    its outputs lie. Where there is a future or a state, each step has an output of its own: decoders read no patches.
+    """
 
     module: nn.Module
     causal: bool
     draw: Callable[[int], Tensor]  # a sequence of this length
     draw_memory: Callable[[int], Tensor] | None
-    run: Callable[[Tensor, Layout, Any], tuple[Tensor, Any]]
+    run: Callable[[Tensor, Layout, Any], tuple[Tensor, Layout, Any]]
     start: Callable[[Sequence[Row], int | None], Any]  # the state before the first step
-    begin: Callable[[Sequence[Row]], Any]  # what whole sequences need: None, unless there is a memory
+    begin: Callable[[Sequence[Row], "Form"], Any]  # what whole sequences need: None, unless there is a memory
 
     def rows(self, lengths: Sequence[int], memory_lengths: Sequence[int]) -> list[Row]:
         memories = [None if self.draw_memory is None else self.draw_memory(n) for n in memory_lengths]
@@ -47,6 +54,10 @@ def mixer_subject(mixer: Mixer, width: int, seed: int, dtype: torch.dtype) -> Su
     def draw(length: int) -> Tensor:
         return torch.randn(length, width, generator=generator, dtype=dtype)
 
+    def run(x: Tensor, layout: Layout, state: Any) -> tuple[Tensor, Layout, Any]:
+        y, after = mixer(x, layout, state)
+        return y, layout, after
+
     def start(rows: Sequence[Row], capacity: int | None) -> Any:
         return mixer.start(len(rows), memory_of(rows), capacity)
 
@@ -55,17 +66,29 @@ def mixer_subject(mixer: Mixer, width: int, seed: int, dtype: torch.dtype) -> Su
         mixer.causal,
         draw,
         draw if mixer.needs_memory else None,
-        lambda x, layout, state: mixer(x, layout, state),
+        run,
         start,
-        lambda rows: mixer.begin(len(rows), memory_of(rows)),
+        lambda rows, form: mixer.begin(len(rows), memory_of(rows)),
     )
 
 
 def memory_of(rows: Sequence[Row]) -> Memory | None:
-    if rows[0].memory is None:
-        return None
-    states = [row.memory for row in rows if row.memory is not None]
-    return Memory(torch.cat(states), Packed.of([len(state) for state in states]))
+    return None if rows[0].memory is None else source_of(rows, Form("packed"))
+
+
+def source_of(rows: Sequence[Row], form: "Form") -> Memory:
+    sources = [row.memory for row in rows if row.memory is not None]
+    layout = form.layout([len(source) for source in sources])
+    return Memory(form.join(sources, layout), layout)
+
+
+def drawn(
+    settings: InputSettings, size: int, length: int, generator: torch.Generator, dtype: torch.dtype = torch.float32
+) -> Tensor:
+    """A sequence that such an input reads: tokens, or readings."""
+    if isinstance(settings, Tokens):
+        return torch.randint(size, (length,), generator=generator)
+    return torch.randn(length, size, generator=generator, dtype=dtype)
 
 
 def model_subject(model: Model, seed: int, dtype: torch.dtype) -> Subject:
@@ -73,41 +96,47 @@ def model_subject(model: Model, seed: int, dtype: torch.dtype) -> Subject:
     generator = torch.Generator().manual_seed(seed)
 
     def draw(length: int) -> Tensor:
-        return torch.randint(model.sizes.source, (length,), generator=generator)
+        return drawn(model.settings.input, model.sizes.source, length, generator, dtype)
+
+    def draw_target(length: int) -> Tensor:
+        return drawn(model.settings.decoder_input, model.sizes.target, length, generator, dtype)
 
     if isinstance(model, EncoderDecoder):
-        return _encoder_decoder_subject(model, draw)
+        return _encoder_decoder_subject(model, draw_target, draw)
 
-    def run(x: Tensor, layout: Layout, state: Any) -> tuple[Tensor, Any]:
+    def run(x: Tensor, layout: Layout, state: Any) -> tuple[Tensor, Layout, Any]:
         output = model(x, layout) if state is None else model(x, layout, state)
-        return model.scores(output), output.state
+        return *_scored(model, output), output.state
 
     def start(rows: Sequence[Row], capacity: int | None) -> Any:
         assert isinstance(model, DecoderOnly)
         return model.start(len(rows), capacity)
 
-    return Subject(model, isinstance(model, DecoderOnly), draw, None, run, start, lambda rows: None)
+    return Subject(model, isinstance(model, DecoderOnly), draw, None, run, start, lambda rows, form: None)
 
 
-def _encoder_decoder_subject(model: EncoderDecoder, draw: Callable[[int], Tensor]) -> Subject:
-    def encoded(rows: Sequence[Row]) -> Memory:
-        memory = memory_of(rows)
-        assert memory is not None
-        return model.encode(memory.states, memory.layout)
+def _scored(model: Model, output: Output) -> tuple[Tensor, Layout]:
+    scores = model.scores(output)
+    if isinstance(model.settings.output, ClassesOutput):  # one output a row
+        return scores[:, None], Padded.whole(len(scores), 1)
+    return scores, output.layout
 
-    def run(x: Tensor, layout: Layout, state: Any) -> tuple[Tensor, Any]:
-        if isinstance(state, list):  # the rows themselves: whole pairs at once, as in training
-            memory = memory_of(state)
-            assert memory is not None
-            output = model(memory.states, memory.layout, x, layout)
+
+def _encoder_decoder_subject(
+    model: EncoderDecoder, draw: Callable[[int], Tensor], draw_source: Callable[[int], Tensor]
+) -> Subject:
+    def run(x: Tensor, layout: Layout, state: Any) -> tuple[Tensor, Layout, Any]:
+        if isinstance(state, Memory):  # the source itself: whole pairs at once, as in training
+            output = model(state.states, state.layout, x, layout)
         else:
             output = model.step(x, layout, state)
-        return model.scores(output), output.state
+        return *_scored(model, output), output.state
 
     def start(rows: Sequence[Row], capacity: int | None) -> Any:
-        return model.start(encoded(rows), capacity)
+        source = source_of(rows, Form("packed"))
+        return model.start(model.encode(source.states, source.layout), capacity)
 
-    return Subject(model, True, draw, draw, run, start, lambda rows: list(rows))
+    return Subject(model, True, draw, draw_source, run, start, source_of)
 
 
 @dataclass(frozen=True)
@@ -167,9 +196,8 @@ def _junk(like: Tensor, steps: int) -> Tensor:
 
 
 def outputs(subject: Subject, rows: Sequence[Row], form: Form, state: Any = "begin") -> tuple[list[Tensor], Any]:
-    """Each row's outputs, and the state behind them."""
-    lengths = [len(row.x) for row in rows]
-    layout = form.layout(lengths)
-    state = subject.begin(rows) if isinstance(state, str) else state
-    y, after = subject.run(form.join([row.x for row in rows], layout), layout, state)
-    return form.split(y, layout, lengths), after
+    """Each row's outputs, and the state behind them. A source that is read along is laid out as the rows are."""
+    layout = form.layout([len(row.x) for row in rows])
+    state = subject.begin(rows, form) if isinstance(state, str) else state
+    y, layout, after = subject.run(form.join([row.x for row in rows], layout), layout, state)
+    return form.split(y, layout, layout.lengths_B.tolist()), after

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.layers import cache, convolution, experts, gated_linear, masks, recurrence
+from seqloom.layers import cache, convolution, embedding, experts, gated_linear, masks, recurrence
 from seqloom.layers.layout import Layout, Packed, Padded, packed
 from seqloom.layers.mixer import Mixer
 from tests.laws import laws
@@ -146,6 +146,33 @@ def gradient_forgets_padding(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(packed, "_to_padded", wrong)
 
 
+def patches_cut_across_padding(patch: pytest.MonkeyPatch) -> None:
+    """Patches are cut from the batch as it stands, so that left padding shifts where each begins."""
+
+    class Shifted(Padded):
+        def pad(self, x: Tensor) -> Tensor:
+            return x
+
+    cut = embedding.PatchEmbedding.forward
+
+    def wrong(self: embedding.PatchEmbedding, x: Tensor, layout: Layout, *rest: Any) -> tuple[Tensor, Layout]:
+        taken = Shifted(layout.lengths_B, layout.longest) if isinstance(layout, Padded) else layout
+        return cut(self, x, taken, *rest)
+
+    patch.setattr(embedding.PatchEmbedding, "forward", wrong)
+
+
+def patches_never_end(patch: pytest.MonkeyPatch) -> None:
+    """As many patches in each row as in the longest."""
+    cut = embedding.PatchEmbedding.forward
+
+    def wrong(self: embedding.PatchEmbedding, x: Tensor, layout: Layout, *rest: Any) -> tuple[Tensor, Layout]:
+        y, out = cut(self, x, layout, *rest)
+        return y, Padded.whole(out.rows, out.longest)
+
+    patch.setattr(embedding.PatchEmbedding, "forward", wrong)
+
+
 def rows_stay(patch: pytest.MonkeyPatch) -> None:
     """A state that is left out when beams are reordered."""
     patch.setattr(laws, "reorder", lambda state, rows: state)
@@ -170,6 +197,10 @@ def rows_stay(patch: pytest.MonkeyPatch) -> None:
         (edges_forgotten, lambda: _padding("convolution", PACKED)),
         (neighbours_compete, lambda: _padding("hybrid-decoder", PACKED)),
         (gradient_forgets_padding, lambda: _paths("attention")),
+        (patches_cut_across_padding, lambda: _padding("patch-numbers", LEFT)),
+        (patches_cut_across_padding, lambda: _padding("patches-to-tokens", LEFT)),
+        (patches_never_end, lambda: _padding("patch-classifier", PACKED)),
+        (patches_never_end, lambda: _paths("patches-to-tokens")),
         (rows_stay, lambda: _reordering("gru-causal")),
     ],
     ids=lambda value: value.__name__ if value.__name__ != "<lambda>" else "",

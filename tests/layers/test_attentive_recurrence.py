@@ -26,8 +26,7 @@ def target() -> Tensor:
 
 def cell_step(mixer: AttentiveRecurrenceMixer, layer: int, x: Tensor, state: Tensor) -> Tensor:
     """An Elman layer: tanh(Wx + Uh + both biases)."""
-    rnn = mixer._cells[layer].rnn
-    W, U, b, c = rnn.all_weights[0]
+    W, U, b, c = mixer._cells[layer].weights
     return torch.tanh(W @ x + b + U @ state + c)
 
 

@@ -45,10 +45,10 @@ def test_the_ends_of_a_bidirectional_lstm_are_its_two_final_states() -> None:
     ours = RecurrenceMixer(Recurrence(direction="both"), WIDTH, causal=False).double()
     assert ours.ahead is not None
     assert ours.back is not None
-    own, both = ours.state_dict(), theirs.state_dict()
-    for name in both:
-        side = "back" if name.endswith("_reverse") else "ahead"
-        own[f"{side}.rnn.{name.removesuffix('_reverse')}"].copy_(both[name])
+    with torch.no_grad():
+        for cell, weights in zip((ours.ahead, ours.back), theirs.all_weights, strict=True):
+            for own, other in zip(cell.weights, weights, strict=True):
+                own.copy_(other)
     x = torch.randn(3, 5, WIDTH).double()
     layout = Padded.of([5, 3, 1])
     states, _ = ours(x, layout)

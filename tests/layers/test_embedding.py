@@ -15,7 +15,7 @@ from seqloom.layers.embedding import (
     Vectors,
     build_embedding,
 )
-from seqloom.layers.layout import Packed, Padded
+from seqloom.layers.layout import Packed, Padded, with_structure
 
 TOKENS = torch.tensor([3, 1, 3, 0])
 LAYOUT = Packed.of([4])
@@ -117,6 +117,18 @@ def test_patches_of_even_rows_need_no_mask() -> None:
     assert x.shape == (2, 2, 4)
     assert patched.uniform
     assert patched.lengths_B.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("embedding", [VectorEmbedding(2, 4), PatchEmbedding(2, 4, 3)], ids=["vectors", "patches"])
+def test_readings_have_no_segments(embedding: nn.Module) -> None:
+    with pytest.raises(ValueError, match="an input of readings knows none"):
+        embedding(torch.randn(4, 2), LAYOUT, torch.zeros(4, dtype=torch.int64))
+
+
+def test_patches_do_not_drop_a_structure() -> None:
+    layout = with_structure(LAYOUT, torch.ones(1, 4, 4, dtype=torch.bool))
+    with pytest.raises(ValueError, match="behind patches there are no steps; use vectors"):
+        PatchEmbedding(2, 4, 3)(torch.randn(4, 2), layout)
 
 
 def test_patches_of_one_step_are_readings() -> None:

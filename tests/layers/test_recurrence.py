@@ -1,4 +1,4 @@
-"""Recurrence: rows without steps, first states from a memory, both directions, and the classical GRU and LSTM."""
+"""Recurrence: first weights, rows without steps, first states from a memory, both directions, torch's own cells."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import Memory
 from seqloom.layers.mixers import build_mixer
 from seqloom.layers.paths import only_plain
-from seqloom.layers.recurrence import Cell, Recurrence, RecurrenceMixer, RecurrentState
+from seqloom.layers.recurrence import Cell, Recurrence, RecurrenceMixer, RecurrentCell, RecurrentState
 
 WIDTH = 4
 CELLS: list[Cell] = ["elman", "gru", "lstm"]
@@ -21,10 +21,26 @@ def built(settings: Recurrence, causal: bool = True) -> RecurrenceMixer:
     return mixer.double()
 
 
+def torchs(cell: RecurrentCell) -> nn.RNNBase:
+    """torch's layer with the same weights."""
+    kinds = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+    theirs: nn.RNNBase = kinds[cell.cell](cell.inputs, cell.hidden, dtype=torch.float64)
+    theirs.load_state_dict(dict(zip(theirs.state_dict(), cell.weights, strict=True)))
+    return theirs
+
+
 def some_state(cell: Cell, rows: int) -> RecurrentState:
     g = torch.Generator().manual_seed(5)
     hidden, memory = torch.rand(2, rows, WIDTH, generator=g, dtype=torch.float64)
     return RecurrentState(hidden, memory if cell == "lstm" else None)
+
+
+@pytest.mark.parametrize(("cell", "theirs"), [("elman", nn.RNN), ("gru", nn.GRU), ("lstm", nn.LSTM)])
+def test_fresh_weights_are_drawn_as_torch_draws_them(cell: Cell, theirs: type[nn.RNNBase]) -> None:
+    torch.manual_seed(0)
+    ours = RecurrentCell(cell, 3, 5)
+    torch.manual_seed(0)
+    assert all(torch.equal(a, b) for a, b in zip(ours.weights, theirs(3, 5).parameters(), strict=True))
 
 
 @pytest.mark.parametrize("path", ["fast", "plain"])
@@ -110,9 +126,7 @@ def test_both_directions(cell: Cell, join: str) -> None:
     y, _ = mixer(x, Packed.of([4, 2]))
     expected = []
     for row in x.split([4, 2]):
-        ahead, _ = mixer.ahead.rnn(row[None])
-        back, _ = mixer.back.rnn(row.flip(0)[None])
-        both = ahead[0], back[0].flip(0)
+        both = torchs(mixer.ahead)(row)[0], torchs(mixer.back)(row.flip(0))[0].flip(0)
         expected.append(torch.cat(both, -1) if join == "concat" else both[0] + both[1])
     torch.testing.assert_close(y, torch.cat(expected))
 
@@ -130,7 +144,7 @@ def test_one_step_against_torchs_cells(cell: Cell, theirs: type[nn.Module]) -> N
     mixer, state = built(Recurrence(cell=cell)), some_state(cell, 3)
     assert mixer.ahead is not None
     other = theirs(WIDTH, WIDTH).double()
-    other.load_state_dict({name.removesuffix("_l0"): value for name, value in mixer.ahead.rnn.state_dict().items()})
+    other.load_state_dict(dict(zip(other.state_dict(), mixer.ahead.weights, strict=True)))
     x = torch.randn(3, WIDTH).double()
     ours = mixer.ahead.step(x, state)
     if cell == "lstm":

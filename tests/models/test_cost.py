@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from seqloom.layers.embedding import InputSettings
 from seqloom.layers.layout import Padded
 from seqloom.layers.paths import only_plain
 from seqloom.models.build import build_model
@@ -13,7 +15,8 @@ from seqloom.models.cost import model_cost, training_flops
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
-from tests.laws.cases import BOTH, CROSS, MODELS, NOT_CAUSAL, SETTINGS, WITH_MEMORY
+from tests.laws.cases import BOTH, CROSS, MODELS, NOT_CAUSAL, READINGS, SETTINGS, WITH_MEMORY
+from tests.laws.subject import drawn
 
 ROWS, STEPS, SOURCE = 2, 6, 9
 SIZES = Sizes(11, 11)
@@ -21,6 +24,7 @@ SIZES = Sizes(11, 11)
 PLAIN = {"width": 8, "depth": 2, "norm": {"kind": "none"}}
 EACH: dict[str, dict[str, object]] = {
     **SETTINGS,
+    **READINGS,
     **{f"{name} decoder": PLAIN | {"family": "decoder-only", "mixer": mixer} for name, mixer in BOTH.items()},
     **{f"{name} encoder": PLAIN | {"family": "encoder-only", "mixer": mixer} for name, mixer in NOT_CAUSAL.items()},
     **{
@@ -56,7 +60,16 @@ def test_parameters(name: str) -> None:
 
 # The counter sees matrix products only, and some equations are written with elementwise ones, or (experts) do more than
 # the fast path.
-UNCOUNTED = ("depthwise", "gated-linear", "hybrid-decoder", "batch-normed", "experts", "patches", "classes-attention")
+UNCOUNTED = (
+    "depthwise",
+    "gated-linear",
+    "hybrid-decoder",
+    "batch-normed",
+    "experts",
+    "patch",
+    "classes-attention",
+    "series-classifier",
+)
 
 
 @pytest.mark.parametrize("name", [name for name in EACH if not any(word in name for word in UNCOUNTED)])
@@ -65,12 +78,16 @@ def test_forward_flops(name: str) -> None:
     settings = _settings(name)
     model = build_model(settings, SIZES).eval()
     layout, source_layout = Padded.whole(ROWS, STEPS), Padded.whole(ROWS, SOURCE)
-    x = torch.randint(11, (ROWS, STEPS)) if settings.input.kind == "tokens" else torch.randn(ROWS, STEPS, 11)
+    generator = torch.Generator().manual_seed(0)
+
+    def draw(what: InputSettings, steps: int) -> Tensor:
+        return drawn(what, 11, ROWS * steps, generator).unflatten(0, (ROWS, steps))
+
     with only_plain(), FlopCounterMode(display=False) as counter, torch.no_grad():
         if isinstance(model, EncoderDecoder):
-            output = model(torch.randint(11, (ROWS, SOURCE)), source_layout, x, layout)
+            output = model(draw(settings.input, SOURCE), source_layout, draw(settings.decoder_input, STEPS), layout)
         else:
-            output = model(x, layout)
+            output = model(draw(settings.input, STEPS), layout)
         model.scores(output)
     counted = counter.get_total_flops() - _once_a_row(settings)
     expected = model_cost(_unlimited(settings), SIZES, STEPS, SOURCE).flops * ROWS * STEPS

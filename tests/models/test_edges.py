@@ -9,7 +9,8 @@ from seqloom.models.build import Model, build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
-from tests.laws.cases import SETTINGS
+from tests.laws.cases import READINGS, SETTINGS, sizes_of
+from tests.laws.subject import drawn
 
 
 def _scores(model: Model, x: Tensor, layout: Layout) -> Tensor:
@@ -28,6 +29,25 @@ def test_empty_rows_and_batches(name: str, lengths: list[int]) -> None:
     assert padded.shape == (len(lengths), longest, 11)
     assert torch.isfinite(packed).all()
     assert torch.isfinite(padded).all()
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [0, 3, 0]], ids=str)
+@pytest.mark.parametrize("name", READINGS)
+def test_empty_rows_and_batches_of_readings(name: str, lengths: list[int]) -> None:
+    settings, sizes = ModelSettings.model_validate(READINGS[name]), sizes_of(name)
+    model, generator = build_model(settings, sizes).eval(), torch.Generator().manual_seed(0)
+    x = drawn(settings.input, sizes.source, sum(lengths), generator)
+    y = drawn(settings.decoder_input, sizes.target, sum(lengths), generator)
+    packed, padded = Packed.of(lengths), Padded.of(lengths)
+    for layout, source, target in (packed, x, y), (padded, packed.pad(x), packed.pad(y)):
+        pair = isinstance(model, EncoderDecoder)
+        output = model(source, layout, target, layout) if pair else model(source, layout)
+        scores = model.scores(output)
+        assert torch.isfinite(scores).all()
+        if settings.output.kind == "classes":
+            assert scores.shape == (len(lengths), 5)
+        else:
+            assert scores.shape[: output.hidden.dim()] == (*output.hidden.shape[:-1], 5)
 
 
 @pytest.mark.parametrize("name", SETTINGS)

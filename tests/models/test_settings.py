@@ -9,10 +9,16 @@ from seqloom.layers.embedding import Tokens, Vectors
 from seqloom.layers.mixers import NoCross
 from seqloom.layers.norms import LayerNorm, RMSNorm
 from seqloom.models.build import build_model
-from seqloom.models.recipe import Recipe
 from seqloom.models.settings import ModelSettings, StackSettings
 from seqloom.models.sizes import Sizes
-from seqloom.settings import SettingsError, loads
+from seqloom.settings import Frozen, SettingsError, loads
+
+
+class Recipe(Frozen):
+    """A recipe's model alone."""
+
+    model: ModelSettings = ModelSettings()
+
 
 HEADS = 'mixer = { kind = "attention", heads = 2 }\n'
 

@@ -26,7 +26,12 @@ from tests.parity.compare import FORMS, LENGTHS, Named, Pair, agree, stepwise, v
 
 WIDTH = 6
 KINDS: dict[Cell, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
-PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+PARTS = {
+    "weight_x_GD": "weight_ih",
+    "weight_h_GH": "weight_hh",
+    "bias_x_G": "bias_ih",
+    "bias_h_G": "bias_hh",
+}  # ours: torch's
 
 every_form = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.kind)
 every_cell = pytest.mark.parametrize("cell", KINDS)
@@ -39,7 +44,9 @@ Join = Literal["concat", "sum"]
 def layer(theirs: Named, number: int, ways: dict[str, str]) -> Named:
     """ways: our direction → the ending of torch's names."""
     return {
-        f"{way}.rnn.{part}_l0": theirs[f"{part}_l{number}{ending}"] for way, ending in ways.items() for part in PARTS
+        f"{way}.{ours}": theirs[f"{part}_l{number}{ending}"]
+        for way, ending in ways.items()
+        for ours, part in PARTS.items()
     }
 
 
@@ -122,7 +129,7 @@ def test_backward(form: Form, cell: Cell, path: Path) -> None:
     """torch runs backwards only beside forwards; that half is not looked at."""
     ours = RecurrenceMixer(Recurrence(cell=cell, direction="backward"), WIDTH, causal=False)
     theirs = KINDS[cell](WIDTH, WIDTH, bidirectional=True)
-    constant = [f"{part}_l0" for part in PARTS]
+    constant = [f"{part}_l0" for part in PARTS.values()]
     pair = Pair.of(theirs, ours, partial(layer, number=0, ways={"back": "_reverse"}), constant)
     rows, their_rows = vectors(LENGTHS, WIDTH), vectors(LENGTHS, WIDTH)
     expected, _ = _theirs(theirs, their_rows)

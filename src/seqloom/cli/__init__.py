@@ -5,12 +5,13 @@ error. A verb imports what is heavy (torch, models) inside its function, so that
 """
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from seqloom.cli import demo, recipes
-from seqloom.settings import UserError
+from seqloom.cli import demo, recipes, train
+from seqloom.settings import FailedError, UserError
 
 app = typer.Typer(
     help="Models that read one sequence and write another: see one learn, list and check recipes.",
@@ -40,13 +41,34 @@ def _options(
 
 # The verbs, in the order of the help.
 app.command()(demo.demo)
+app.command()(train.train)
 app.command()(recipes.recipes)
+
+
+MANY = ("--data", "--valid", "--test")
+
+
+def spread(words: Sequence[str]) -> list[str]:
+    """`--data a b` as `--data a --data b`, which is what typer understands; a recipe's name ends the files."""
+    result, option = list[str](), ""
+    for word in words:
+        if word.startswith("-") and word != "-":
+            option = word if word in MANY else ""
+            result += [] if option else [word]
+        elif option and not word.endswith(".toml"):
+            result += [option, word]
+        else:
+            result.append(word)
+    return result
 
 
 def main() -> None:
     """Run the command line; a mistake of the user ends in its message alone."""
     try:
-        app()
+        app(args=spread(sys.argv[1:]))
     except UserError as error:
         typer.echo(error, err=True)
         sys.exit(2)
+    except FailedError as error:
+        typer.echo(error, err=True)
+        sys.exit(1)

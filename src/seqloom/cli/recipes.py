@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from seqloom.settings import SettingsError, dump, load, schema
-from seqloom.settings.words import nearest
+from seqloom.jobs.recipe_file import find, folder
+from seqloom.settings import dump, load, schema
 
 
 def recipes(
@@ -40,31 +40,12 @@ def recipes(
         typer.echo(_listing(folder()))
         return
     file = find(name) if name else None
-    from seqloom.models.recipe import Recipe
+    from seqloom.jobs.recipe import Recipe
 
     if file:
         typer.echo(dump(load(file, Recipe, changes or ())), nl=False)
     else:
         typer.echo(json.dumps(schema(Recipe), indent=2, ensure_ascii=False))
-
-
-def folder() -> Path:
-    """The recipes: inside an installed package, at the top of a checkout."""
-    package = Path(__file__).parents[1]
-    installed = package / "recipes"
-    return installed if installed.is_dir() else package.parents[1] / "recipes"
-
-
-def find(name: str) -> Path:
-    """The file of a recipe, from its name or from a path. Raises SettingsError."""
-    if name.endswith(".toml") or "/" in name or Path(name).is_file():
-        return Path(name)
-    files = {file.stem: file for file in folder().glob("*.toml")}
-    if name in files:
-        return files[name]
-    near = nearest(name, files)
-    remedy = f"did you mean {near!r}?" if near else "`seqloom recipes` lists them; a file's name ends in .toml"
-    raise SettingsError(f"no recipe {name!r}; {remedy}")
 
 
 def _listing(place: Path) -> str:

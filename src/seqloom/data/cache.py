@@ -20,15 +20,13 @@ from seqloom.data.ragged import Longs, Ragged
 
 CHUNK = 1 << 16
 
-_SCHEMA = {"file": pa.int32(), "line": pa.int64()}
-
 
 @dataclass(frozen=True)
 class Examples:
-    """Some examples: a column a side, and where each stood in the user's files."""
+    """Some examples: a column a side, and where each stood: in which corpus, at which line."""
 
     columns: Mapping[str, Ragged]
-    file_B: Longs
+    corpus_B: Longs
     line_B: Longs
 
     def __len__(self) -> int:
@@ -36,12 +34,12 @@ class Examples:
 
     def take(self, rows: Longs) -> "Examples":
         columns = {name: column.take(rows) for name, column in self.columns.items()}
-        return Examples(columns, self.file_B[rows], self.line_B[rows])
+        return Examples(columns, self.corpus_B[rows], self.line_B[rows])
 
     @classmethod
     def join(cls, parts: Sequence["Examples"]) -> "Examples":
         columns = {name: Ragged.join([part.columns[name] for part in parts]) for name in parts[0].columns}
-        return cls(columns, np.concatenate([p.file_B for p in parts]), np.concatenate([p.line_B for p in parts]))
+        return cls(columns, np.concatenate([p.corpus_B for p in parts]), np.concatenate([p.line_B for p in parts]))
 
     @property
     def tokens(self) -> int:
@@ -69,9 +67,9 @@ class CacheWriter:
     """Examples go in as they come; chunks of about equal size go out."""
 
     def __init__(self, path: Path, columns: Sequence[str], facts: Mapping[str, Any]) -> None:
-        """facts: what else is to be kept with the examples, for example the names of the files."""
+        """facts: what else is to be kept with the examples."""
         fields = [(name, pa.list_(pa.int32())) for name in columns]
-        self.schema = pa.schema([*fields, *_SCHEMA.items()])
+        self.schema = pa.schema([*fields, ("line", pa.int64())])
         self.path, self.facts = path, facts
         self.totals, self.waiting = Totals(), list[Examples]()
         self.writer = pa.ipc.new_file(str(path), self.schema)
@@ -98,8 +96,8 @@ class CacheWriter:
             pa.ListArray.from_arrays(column.starts.astype(np.int32), column.values_N)
             for column in examples.columns.values()
         ]
-        places = [pa.array(examples.file_B, pa.int32()), pa.array(examples.line_B, pa.int64())]
-        self.writer.write_batch(pa.record_batch([*lists, *places], schema=self.schema))
+        lines = pa.array(examples.line_B, pa.int64())
+        self.writer.write_batch(pa.record_batch([*lists, lines], schema=self.schema))
         self.totals.add(examples)
 
     def __enter__(self) -> Self:
@@ -130,20 +128,22 @@ class Cache:
         """How many examples each chunk holds."""
         return np.asarray(self.totals.rows, np.int64)
 
-    def read(self, chunks: Sequence[int]) -> list[Examples]:
-        """Some chunks, copied out of the map: memory that is mapped would count as used as long as it is."""
-        with pa.memory_map(str(self.path)) as file, pa.ipc.open_file(file) as reader:
-            return [self._copied(reader.get_batch(chunk)) for chunk in chunks]
+    def read(self, chunks: Sequence[int], corpus: int = 0) -> list[Examples]:
+        """Some chunks, copied out of the map: memory that is mapped would count as used as long as it is.
 
-    def _copied(self, batch: pa.RecordBatch) -> Examples:
+        corpus: the number that the examples are to have.
+        """
+        with pa.memory_map(str(self.path)) as file, pa.ipc.open_file(file) as reader:
+            return [self._copied(reader.get_batch(chunk), corpus) for chunk in chunks]
+
+    def _copied(self, batch: pa.RecordBatch, corpus: int) -> Examples:
         columns = {}
         for name in self.columns:
             lists = batch.column(name)
             starts = lists.offsets.to_numpy().astype(np.int64)
             columns[name] = Ragged(lists.values.to_numpy().copy(), starts)
-        return Examples(
-            columns, batch.column("file").to_numpy().astype(np.int64), batch.column("line").to_numpy().copy()
-        )
+        line_B = batch.column("line").to_numpy().copy()
+        return Examples(columns, np.full(len(line_B), corpus), line_B)
 
 
 def _facts_of(path: Path) -> Path:

@@ -20,7 +20,7 @@ JITTER = 0.1  # lengths are blurred by so much before they are sorted, so that b
 
 @dataclass(frozen=True)
 class Weighted:
-    """Examples of one corpus, and how often each is seen in an epoch: 2 means twice, 0.5 half of them, in turns."""
+    """Examples of a corpus, and how often each is seen in an epoch: 2 means twice, 0.5 half of them, in turns."""
 
     cache: Cache
     weight: float = 1.0
@@ -63,7 +63,7 @@ class Order:
         parts = []
         for place, corpus in enumerate(self.corpora):
             mine = [chunk for owner, chunk in chunks if owner == place]
-            for chunk, examples in zip(mine, corpus.cache.read(mine), strict=True):
+            for chunk, examples in zip(mine, corpus.cache.read(mine, place), strict=True):
                 parts.append(_repeated(examples, corpus.weight, _draw(self.seed, "weight", place, chunk), epoch))
         return Examples.join(parts)
 
@@ -95,7 +95,8 @@ def cut(sizes_BC: Longs, budget: int, draw: np.random.Generator | None = None) -
 
 
 def _sizes(examples: Examples) -> Longs:
-    return np.stack([column.lengths_B for column in examples.columns.values()], 1)
+    """Tokens of each example, with the mark for the begin or the end that goes with each sequence."""
+    return np.stack([column.lengths_B + 1 for column in examples.columns.values()], 1)
 
 
 def _repeated(examples: Examples, weight: float, draw: np.random.Generator, epoch: int) -> Examples:

@@ -68,6 +68,23 @@ class Ragged:
         values[inside] = self.values_N
         return Ragged(values, starts)
 
+    def without_first(self) -> "Ragged":
+        keep_N = np.ones(len(self.values_N), bool)
+        keep_N[self.starts[:-1]] = False
+        return Ragged.of(self.values_N[keep_N], self.lengths_B - 1)
+
+    def without_last(self) -> "Ragged":
+        keep_N = np.ones(len(self.values_N), bool)
+        keep_N[self.starts[1:] - 1] = False
+        return Ragged.of(self.values_N[keep_N], self.lengths_B - 1)
+
+    def reversed(self) -> "Ragged":
+        """Each row from its end to its beginning."""
+        row_N = np.repeat(np.arange(len(self)), self.lengths_B)
+        return Ragged(
+            self.values_N[self.starts[row_N] + self.starts[row_N + 1] - 1 - np.arange(len(row_N))], self.starts
+        )
+
     @classmethod
     def join(cls, parts: Sequence["Ragged"]) -> "Ragged":
         if len(parts) == 1:

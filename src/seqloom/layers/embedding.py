@@ -83,6 +83,7 @@ class VectorEmbedding(nn.Module):
         self.inputs = nn.Linear(size, width)
 
     def forward(self, readings: Tensor, layout: Layout, segments: Tensor | None = None) -> tuple[Tensor, Layout]:
+        _no_segments(segments)
         return self.inputs(readings), layout
 
 
@@ -94,11 +95,21 @@ class PatchEmbedding(nn.Module):
 
     def forward(self, readings: Tensor, layout: Layout, segments: Tensor | None = None) -> tuple[Tensor, Layout]:
         """Behind it a step is a patch: ⌈steps / length⌉ of them in a row, in the padded form."""
+        _no_segments(segments)
+        if layout.structure_BTT is not None:
+            raise ValueError(
+                "a structure says which steps see which, and behind patches there are no steps; use vectors"
+            )
         x_BTC = layout.pad(readings)
         fill = -x_BTC.shape[1] % self.length
         patches = F.pad(x_BTC, (0, 0, 0, fill)).unflatten(1, (-1, self.length)).flatten(2)
         lengths_B = (layout.lengths_B + self.length - 1) // self.length
         return self.inputs(patches), Padded(lengths_B, patches.shape[1], full=layout.uniform)
+
+
+def _no_segments(segments: Tensor | None) -> None:
+    if segments is not None:
+        raise ValueError("segments are given, but an input of readings knows none: they are of tokens")
 
 
 Embedding = TokenEmbedding | VectorEmbedding | PatchEmbedding

@@ -1,6 +1,7 @@
 """Recurrence as a sequence layer: Elman, GRU and LSTM; forward, backward or both."""
-# B rows  T steps  D width  H hidden width
+# B rows  T steps  N steps of all rows  D width  H hidden width  G gates × hidden width
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,13 +9,13 @@ import torch
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from seqloom.layers.bottleneck import Summary, summarise
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, flip
-from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
+from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure, reorder
 from seqloom.layers.paths import fast
 from seqloom.settings import Frozen
 
@@ -83,34 +84,55 @@ class RecurrentState:
         )
 
 
+KERNELS: dict[Cell, Callable[..., tuple[Tensor, ...]]] = {
+    "elman": torch.rnn_tanh,
+    "gru": torch.gru,
+    "lstm": torch.lstm,
+}
+
+
 class RecurrentCell(nn.Module):
-    """One direction: torch's own recurrent layer, and its equation."""
+    """One direction: the equation, and torch's kernel for it. Weights begin, and gates stand, as torch has them."""
 
     def __init__(self, cell: Cell, inputs: int, hidden: int) -> None:
         super().__init__()
-        self.cell, self.hidden = cell, hidden
-        kinds: dict[Cell, type[nn.RNN | nn.GRU | nn.LSTM]] = {"elman": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
-        self.rnn = kinds[cell](inputs, hidden, batch_first=True)
+        self.cell, self.inputs, self.hidden = cell, inputs, hidden
+        G = GATES[cell] * hidden
+        self.weight_x_GD = nn.Parameter(torch.empty(G, inputs))
+        self.weight_h_GH = nn.Parameter(torch.empty(G, hidden))
+        self.bias_x_G = nn.Parameter(torch.empty(G))
+        self.bias_h_G = nn.Parameter(torch.empty(G))
+        for weight in self.weights:
+            nn.init.uniform_(weight, -(hidden**-0.5), hidden**-0.5)
+
+    @property
+    def weights(self) -> list[Tensor]:
+        """In the order of torch's kernels."""
+        return [self.weight_x_GD, self.weight_h_GH, self.bias_x_G, self.bias_h_G]
 
     def zeros(self, rows: int, like: Tensor) -> RecurrentState:
-        zeros_BH = like.new_zeros(rows, self.hidden)
-        return RecurrentState(zeros_BH, zeros_BH if self.cell == "lstm" else None)
+        # two tensors: a compiled step would take one for both as a case of its own
+        zeros = [like.new_zeros(rows, self.hidden) for _ in range(2 if self.cell == "lstm" else 1)]
+        return RecurrentState(*zeros)
 
     def step(self, x_BD: Tensor, state: RecurrentState) -> RecurrentState:
         """One step of the equation."""
+        return self._step(F.linear(x_BD, self.weight_x_GD, self.bias_x_G), state)
+
+    def _step(self, x_BG: Tensor, state: RecurrentState) -> RecurrentState:
+        """x_BG: what the input says to the gates."""
         h_BH = state.hidden_BH
-        weight_x, weight_h, bias_x, bias_h = self.rnn.all_weights[0]
-        from_x, from_h = F.linear(x_BD, weight_x, bias_x), F.linear(h_BH, weight_h, bias_h)
+        h_BG = F.linear(h_BH, self.weight_h_GH, self.bias_h_G)
         match self.cell:
             case "elman":
-                return RecurrentState(torch.tanh(from_x + from_h))
+                return RecurrentState(torch.tanh(x_BG + h_BG))
             case "gru":
                 # as in torch and cuDNN: the reset gate acts behind the product (Cho et al. 2014 have it before)
-                (rx, zx, nx), (rh, zh, nh) = from_x.chunk(3, -1), from_h.chunk(3, -1)
+                (rx, zx, nx), (rh, zh, nh) = x_BG.chunk(3, -1), h_BG.chunk(3, -1)
                 r, z = torch.sigmoid(rx + rh), torch.sigmoid(zx + zh)
                 return RecurrentState((1 - z) * torch.tanh(nx + r * nh) + z * h_BH)
             case "lstm":
-                i, f, g, o = (from_x + from_h).chunk(4, -1)
+                i, f, g, o = (x_BG + h_BG).chunk(4, -1)
                 assert state.cell_BH is not None
                 c_BH = torch.sigmoid(f) * state.cell_BH + torch.sigmoid(i) * torch.tanh(g)
                 return RecurrentState(torch.sigmoid(o) * torch.tanh(c_BH), c_BH)
@@ -119,31 +141,52 @@ class RecurrentCell(nn.Module):
         """All steps of rows that are flush left; the state behind each row's last real step."""
         if x_BTD.shape[0] == 0 or x_BTD.shape[1] == 0:
             return x_BTD.new_zeros(*x_BTD.shape[:2], self.hidden), state
-        return self._fast(x_BTD, layout, state) if fast() else self._plain(x_BTD, layout, state)
+        # a compiler cannot look into the kernel, and must know how many steps there are: it gets the equation
+        quick = fast() and not torch.compiler.is_compiling()
+        return self._fast(x_BTD, layout, state) if quick else self._plain(x_BTD, layout, state)
 
     def _plain(self, x_BTD: Tensor, layout: Layout, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         outputs = []
-        for t in range(x_BTD.shape[1]):
-            new = self.step(x_BTD[:, t], state)
-            state = state.where(layout.lengths_B[:, None] > t, new)
+        for t, x_BG in enumerate(F.linear(x_BTD, self.weight_x_GD, self.bias_x_G).unbind(1)):
+            new = self._step(x_BG, state)
+            state = new if layout.uniform else state.where(layout.lengths_B[:, None] > t, new)
             outputs.append(new.hidden_BH)
         return torch.stack(outputs, 1), state
 
     def _fast(self, x_BTD: Tensor, layout: Layout, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        h_1BH = state.hidden_BH[None].contiguous()
-        begin = h_1BH if state.cell_BH is None else (h_1BH, state.cell_BH[None].contiguous())
         if layout.uniform:
-            y_BTH, end = self.rnn(x_BTD, begin)
-            return y_BTH, self._state(end)
+            return self._kernel((x_BTD,), state, True)
         # the kernel knows no empty rows: they run one step, which is then forgotten
         lengths_B = layout.lengths_on_host.clamp(min=1)
-        packed, end = self.rnn(pack_padded_sequence(x_BTD, lengths_B, batch_first=True, enforce_sorted=False), begin)
-        y_BTH, _ = pad_packed_sequence(packed, batch_first=True, total_length=x_BTD.shape[1])
-        return y_BTH, state.where(layout.lengths_B[:, None] > 0, self._state(end))
+        x = pack_padded_sequence(x_BTD, lengths_B, batch_first=True, enforce_sorted=False)
+        assert x.sorted_indices is not None
+        assert x.unsorted_indices is not None
+        y_NH, end = self._kernel((x.data, x.batch_sizes), reorder(state, x.sorted_indices))
+        y = PackedSequence(y_NH, x.batch_sizes, x.sorted_indices, x.unsorted_indices)
+        y_BTH, _ = pad_packed_sequence(y, batch_first=True, total_length=x_BTD.shape[1])
+        return y_BTH, state.where(layout.lengths_B[:, None] > 0, reorder(end, x.unsorted_indices))
 
-    @staticmethod
-    def _state(end: Tensor | tuple[Tensor, Tensor]) -> RecurrentState:
-        return RecurrentState(end[0]) if isinstance(end, Tensor) else RecurrentState(end[0][0], end[1][0])
+    def _kernel(
+        self, steps: tuple[Tensor, ...], state: RecurrentState, *batch_first: bool
+    ) -> tuple[Tensor, RecurrentState]:
+        """steps: x_BTD; or x_ND, step after step, and how many rows have each step."""
+        begin = [part[None].contiguous() for part in (state.hidden_BH, state.cell_BH) if part is not None]
+        biases, layers, dropout, train, both_ways = True, 1, 0.0, torch.is_grad_enabled(), False
+        y, *end = KERNELS[self.cell](
+            *steps,
+            begin if self.cell == "lstm" else begin[0],
+            self._in_one_piece() if self.weight_x_GD.is_cuda else self.weights,
+            *(biases, layers, dropout, train, both_ways, *batch_first),
+        )
+        return y, RecurrentState(*(part[0] for part in end))
+
+    def _in_one_piece(self) -> list[Tensor]:
+        """cuDNN wants its weights side by side in memory. Parameters that lie so share one storage, which files of
+        weights refuse and copies of a module lose; a copy at each call is cheap.
+        """
+        sizes = [weight.numel() for weight in self.weights]
+        pieces = torch.cat([weight.flatten() for weight in self.weights]).split(sizes)
+        return [piece.view_as(weight) for piece, weight in zip(pieces, self.weights, strict=True)]
 
 
 class FirstState(nn.Module):
@@ -157,7 +200,9 @@ class FirstState(nn.Module):
     def forward(self, memory: Memory | None) -> RecurrentState:
         if memory is None:
             raise ValueError("this recurrence begins from a memory, and there is none")
-        return RecurrentState(*torch.tanh(self.out(summarise(memory, self.summary))).chunk(self.parts, -1))
+        parts = torch.tanh(self.out(summarise(memory, self.summary))).chunk(self.parts, -1)
+        # in memory as later states lie, so that a compiled step is compiled once
+        return RecurrentState(*(part.contiguous() for part in parts))
 
 
 class RecurrenceMixer(Mixer):

@@ -6,7 +6,6 @@ from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.first_vectors import start_vectors
-from seqloom.models.recipe import Recipe
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
 
@@ -16,7 +15,6 @@ __all__ = [
     "EncoderOnly",
     "Model",
     "ModelSettings",
-    "Recipe",
     "Sizes",
     "build_model",
     "model_cost",

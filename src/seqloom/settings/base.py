@@ -14,6 +14,10 @@ class UserError(Exception):
     """What a user can mend: the text is the whole message, with place and fix. It ends a command with code 2."""
 
 
+class FailedError(Exception):
+    """The work itself failed: the text is the whole message. It ends a command with code 1."""
+
+
 class SettingsError(UserError):
     """A mistake in a recipe: one line for each fault."""
 

@@ -1,0 +1,65 @@
+"""`seqloom train`: from files to a trained model."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def train(
+    recipe: Annotated[
+        str | None, typer.Argument(help="A recipe's name or a TOML file. Without it, one is chosen for the data.")
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--data", metavar="FILE…", help="What to learn from; two aligned text files, or one with columns."
+        ),
+    ] = None,
+    valid: Annotated[
+        list[str] | None, typer.Option("--valid", metavar="FILE…", help="What to watch training with.")
+    ] = None,
+    test: Annotated[
+        list[str] | None, typer.Option("--test", metavar="FILE…", help="What to score the finished model on.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help="The run's folder.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", metavar="N", help="Be done in so many minutes.", min=0.01)
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting. May be given many times.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Start anew where a run is already.")] = False,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out (and count) examples that cannot be used.")
+    ] = False,
+) -> None:
+    """Train a model on your files. The same command again goes on where it stopped.
+
+    \b
+    Examples:
+      seqloom train --data pairs.tsv --minutes 5
+      seqloom train transformer-base --data train.en train.de --valid dev.en dev.de --out runs/mine
+      seqloom train my.toml --data corpus.jsonl.gz --set training.steps=20000
+    """
+    from seqloom.jobs.asked import Command
+    from seqloom.jobs.train import train as job
+
+    command = Command(
+        recipe,
+        tuple(data or ()),
+        tuple(valid or ()),
+        tuple(test or ()),
+        out,
+        minutes,
+        tuple(changes or ()),
+        force,
+        skip_bad,
+    )
+    try:
+        trained = job(command)
+    except KeyboardInterrupt:
+        typer.echo("stopped behind a checkpoint; the same command goes on from there", err=True)
+        raise typer.Exit(130) from None
+    for name, score in (trained.test_scores or trained.scores).items():
+        typer.echo(f"{name}\t{score:.4f}")

@@ -1,0 +1,183 @@
+"""One part of the data (training, validation or test), looked through from begin to end."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from seqloom.data.check.looks import Script, odd_looks, signs_of
+from seqloom.data.check.numbers import LengthCounts, Numbers, Ratios, lengths_of
+from seqloom.data.check.repeats import Hashes, disagreements, first_of, hashes_of, joined, repeats, seen
+from seqloom.data.check.report import PLACES, Finding, Part, Place, Statistics, shortened
+from seqloom.data.check.tally import Kind, Tally
+from seqloom.data.check.whereabouts import Whereabouts, as_texts
+from seqloom.data.reading import FIELDS, Block, DataError, Shape, Skipped, read
+from seqloom.data.settings import Corpus
+
+Measure = Callable[[Sequence[str]], tuple[Sequence[int], Sequence[int]]]
+"""Texts → how many tokens each has, and how many of them are unknown."""
+
+_LEAK = 0.01  # common sentences are everywhere; from this share on a score cannot be trusted
+_LETTERS_A_TOKEN = 8
+_BLANK = ("blank line", "both sides empty")
+_SAME = Kind("warning", "source and target are the same", "remove them, unless copying is part of the task")
+_RATIO = Kind("warning", "one side is far longer than usual for the other", "look whether the sides belong together")
+
+
+class PartCheck:
+    def __init__(self, part: Part, shape: Shape, longest: int, measures: Sequence[Measure]) -> None:
+        self.tally = Tally(part)
+        self.labels: Counter[str] = Counter()
+        self.hashes: Hashes = np.empty(0, np.int64)
+        """those of the first fields, sorted, after `finish`"""
+        self._shape, self._longest, self._measures = shape, longest, measures
+        self._fields = FIELDS[shape]
+        units = ("characters", "words", "tokens") if measures else ("characters", "words")
+        self._texts = self._fields if shape == "pairs" else self._fields[:1]
+        self._lengths = {field: tuple(map(LengthCounts, units)) for field in self._texts}
+        self._scripts = [Script() for _ in self._texts]
+        self._unknown = {field: [0, 0] for field in self._texts}
+        self._ratios = Ratios()
+        self._sources: list[Hashes] = []
+        self._pairs: list[Hashes] = []
+        self._whereabouts = Whereabouts(shape)
+        self._skipped = Skipped()
+        self._files: tuple[str, ...] = ()
+
+    def look(self, corpus: Corpus, before: "Sequence[PartCheck]", progress: Callable[[int], object]) -> None:
+        """Look through a corpus; what is in the parts before as well should not be in this one."""
+        self._files = corpus.files
+        try:
+            for block in read(corpus, self._shape, "skip"):
+                progress(block.bytes)
+                self._skipped.add(block.report)
+                if block.lines:
+                    self._block(corpus, block, before)
+        except DataError as error:
+            self.tally.add(Kind("fault", str(error), "training would stop here"), 1)
+
+    def _block(self, corpus: Corpus, block: Block, before: "Sequence[PartCheck]") -> None:
+        columns = [as_texts(column) for column in block.columns]
+        self._whereabouts.add(corpus, block)
+        self.tally.examples += len(block.lines)
+        characters = [self._side(number, block, columns[number]) for number in range(len(self._texts))]
+        self._sources.append(hashes_of(columns[0]))
+        if len(columns) == 2:
+            self._pairs.append(joined(self._sources[-1], hashes_of(columns[1])))
+        if self._shape == "pairs":
+            same = [number for number, (source, target) in enumerate(zip(*columns, strict=True)) if source == target]
+            self.tally.add(_SAME, len(same), (self._place(block, columns[0], number) for number in same))
+            self._ratios.add(
+                characters[0], characters[1], lambda at: self._place(block, columns[0], at, columns[1]), PLACES
+            )
+        elif self._shape in ("tags", "classes"):
+            labels = block.columns[1]
+            self.labels.update(labels if self._shape == "classes" else (tag for tags in labels for tag in tags))
+        for other in before:
+            leaked = np.flatnonzero(seen(self._sources[-1], other.hashes)).tolist()
+            kind = Kind(
+                "warning", f"the {self._fields[0]} is in the {other.tally.part} data as well", _leak_remedy(other)
+            )
+            self.tally.add(kind, len(leaked), [self._place(block, columns[0], at) for at in leaked[:PLACES]])
+
+    def _side(self, number: int, block: Block, texts: list[str]) -> Numbers:
+        """What one field shows by itself. Returns its lengths in characters."""
+        field = self._texts[number]
+        signs = signs_of(texts)
+        found: dict[Kind, list[int]] = odd_looks(texts, signs) | self._scripts[number].strangers(texts, signs)
+        characters = lengths_of(texts)
+        words = lengths_of(texts, lambda text: text.count(" ") + 1)
+        lengths = [characters, words]
+        if self._measures:
+            tokens, unknown = map(np.asarray, self._measures[number](texts))
+            lengths.append(tokens)
+            self._unknown[field][0] += int(unknown.sum())
+            self._unknown[field][1] += int(tokens.sum())
+            found[Kind("note", "unknown tokens", "a larger vocabulary, subwords or bytes")] = np.flatnonzero(
+                unknown
+            ).tolist()
+            found[self._too_long("tokens")] = np.flatnonzero(tokens > self._longest).tolist()
+        else:
+            long = (words > self._longest) | (characters > _LETTERS_A_TOKEN * self._longest)
+            found[self._too_long("words")] = np.flatnonzero(long).tolist()
+        for counts, values in zip(self._lengths[field], lengths, strict=True):
+            counts.add(values)
+        for kind, at in found.items():
+            places = [self._place(block, texts, one, number=number) for one in at[:PLACES]]
+            named = Kind(kind.severity, f"{field}: {kind.title}", kind.remedy)
+            self.tally.add(named, len(at), places)
+        return characters
+
+    def _too_long(self, unit: str) -> Kind:
+        extra = "" if unit == "tokens" else f", or {_LETTERS_A_TOKEN * self._longest:,} characters"
+        return Kind(
+            "warning",
+            f"longer than {self._longest:,} {unit}{extra}",
+            "they are left out or cut, as data.too_long says; raise data.longest to keep them",
+        )
+
+    def _place(
+        self, block: Block, texts: Sequence[str], at: int, beside: Sequence[str] | None = None, number: int = 0
+    ) -> Place:
+        file = self._files[number] if len(self._files) == 2 else block.file
+        text = shortened(texts[at]) + (f" | {shortened(beside[at])}" if beside else "")
+        return Place(f"{file}:{block.lines[at]}", text)
+
+    def finish(self) -> tuple[list[Finding], Statistics]:
+        """After the last corpus."""
+        for reason, count in self._skipped.counts.items():
+            severity: Any = "note" if reason in _BLANK else "fault"
+            remedy = "they are left out" if reason in _BLANK else "mend them, or pass --skip-bad to leave them out"
+            self.tally.add(Kind(severity, reason, remedy), count, map(Place, self._skipped.places[reason]))
+        if self._shape == "pairs":
+            self.tally.add(_RATIO, *self._ratios.odd(PLACES))
+        self._find_repeats()
+        lengths = {field: tuple(counts.summary() for counts in each) for field, each in self._lengths.items()}
+        labels = len(self.labels) if self._shape in ("tags", "classes") else None
+        statistics = Statistics(
+            self.tally.part, self.tally.examples, self._skipped.total, lengths, labels, self._rates()
+        )
+        return [_graver(finding) for finding in self.tally.findings()], statistics
+
+    def _rates(self) -> dict[str, float]:
+        return {field: unknown / total for field, (unknown, total) in self._unknown.items() if total}
+
+    def _find_repeats(self) -> None:
+        sources = np.concatenate(self._sources) if self._sources else np.empty(0, np.int64)
+        pairs = np.concatenate(self._pairs) if self._pairs else sources
+        self._pairs.clear()
+        again = repeats(pairs)
+        kind = Kind("warning", "the same example again", "remove them, for example with sort -u, unless they are meant")
+        self.tally.add(kind, len(again), lambda: self._repeated(again, pairs))
+        if self._shape != "text":
+            other = disagreements(sources, pairs)
+            what = {"pairs": "target", "tags": "tags", "classes": "label"}[self._shape]
+            kind = Kind(
+                "note" if self._shape == "pairs" else "warning",
+                f"the same {self._fields[0]} with another {what}",
+                "no model can know which is right; fine where several answers are",
+            )
+            self.tally.add(kind, len(other), lambda: self._repeated(other, sources))
+        self._sources.clear()
+        self.hashes = np.sort(sources)
+
+    def _repeated(self, again: Numbers, hashes: Hashes) -> list[Place]:
+        indices = again[:PLACES].tolist()
+        here = [self._whereabouts.where(index) for index in indices]
+        there = [self._whereabouts.where(first_of(hashes, index)) for index in indices]
+        texts = self._whereabouts.texts(here)
+        return [Place(f"{one}, as {other}", text) for one, other, text in zip(here, there, texts, strict=True)]
+
+
+def _leak_remedy(other: PartCheck) -> str:
+    return f"remove them from the {other.tally.part} data: a model that has seen the question is not tested by it"
+
+
+def _graver(finding: Finding) -> Finding:
+    """A leak of some size is a fault."""
+    if "data as well" in finding.title and finding.share >= _LEAK:
+        return Finding(
+            "fault", finding.title, finding.part, finding.count, finding.share, finding.places, finding.remedy
+        )
+    return finding

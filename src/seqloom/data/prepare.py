@@ -1,0 +1,188 @@
+"""A corpus, once: read, encoded, split and written into the cache; found there the next time."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from seqloom.data.ahead import ahead
+from seqloom.data.cache import Cache, CacheWriter, Examples
+from seqloom.data.cache_folder import cache_folder
+from seqloom.data.ragged import Ragged
+from seqloom.data.reading import Block, Shape, Skipped, fingerprint, read
+from seqloom.data.settings import Bad, Corpus
+
+FORMAT = 1  # to be raised when what stands in a cache changes
+
+Encode = Callable[[Block], Mapping[str, Ragged]]
+Report = Callable[[int], None]
+"""Told how many bytes were read since the last time."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What happens to examples that are bad or too long."""
+
+    bad: Bad = "stop"
+    longest: int | None = None
+    too_long: str = "skip"
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Which examples are kept from training, for validation.
+
+    share  of all examples. Of pairs, tags and classes those whose source's checksum is low: a source that stands twice
+           is on one side both times. Of running text the end.
+    """
+
+    share: float
+    examples: int
+    """How many there are in the corpus."""
+
+    def mask(self, block: Block, shape: Shape, before: int) -> Mask:
+        """before: how many examples of the corpus came before the block."""
+        if shape == "text":
+            return np.arange(before, before + len(block.lines)) >= round(self.examples * (1 - self.share))
+        sums = np.fromiter((zlib.crc32(_text(source)) for source in block.columns[0]), np.uint32, len(block.lines))
+        return sums < self.share * 2**32
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A corpus in the cache. held_out: None, if nothing was to be held out."""
+
+    corpus: Corpus
+    examples: Cache
+    held_out: Cache | None
+    skipped: Skipped
+    too_long: int
+
+
+def prepare(
+    corpus: Corpus,
+    shape: Shape,
+    columns: Sequence[str],
+    encode: Encode,
+    fit: Fit,
+    key: Any,
+    held_out: HeldOut | None = None,
+    report: Report | None = None,
+) -> Prepared:
+    """key: what else the encoded examples depend on, as JSON can say it (settings, vocabularies)."""
+    facts = [FORMAT, fingerprint(corpus), corpus.model_dump(exclude={"weight", "files"}), shape, asdict(fit), key]
+    name = digest([*facts, None if held_out is None else asdict(held_out)])
+    folder = cache_folder() / "examples" / name
+    if not folder.exists():
+        with Building(folder) as partial:
+            _build(partial, corpus, shape, columns, encode, fit, held_out, report)
+    main = Cache(folder / "examples.arrow")
+    other = None if held_out is None else Cache(folder / "held_out.arrow")
+    return Prepared(corpus, main, other, _skipped(main.facts["skipped"]), main.facts["too_long"])
+
+
+class Building:
+    """A folder of the cache that appears whole; who comes second finds the first one's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __enter__(self) -> Path:
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        self.partial = Path(tempfile.mkdtemp(prefix=f"{self.folder.name}.partial-", dir=self.folder.parent))
+        return self.partial
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        try:
+            if kind is None:
+                self.partial.rename(self.folder)
+        except OSError:
+            if not self.folder.exists():
+                raise
+        finally:
+            shutil.rmtree(self.partial, ignore_errors=True)
+
+
+def digest(value: Any) -> str:
+    return hashlib.blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def _build(
+    folder: Path,
+    corpus: Corpus,
+    shape: Shape,
+    columns: Sequence[str],
+    encode: Encode,
+    fit: Fit,
+    held_out: HeldOut | None,
+    report: Report | None,
+) -> None:
+    skipped, facts, too_long = Skipped(), dict[str, Any](), 0
+    with CacheWriter(folder / "examples.arrow", columns, facts) as main, _other(folder, columns, held_out) as other:
+        for block, mask, encoded in _encoded(corpus, shape, encode, fit, held_out):
+            skipped.add(block.report)
+            lines = np.asarray(block.lines, np.int64)
+            examples, long = _fitting(Examples(encoded, np.zeros(len(lines), np.int64), lines), fit)
+            too_long += int(long.sum())
+            kept = np.ones(len(lines), bool) if fit.too_long == "truncate" else ~long
+            main.add(examples.take(np.flatnonzero(kept & ~mask)))
+            if other is not None:
+                other.add(examples.take(np.flatnonzero(kept & mask)))
+            if report is not None:
+                report(block.bytes)
+        facts |= {"skipped": asdict(skipped), "too_long": too_long}
+
+
+def _other(folder: Path, columns: Sequence[str], held_out: HeldOut | None) -> Any:
+    return nullcontext() if held_out is None else CacheWriter(folder / "held_out.arrow", columns, {})
+
+
+def _encoded(
+    corpus: Corpus, shape: Shape, encode: Encode, fit: Fit, held_out: HeldOut | None
+) -> Iterator[tuple[Block, Mask, Mapping[str, Ragged]]]:
+    """Reading, and encoding on all cores."""
+
+    def with_masks() -> Iterator[tuple[Block, Mask]]:
+        before = 0
+        for block in read(corpus, shape, fit.bad):
+            none = np.zeros(len(block.lines), bool)
+            yield block, none if held_out is None else held_out.mask(block, shape, before)
+            before += len(block.lines)
+
+    def work(item: tuple[Block, Mask]) -> tuple[Block, Mask, Mapping[str, Ragged]]:
+        block, mask = item
+        return block, mask, encode(block)
+
+    return ahead(work, with_masks(), workers=os.cpu_count() or 1, depth=2)
+
+
+def _fitting(examples: Examples, fit: Fit) -> tuple[Examples, Mask]:
+    """The examples, cut if they are to be cut; and which of them are too long."""
+    if fit.longest is None:
+        return examples, np.zeros(len(examples), bool)
+    lengths = np.stack([column.lengths_B for column in examples.columns.values()])
+    long: Mask = np.any(lengths > fit.longest, axis=0)
+    if fit.too_long == "truncate" and long.any():
+        columns = {name: column.cut(fit.longest) for name, column in examples.columns.items()}
+        examples = Examples(columns, examples.corpus_B, examples.line_B)
+    return examples, long
+
+
+def _text(source: Any) -> bytes:
+    return (source if isinstance(source, str) else " ".join(source)).encode()
+
+
+def _skipped(kept: Mapping[str, Any]) -> Skipped:
+    return Skipped(dict(kept["counts"]), {reason: tuple(places) for reason, places in kept["places"].items()})

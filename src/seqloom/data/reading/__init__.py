@@ -1,0 +1,8 @@
+"""Files of any format → blocks of examples; every fault with its file and line."""
+
+from seqloom.data.reading.block import FIELDS, Block, Shape
+from seqloom.data.reading.content_hash import fingerprint
+from seqloom.data.reading.faults import DataError, Skipped
+from seqloom.data.reading.reader import read, size
+
+__all__ = ["FIELDS", "Block", "DataError", "Shape", "Skipped", "fingerprint", "read", "size"]

@@ -1,0 +1,48 @@
+"""What readers give: some thousand examples at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from seqloom.data.reading.faults import Skipped
+
+Shape = Literal["pairs", "text", "tags", "classes"]
+
+FIELDS: dict[Shape, tuple[str, ...]] = {
+    "pairs": ("source", "target"),
+    "text": ("text",),
+    "tags": ("words", "tags"),
+    "classes": ("text", "label"),
+}
+
+ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Block:
+    """Examples that can be used, field by field. There may be none in it, if all were left out."""
+
+    file: str
+    """the name to show; of aligned files the first"""
+    lines: Sequence[int]
+    """the line or row of each example, from 1"""
+    columns: tuple[list[Any], ...]
+    """the fields in the order of FIELDS: texts, or lists of words and tags"""
+    skipped: int = 0
+    """how many examples of this block were left out"""
+    bytes: int = 0
+    """how many bytes of the files (compressed as they are) were read for this block"""
+    report: Skipped = field(default_factory=Skipped)
+    """why examples were left out, and where"""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a format's reader takes from a file, before anyone looked at what the values mean."""
+
+    files: tuple[str, ...]
+    """the file of each column"""
+    lines: Sequence[int]
+    columns: tuple[list[Any], ...]
+    """values; `Broken` where there is none"""
+    bytes: int

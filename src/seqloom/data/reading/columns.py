@@ -1,0 +1,116 @@
+"""Which column of a table holds which field."""
+
+from collections.abc import Sequence
+
+from seqloom.data.reading.block import FIELDS, Shape
+from seqloom.data.reading.faults import DataError
+from seqloom.data.settings import Corpus
+from seqloom.settings.words import nearest
+
+_USUAL: dict[Shape, tuple[tuple[str, ...], ...]] = {
+    "pairs": (
+        ("source", "target"),
+        ("src", "tgt"),
+        ("src", "trg"),
+        ("input", "output"),
+        ("inputs", "targets"),
+        ("question", "answer"),
+        ("text", "label"),
+    ),
+    "text": (("text",), ("sentence",), ("content",), ("document",)),
+    "tags": (("words", "tags"), ("tokens", "tags"), ("tokens", "ner_tags"), ("text", "tags"), ("source", "target")),
+    "classes": (
+        ("text", "label"),
+        ("sentence", "label"),
+        ("text", "class"),
+        ("text", "category"),
+        ("source", "target"),
+        ("src", "tgt"),
+    ),
+}
+
+
+def wanted(corpus: Corpus, shape: Shape) -> tuple[str | None, ...]:
+    """The column that the settings name for each field, if they do."""
+    return (corpus.source, corpus.target)[: len(FIELDS[shape])]
+
+
+def usual(names: Sequence[str], shape: Shape) -> tuple[int, ...] | None:
+    """The columns whose names say what they hold."""
+    plain = [name.strip().lower() for name in names]
+    for group in _USUAL[shape]:
+        if set(group) <= set(plain):
+            return tuple(map(plain.index, group))
+    return None
+
+
+def has_header(corpus: Corpus, shape: Shape, first: Sequence[str]) -> bool:
+    """Whether a table's first row names the columns."""
+    if corpus.header is not None:
+        return corpus.header
+    return any(name and not name.isdigit() for name in wanted(corpus, shape)) or usual(first, shape) is not None
+
+
+def positions(corpus: Corpus, shape: Shape, first: Sequence[str], header: bool, place: str) -> tuple[int, ...]:
+    """The position of each field's column, in a table with numbered and perhaps named columns."""
+    usually = (usual(first, shape) if header else None) or tuple(range(len(FIELDS[shape])))
+    return tuple(
+        _position(name, first, header, place, field) if name else at
+        for field, name, at in zip(FIELDS[shape], wanted(corpus, shape), usually, strict=True)
+    )
+
+
+def _position(name: str, first: Sequence[str], header: bool, place: str, field: str) -> int:
+    if header and name in first:
+        return list(first).index(name)
+    if name.isdigit() and int(name) > 0:
+        if int(name) > len(first):
+            raise DataError(f"{place}: no column {name} for the {field}; there are {len(first)}")
+        return int(name) - 1
+    if name.isdigit():
+        raise DataError(f"{place}: no column {name} for the {field}; columns are numbered from 1")
+    if not header:
+        raise DataError(f"{place}: no column {name!r} for the {field}: header = false; give the column's number")
+    raise absent(name, first, place)
+
+
+def absent(name: str, names: Sequence[str], place: str) -> DataError:
+    near = nearest(name, names)
+    remedy = f"did you mean {near!r}?" if near else f"the columns are {', '.join(names) or 'none'}"
+    return DataError(f"{place}: no column {name!r}; {remedy}")
+
+
+def keys(corpus: Corpus, shape: Shape, names: Sequence[str], place: str) -> tuple[str, ...]:
+    """The key of each field among keys such as `source`, or `translation.en` for a key within a key."""
+    fields = wanted(corpus, shape)
+    if any(name is None for name in fields):
+        usually = _usual_keys(shape, names)
+        if usually is None:
+            missing = FIELDS[shape][fields.index(None)]
+            raise DataError(
+                f"{place}: which column is the {missing}? There are {', '.join(names) or 'none'}; "
+                f"name it in the recipe: {'source' if fields[0] is None else 'target'} = …"
+            )
+        fields = tuple(name or at for name, at in zip(fields, usually, strict=True))
+    return tuple(_key(name, names, place) for name in fields if name)
+
+
+def _usual_keys(shape: Shape, names: Sequence[str]) -> tuple[str, ...] | None:
+    if at := usual(names, shape):
+        return tuple(names[position] for position in at)
+    nested = [name for name in names if name.startswith("translation.")]
+    count = len(FIELDS[shape])
+    if shape == "pairs" and len(nested) == count:
+        return tuple(nested)
+    return tuple(names) if len(names) == count else None
+
+
+def _key(name: str, names: Sequence[str], place: str) -> str:
+    if name in names:
+        return name
+    nested = [full for full in names if full.endswith(f".{name}")]
+    if len(nested) == 1:
+        return nested[0]
+    if name.isdigit() and 0 < int(name) <= len(names):
+        return names[int(name) - 1]
+    raise absent(name, names, place)

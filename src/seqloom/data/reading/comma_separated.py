@@ -1,0 +1,103 @@
+"""Comma-separated values, with quotes: a row may go over several lines."""
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+from seqloom.data.reading.block import FIELDS, ROWS, Rows, Shape
+from seqloom.data.reading.columns import has_header, positions
+from seqloom.data.reading.faults import Broken
+from seqloom.data.reading.lines import Lines
+from seqloom.data.settings import Corpus
+
+Row = list[str] | Broken
+
+
+def read_csv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
+    """Every row has as many columns as the first. Semicolons separate where the first line has no comma."""
+    with Lines(corpus.files[0], keep_returns=True) as file:
+        rows = _rows(file, len(FIELDS[shape]))
+        number, first = next(((number, row) for number, row in rows if row), (1, None))
+        if first is None:
+            return
+        cells = first if isinstance(first, list) else []
+        header = has_header(corpus, shape, cells)
+        places = positions(corpus, shape, cells, header, f"{file.name}:{number}")
+        files = (file.name,) * len(FIELDS[shape])
+        numbers = [] if header else [number]
+        values = [] if header else [_cells(first, places, len(cells))]
+        consumed = 0
+        for number, row in rows:
+            numbers.append(number)
+            values.append(_cells(row, places, len(cells)))
+            if len(numbers) == ROWS:
+                before, consumed = consumed, file.consumed
+                yield Rows(files, numbers, tuple(map(list, zip(*values, strict=True))), consumed - before)
+                numbers, values = [], []
+        if numbers:
+            yield Rows(files, numbers, tuple(map(list, zip(*values, strict=True))), file.consumed - consumed)
+
+
+def _cells(row: Row, places: tuple[int, ...], width: int) -> list[Any]:
+    if isinstance(row, Broken):
+        return [row] * len(places)
+    if not any(row):
+        return [""] * len(places)
+    if len(row) != width or width <= max(places):
+        what = f"expected {max(width, max(places) + 1)} columns, found {len(row)}"
+        return [Broken("another number of columns", what, 'quote text that holds commas, as in "a, b"')] * len(places)
+    return [row[place] for place in places]
+
+
+def _rows(file: Lines, needed: int) -> Iterator[tuple[int, Row]]:
+    """Each row with the line where it begins."""
+    unreadable: list[tuple[int, Broken]] = []
+    lines = _line_by_line(file, unreadable)
+    first = next(lines, "")
+    separator = ";" if needed > 1 and ";" in first and "," not in first else ","
+    # strict: a quote in the wrong place is a fault, where Python would take it as text
+    rows = csv.reader(_after(first, lines), delimiter=separator, strict=True)
+    while True:
+        start = rows.line_num + 1
+        try:
+            row: Row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row = _broken(str(error))
+        if unreadable and unreadable[0][0] <= rows.line_num:
+            row = unreadable[0][1]
+            unreadable.clear()
+        yield start, row
+
+
+def _line_by_line(file: Lines, unreadable: list[tuple[int, Broken]]) -> Iterator[str]:
+    number = 0
+    while lines := file.take(ROWS):
+        for line in lines:
+            number += 1
+            if isinstance(line, Broken):
+                unreadable.append((number, line))
+                line = line.text
+            yield line + "\n"
+
+
+def _after(first: str, lines: Iterator[str]) -> Iterator[str]:
+    if first:
+        yield first
+    yield from lines
+
+
+def _broken(error: str) -> Broken:
+    if "new-line character" in error:
+        what = "a carriage return outside of quotes"
+        return Broken("a carriage return", what, "end lines with line feeds, e.g. tr '\\r' '\\n'")
+    if "field limit" in error:
+        what = f"a quote that is never closed, or more than {csv.field_size_limit():,} characters in one cell"
+    elif "unexpected end" in error:
+        what = "a quote that begins in this row is never closed"
+    elif "expected after" in error:
+        what = "text behind a closing quote"
+    else:
+        what = f"not CSV ({error})"
+    return Broken("broken quotes", what, 'a quote within quotes is written twice: ""')

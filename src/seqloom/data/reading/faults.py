@@ -1,0 +1,74 @@
+"""Examples that cannot be used: said with their place, or counted."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from seqloom.data.settings import Bad
+from seqloom.settings import UserError
+
+PLACES = 5
+
+
+class DataError(UserError):
+    """A file that cannot be read, or an example that cannot be used."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Stands where a value should be: why there is none."""
+
+    reason: str
+    """the kind of fault, for counting"""
+    what: str
+    """this fault"""
+    fix: str = "mend the line"
+    text: str = ""
+    """the line as far as it can be read, where it matters to what follows it"""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Which examples were left out: reason → how many, and the first places."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    places: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def note(self, reason: str, places: tuple[str, ...], count: int = 1) -> None:
+        self.counts[reason] = self.counts.get(reason, 0) + count
+        self.places[reason] = (self.places.get(reason, ()) + places)[:PLACES]
+
+    def add(self, other: "Skipped") -> None:
+        for reason, count in other.counts.items():
+            self.note(reason, other.places[reason], count)
+
+    def lines(self) -> Iterator[str]:
+        """One line of text for each reason."""
+        for reason, count in sorted(self.counts.items(), key=lambda item: -item[1]):
+            places = ", ".join(self.places[reason]) + (", …" if count > len(self.places[reason]) else "")
+            yield f"{count:,} left out: {reason} ({places})"
+
+
+class Faults:
+    """What a reader does with an example that cannot be used."""
+
+    def __init__(self, bad: Bad) -> None:
+        self._bad = bad
+        self._skipped = Skipped()
+
+    def fault(self, place: str, broken: Broken) -> None:
+        if self._bad == "stop":
+            raise DataError(f"{place}: {broken.what}; {broken.fix}, or pass --skip-bad")
+        self._skipped.note(broken.reason, (place,))
+
+    def blank(self, place: str, reason: str) -> None:
+        """Nothing there at all: counted, but no reason to stop, as files have blank lines between their parts."""
+        self._skipped.note(reason, (place,))
+
+    def taken(self) -> Skipped:
+        """What was left out since the last call."""
+        skipped, self._skipped = self._skipped, Skipped()
+        return skipped

@@ -1,0 +1,49 @@
+"""Which reader a corpus needs: by its settings, its name, what it is to be read as, and if need be its first lines."""
+
+from seqloom.data.file_format import STDIN, Format, ending, format_by_name
+from seqloom.data.reading.block import FIELDS, Shape
+from seqloom.data.reading.byte_stream import ByteStream
+from seqloom.data.reading.faults import DataError
+from seqloom.data.settings import Corpus
+
+_HEAD = 1 << 16
+_REMEDIES = {
+    ".xlsx": "save the table as CSV",
+    ".xls": "save the table as CSV",
+    ".ods": "save the table as CSV",
+    ".zip": "unpack it",
+    ".tar": "unpack it",
+    ".tgz": "unpack it",
+    ".bz2": "unpack it, or pack it with gzip or zstd",
+    ".xz": "unpack it, or pack it with gzip or zstd",
+    ".pdf": "save its text as a text file",
+    ".docx": "save its text as a text file",
+}
+
+
+def format_of(corpus: Corpus, shape: Shape) -> Format:
+    if corpus.format != "auto":
+        return corpus.format
+    if len(corpus.files) == 2:
+        return "aligned"
+    name = corpus.files[0]
+    by_name = format_by_name(name)
+    if by_name is None:
+        remedy = _REMEDIES.get(ending(name), 'say which in the recipe, e.g. format = "text", or rename it')
+        raise DataError(f"{name}: the ending {ending(name)} tells no format that can be read; {remedy}")
+    if name == STDIN and _head(name).lstrip().startswith(b"{"):
+        return "jsonl"
+    if shape == "tags" and by_name in ("text", "tsv"):
+        return "conllu" if _a_word_a_line(_head(name)) else "tsv"
+    # with two fields in one file of text, they are columns
+    return "tsv" if by_name == "text" and len(FIELDS[shape]) == 2 else by_name
+
+
+def _head(name: str) -> bytes:
+    with ByteStream(name) as stream:
+        return stream.read(_HEAD)
+
+
+def _a_word_a_line(head: bytes) -> bool:
+    """Whether blank lines stand between sentences, and each line holds but one word."""
+    return b"\n\n" in head.replace(b"\r", b"").strip(b"\n")

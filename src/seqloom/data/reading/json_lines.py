@@ -1,0 +1,88 @@
+"""A JSON object in each line."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from seqloom.data.reading.block import FIELDS, ROWS, Rows, Shape
+from seqloom.data.reading.columns import keys
+from seqloom.data.reading.faults import Broken
+from seqloom.data.reading.lines import Lines
+from seqloom.data.settings import Corpus
+
+
+def read_jsonl(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
+    """The first object decides which keys are read; one key within another is written a.b."""
+    with Lines(corpus.files[0]) as file:
+        files = (file.name,) * len(FIELDS[shape])
+        fields: tuple[str, ...] | None = None
+        consumed = 0
+        while lines := file.take(ROWS):
+            before, consumed = consumed, file.consumed
+            numbers = range(file.count - len(lines) + 1, file.count + 1)
+            records = list(map(_record, lines))
+            if fields is None:
+                at, first = next(
+                    ((n, r) for n, r in zip(numbers, records, strict=True) if isinstance(r, dict)), (1, {})
+                )
+                fields = keys(corpus, shape, _names(first), f"{file.name}:{at}") if first else None
+            values = [
+                _values(record, fields or FIELDS[shape], line) for record, line in zip(records, lines, strict=True)
+            ]
+            yield Rows(files, numbers, tuple(map(list, zip(*values, strict=True))), consumed - before)
+
+
+def _record(line: str | Broken) -> Any:
+    if isinstance(line, Broken) or not line.strip():
+        return line
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        if line.lstrip().startswith("["):
+            return Broken("not JSON", "one long JSON list", "put each object on a line, e.g. jq -c '.[]'")
+        return Broken("not JSON", f"not JSON ({error.msg} at column {error.colno})")
+    except (ValueError, RecursionError):
+        return Broken("not JSON", "JSON with a number too long or nested too deeply")
+    if isinstance(record, dict):
+        return record
+    return Broken("no JSON object", 'should be an object such as {"source": "…", "target": "…"}')
+
+
+def _names(record: dict[str, Any]) -> list[str]:
+    return [
+        name
+        for key, value in record.items()
+        for name in ([f"{key}.{inner}" for inner in value] if isinstance(value, dict) else [key])
+    ]
+
+
+def _values(record: Any, fields: tuple[str, ...], line: Any) -> list[Any]:
+    if isinstance(record, str):
+        return [""] * len(fields)
+    if isinstance(record, Broken):
+        return [record] * len(fields)
+    values = [_value(record, field) for field in fields]
+    # an escape may stand for half a character, which is no text
+    if "\\ud" in line or "\\uD" in line:
+        values = [_whole(value) for value in values]
+    return values
+
+
+def _value(record: dict[str, Any], field: str) -> Any:
+    if field in record:
+        return record[field]
+    outer, _, inner = field.partition(".")
+    within = record.get(outer)
+    if isinstance(within, dict) and inner in within:
+        return within[inner]
+    return Broken("an absent key", f"no {field!r}; there are {', '.join(_names(record)) or 'none'}")
+
+
+def _whole(value: Any) -> Any:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return Broken("half a character", "an escape that is half a character (a surrogate alone)")
+    except TypeError:  # a Broken
+        return value
+    return value

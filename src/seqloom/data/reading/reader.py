@@ -1,0 +1,68 @@
+"""A corpus → blocks of examples."""
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from seqloom.data.file_format import HUB
+from seqloom.data.reading.aligned import read_aligned
+from seqloom.data.reading.block import Block, Rows, Shape
+from seqloom.data.reading.comma_separated import read_csv
+from seqloom.data.reading.conllu import read_conllu
+from seqloom.data.reading.faults import DataError, Faults, Skipped
+from seqloom.data.reading.format_choice import format_of
+from seqloom.data.reading.hub import read_hub
+from seqloom.data.reading.json_lines import read_jsonl
+from seqloom.data.reading.parquet import read_parquet
+from seqloom.data.reading.shaping import block_of
+from seqloom.data.reading.stored_file import shown, stored
+from seqloom.data.reading.text import read_text
+from seqloom.data.reading.tsv import read_tsv
+from seqloom.data.settings import Bad, Corpus
+
+
+def read(corpus: Corpus, shape: Shape, bad: Bad = "stop") -> Iterator[Block]:
+    """The examples of a corpus, some thousand at a time, in the order of the file.
+
+    An example that cannot be used raises DataError, or is left out and counted in its block. A file that cannot be
+    read, or that holds no example, raises in any case.
+    """
+    faults, skipped, found = Faults(bad), Skipped(), False
+    for rows in _rows(corpus, shape):
+        block = block_of(rows, shape, faults)
+        skipped.add(block.report)
+        found = found or bool(block.lines)
+        yield block
+    if not found:
+        name = " and ".join(map(shown, corpus.files))
+        why = "; ".join(skipped.lines()) or "empty"
+        raise DataError(f"{name}: no example in it ({why}); is it the right file?")
+
+
+def size(corpus: Corpus) -> int:
+    """How many bytes will be read, packed as they are; 0 for a Hugging Face dataset, of which it is not known."""
+    return sum(stored(name).stat().st_size for name in corpus.files if not name.startswith(HUB))
+
+
+def _rows(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
+    form = format_of(corpus, shape)
+    match form:
+        case "aligned":
+            return read_aligned(corpus, shape)
+        case "tsv":
+            return read_tsv(corpus, shape)
+        case "csv":
+            return read_csv(corpus, shape)
+        case "jsonl":
+            return read_jsonl(corpus, shape)
+        case "parquet":
+            return read_parquet(corpus, shape)
+        case "conllu":
+            return read_conllu(corpus, shape)
+        case "hub":
+            return read_hub(corpus, shape)
+        case "text":
+            if shape != "text":
+                raise DataError(f"{shown(corpus.files[0])}: plain text holds texts alone, but this task reads {shape}")
+            return read_text(corpus.files[0])
+        case _:
+            assert_never(form)

@@ -1,0 +1,80 @@
+"""Which files a model learns from, and what happens to examples that do not fit."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from seqloom.data.file_format import HUB, STDIN, Format, format_by_name
+from seqloom.settings import Frozen, impossible
+
+Bad = Literal["stop", "skip"]
+
+
+class Corpus(Frozen):
+    """One file of examples, or two whose lines belong together.
+
+    A file may be compressed (.gz, .zst), be `-` for standard input, or be a Hugging Face dataset
+    `hub:owner/name[/config][:split]`.
+    """
+
+    files: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
+    """one file, or two aligned ones: ["train.en", "train.de"]"""
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    """how often each example is seen in an epoch"""
+    format: Literal["auto"] | Format = "auto"
+    """auto goes by the file's name; two files are aligned plain text"""
+    source: Annotated[str, Field(min_length=1)] | None = None
+    """the column of the source, text or words: its name, or its number from 1; a.b is b inside a"""
+    target: Annotated[str, Field(min_length=1)] | None = None
+    """the column of the target, label or tags, in the same way; for CoNLL-U for example xpos"""
+    header: bool | None = None
+    """whether the first row of TSV or CSV names the columns; if not set, usual names such as source are recognised"""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        aligned = self.format == "aligned" or (self.format == "auto" and len(self.files) == 2)
+        if self.format == "aligned" and len(self.files) != 2:
+            raise impossible("aligned text needs two files", "files")
+        if not aligned and len(self.files) != 1:
+            raise impossible(f"{self.format} is one file; give each file a corpus of its own", "files")
+        if len(set(self.files)) == 1 and aligned:
+            raise impossible("the two files are the same one", "files")
+        if aligned and (self.source or self.target):
+            raise impossible("aligned files have no columns", "source" if self.source else "target")
+        if self.header is not None and (aligned or self.format not in ("auto", "tsv", "csv")):
+            raise impossible("only TSV and CSV may have a header", "header")
+        if (self.format == "hub") > self.files[0].startswith(HUB):
+            raise impossible(f"a Hugging Face dataset is written {HUB}owner/name", "files")
+        return self
+
+
+class DataSettings(Frozen):
+    """What a model is trained, validated and tested on."""
+
+    corpora: tuple[Corpus, ...] = ()
+    """what is learnt from"""
+    valid: tuple[Corpus, ...] = ()
+    """what training is watched with"""
+    test: tuple[Corpus, ...] = ()
+    """what the finished model is scored on"""
+    longest: Annotated[int, Field(ge=1)] = 512
+    """how many tokens a side of an example may have"""
+    too_long: Literal["skip", "truncate"] = "skip"
+    """longer examples are left out and counted, or cut and counted"""
+    bad: Bad = "stop"
+    """at an example that cannot be used: stop and say where, or leave it out and count it"""
+    held_out: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    """the share of the training examples that is kept for validation where no valid file is given"""
+    held_out_most: Annotated[int, Field(ge=1)] = 2000
+    """as many examples at most are kept for validation"""
+    workers: Annotated[int, Field(ge=0)] = 1
+    """processes that prepare batches beside the training; 0: none"""
+
+
+def corpora_of(files: Sequence[str]) -> tuple[Corpus, ...]:
+    """The files of a command line: two of plain text are one aligned corpus, otherwise each is a corpus of its own."""
+    plain = all(name != STDIN and format_by_name(name) in ("text", None) for name in files)
+    if len(files) == 2 and plain and files[0] != files[1]:
+        return (Corpus(files=tuple(files)),)
+    return tuple(Corpus(files=(name,)) for name in files)

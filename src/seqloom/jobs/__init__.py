@@ -1,0 +1,1 @@
+"""What the command line and Python both call: a file a job."""

@@ -1,0 +1,116 @@
+"""From a command's words to a recipe: what was asked for, before anything is measured."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from seqloom.data.settings import Corpus, corpora_of
+from seqloom.jobs.default import default_settings, look
+from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipe_file import find
+from seqloom.jobs.sizes import SIZES, model_of
+from seqloom.settings import UserError, dump, load, loads
+from seqloom.tasks import task_class
+
+CHOSEN = "the chosen recipe"
+
+
+@dataclass(frozen=True)
+class Command:
+    """The words of `seqloom train`."""
+
+    recipe: str | None = None
+    data: tuple[str, ...] = ()
+    valid: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    out: Path | None = None
+    minutes: float | None = None
+    changes: tuple[str, ...] = ()
+    force: bool = False
+    skip_bad: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The recipe, and what in it is still open. model_open: its size is to be chosen."""
+
+    recipe: Recipe
+    out: Path
+    model_open: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+
+def asked(command: Command) -> Asked:
+    if command.recipe is not None:
+        recipe, notes = load(find(command.recipe), Recipe, command.changes), tuple[str, ...]()
+    else:
+        recipe, notes = _chosen(command)
+    recipe = _with_files(recipe, command)
+    if not recipe.data.corpora:
+        raise UserError("nothing to train on: name a file with --data, or corpora in the recipe's [data]")
+    return Asked(recipe, _out(command, recipe), command.recipe is None, notes)
+
+
+def _with_files(recipe: Recipe, command: Command) -> Recipe:
+    """The command line's files and minutes, over the recipe's."""
+    data: dict[str, Any] = {}
+    for name, files in ("corpora", command.data), ("valid", command.valid), ("test", command.test):
+        if files:
+            data[name] = _corpora(files, getattr(recipe.data, name))
+    if command.skip_bad:
+        data["bad"] = "skip"
+    training = {} if command.minutes is None else {"minutes": command.minutes}
+    return recipe.model_copy(
+        update={"data": recipe.data.model_copy(update=data), "training": recipe.training.model_copy(update=training)}
+    )
+
+
+def _corpora(files: Sequence[str], old: Sequence[Corpus]) -> tuple[Corpus, ...]:
+    """Files of the command line; how the recipe reads its first corpus (columns, format) holds for them too."""
+    new = corpora_of(files)
+    if len(old) != 1:
+        return new
+    how = old[0].model_dump(exclude={"files", "weight"}, exclude_unset=True)
+    return tuple(Corpus.model_validate({**corpus.model_dump(exclude_unset=True), **how}) for corpus in new)
+
+
+def _out(command: Command, recipe: Recipe) -> Path:
+    if command.out is not None:
+        return command.out
+    first = Path(recipe.data.corpora[0].files[0]).name.split(".")[0] or "stdin"
+    return Path("runs") / (first if first != "-" else "stdin")
+
+
+def _chosen(command: Command) -> tuple[Recipe, tuple[str, ...]]:
+    """A sound recipe for the data, of which only the size of the model is open."""
+    if not command.data:
+        raise UserError("nothing to train on: name a file with --data")
+    seen = look(corpora_of(command.data), "skip" if command.skip_bad else "stop")
+    settings = default_settings(seen)
+    shared = bool(settings["text"].get("shared"))
+    small = settings | {"model": model_of(SIZES[0], seen.shape, 0.1, shared)}
+    recipe = loads(dump(Recipe.model_validate(small)), Recipe, command.changes, name=CHOSEN)
+    kind, pieces = recipe.task.kind, recipe.text.source.kind
+    note = f"no recipe named: the data looks like {kind} ({pieces}); another task: --set task.kind=…, or a recipe"
+    return recipe, (note,)
+
+
+def with_model(recipe: Recipe, model: dict[str, Any], changes: Sequence[str]) -> Recipe:
+    """The chosen recipe with a model of another size; what was changed by hand stays changed."""
+    plain = recipe.model_dump(mode="json", exclude_none=True, exclude={"model"})
+    return loads(dump(Recipe.model_validate({**_tuples(plain), "model": model})), Recipe, changes, name=CHOSEN)
+
+
+def _tuples(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _tuples(inner) for name, inner in value.items()}
+        case list():
+            return tuple(map(_tuples, value))
+        case _:
+            return value
+
+
+def columns_of(recipe: Recipe) -> tuple[str, ...]:
+    return task_class(recipe.task).columns

@@ -1,0 +1,69 @@
+"""card.md: what a model is, what it learned from, how good it is and what it cost."""
+
+import platform
+from collections.abc import Mapping
+
+import torch
+
+from seqloom.jobs.corpora import Corpora
+from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.versions import versions
+from seqloom.models.build import Model
+from seqloom.store import RunFolder
+from seqloom.training.figures import duration
+from seqloom.training.place import Place
+
+
+def card(
+    run: RunFolder,
+    recipe: Recipe,
+    data: Corpora,
+    model: Model,
+    place: Place,
+    scores: Mapping[str, float],
+    test: Mapping[str, float],
+    device: torch.device,
+) -> str:
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    rows = [
+        ("task", recipe.task.kind),
+        ("data", f"{', '.join(data.files)}: {data.examples:,} examples; {sum(map(len, data.valid)):,} for validation"),
+        ("text", _text(recipe)),
+        ("model", f"{recipe.model.family}, {recipe.model.width} wide, {recipe.model.depth} deep"),
+        ("parameters", f"{parameters:,}"),
+        ("steps", f"{place.step:,} ({place.ended}); the best after {place.best_step:,}"),
+        ("tokens trained on", f"{place.tokens:,}"),
+        ("training FLOPs", f"{place.flops:.2e}"),
+        ("time", duration(place.seconds)),
+        ("device", _device(device)),
+        ("versions", versions()),
+    ]
+    lines = [
+        f"# {run.path.name}",
+        "",
+        "| what | |",
+        "| --- | --- |",
+        *(f"| {what} | {value} |" for what, value in rows),
+    ]
+    lines += _scores("Validation, of the best model", scores) + _scores("Test", test)
+    lines += ["", *(f"- {note}" for note in data.notes)] if data.notes else []
+    lines += ["", "The settings are in `recipe.toml`, the curves in `curves.svg`, every step in `metrics.jsonl`.", ""]
+    return "\n".join(lines)
+
+
+def _text(recipe: Recipe) -> str:
+    source = recipe.text.source
+    form = source.normalise
+    return f"{source.kind}; Unicode {form.form}" + ("; lower case" if form.lowercase else "")
+
+
+def _scores(title: str, scores: Mapping[str, float]) -> list[str]:
+    if not scores:
+        return []
+    return ["", f"## {title}", "", "| score | |", "| --- | --- |", *(f"| {n} | {v:.4g} |" for n, v in scores.items())]
+
+
+def _device(device: torch.device) -> str:
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{device.type}, {platform.machine()}, {torch.get_num_threads()} threads"

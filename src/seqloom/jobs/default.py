@@ -1,0 +1,84 @@
+"""The recipe for who names none: the task and the kind of text are read off the data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from seqloom.data.file_format import format_by_name
+from seqloom.data.reading import Block, Shape, read, size
+from seqloom.data.settings import Bad, Corpus
+
+SMALL_TEXT = 5_000_000
+"""Running text of fewer bytes is read by characters."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the first examples look like."""
+
+    shape: Shape
+    examples: int
+    """About how many there are in all."""
+    words: float
+    """In the longer side of an example, on average."""
+    bytes: int
+
+
+def look(corpora: Sequence[Corpus], bad: Bad) -> Look:
+    first, total = corpora[0], sum(map(size, corpora))
+    guess = _shape_by_name(first)
+    blocks = list(islice(read(first, guess, bad), 2))
+    rows = sum(len(block.lines) for block in blocks)
+    read_bytes = sum(block.bytes for block in blocks)
+    if guess == "pairs" and _few_answers(blocks):
+        guess = "classes"
+    examples = round(rows * max(1.0, total / max(read_bytes, 1)))
+    return Look(guess, examples, _words(blocks, guess), total)
+
+
+def _shape_by_name(corpus: Corpus) -> Shape:
+    form = corpus.format if corpus.format != "auto" else format_by_name(corpus.files[0])
+    if len(corpus.files) == 2:
+        return "pairs"
+    return "tags" if form == "conllu" else "text" if form in ("text", None) else "pairs"
+
+
+def _few_answers(blocks: Sequence[Block]) -> bool:
+    """Labels: few different ones, each seen often, none of more than a few words."""
+    answers = [str(answer) for block in blocks for answer in block.columns[1]]
+    kinds = set(answers)
+    return (
+        len(kinds) >= 2 and len(kinds) <= min(200, len(answers) / 10) and all(len(kind.split()) <= 3 for kind in kinds)
+    )
+
+
+def _words(blocks: Sequence[Block], shape: Shape) -> float:
+    columns = 2 if shape == "pairs" else 1
+    counts = [
+        max(len(value.split()) if isinstance(value, str) else len(value) for value in row)
+        for block in blocks
+        for row in zip(*block.columns[:columns], strict=True)
+    ]
+    return sum(counts) / max(len(counts), 1)
+
+
+def default_settings(seen: Look) -> dict[str, Any]:
+    """The task and its text; the model follows when the data has been counted."""
+    match seen.shape:
+        case "pairs":
+            few = seen.words < 3
+            pieces: dict[str, Any] = {"kind": "characters"} if few else {"kind": "bpe", "size": _pieces(seen.examples)}
+            return {"task": {"kind": "translate"}, "text": {"source": pieces, "shared": True}}
+        case "text":
+            small = seen.bytes < SMALL_TEXT
+            pieces = {"kind": "characters"} if small else {"kind": "bpe", "size": _pieces(seen.examples)}
+            return {"task": {"kind": "language"}, "text": {"source": pieces}}
+        case "tags":
+            return {"task": {"kind": "tag"}, "text": {"source": {"kind": "bpe", "size": 4000}}}
+        case "classes":
+            return {"task": {"kind": "classify"}, "text": {"source": {"kind": "bpe", "size": 4000}}}
+
+
+def _pieces(examples: int) -> int:
+    return 4000 if examples < 50_000 else 8000 if examples < 1_000_000 else 16_000

@@ -1,0 +1,37 @@
+"""The data of the demos; nothing of training, and no torch.
+
+`make("dates")` gives examples in three splits. The same seed gives the same examples, without a network.
+"""
+
+from typing import Literal, assert_never, get_args
+
+from seqloom.jobs.demos.dates import make_dates
+from seqloom.jobs.demos.digits import make_digits
+from seqloom.jobs.demos.example import Demo, Example
+from seqloom.jobs.demos.numbers import make_numbers
+from seqloom.jobs.demos.phonemes import make_phonemes
+from seqloom.settings import UserError
+
+__all__ = ["NAMES", "Demo", "Example", "Name", "make"]
+
+Name = Literal["dates", "numbers", "phonemes", "digits"]
+NAMES: tuple[Name, ...] = get_args(Name)
+
+
+def make(name: Name, seed: int = 1, train: int | None = None) -> Demo:
+    """A demo's data, with `train` training examples where given (there may be fewer: not all are made at will)."""
+    if name not in NAMES:
+        raise UserError(f"there is no demo {name!r}; the demos are {', '.join(NAMES)}")
+    if train is not None and train < 1:
+        raise UserError(f"a demo needs at least one training example, not {train}")
+    match name:
+        case "dates":
+            return make_dates(seed) if train is None else make_dates(seed, train)
+        case "numbers":
+            return make_numbers(seed) if train is None else make_numbers(seed, train)
+        case "phonemes":
+            return make_phonemes(seed, train)
+        case "digits":
+            return make_digits(seed, train)
+        case _:
+            assert_never(name)

@@ -1,0 +1,48 @@
+"""How much memory there is, and how much a token of a batch takes."""
+
+import os
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from seqloom.data.order import Order
+from seqloom.training.step import Work
+
+
+def free_bytes(device: torch.device) -> float:
+    if device.type == "cuda":
+        return float(torch.cuda.mem_get_info(device)[0])
+    try:
+        pages = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return 4e9
+    # memory that only holds copies of files can be had too, and Linux says how much
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as file:
+            known = dict(line.split(":", 1) for line in file)
+        return 1024.0 * int(known["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return float(pages)
+
+
+def bytes_per_token(work: Work, order: Order) -> tuple[float, float]:
+    """What a batch keeps for its gradients, for each token of its larger side; and what is there in any case.
+
+    Measured on the first batch: every tensor that is kept for the backward pass is counted once.
+    """
+    batch = work.task.batch(next(order.epoch(0)))
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), work.autocast():
+        work.task.loss(work.model, batch.to(work.device), work.goals)
+    own = {parameter.untyped_storage().data_ptr() for parameter in work.model.parameters()}
+    activations = sum(size for place, size in kept.items() if place not in own)
+    weights = sum(parameter.numel() * parameter.element_size() for parameter in work.model.parameters())
+    longer = max(len(side.tokens_N) for side in (batch.source, batch.target) if side is not None)
+    # gradients of what is kept, as large again; weights, gradients, two moments and their copies
+    return 2.0 * activations / max(longer, 1), 5.0 * weights

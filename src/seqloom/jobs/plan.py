@@ -1,0 +1,135 @@
+"""What a recipe leaves open, decided: the model's size, the batch, the number of steps."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from seqloom.data.order import Order
+from seqloom.jobs.corpora import Corpora
+from seqloom.jobs.memory import bytes_per_token, free_bytes
+from seqloom.jobs.sizes import SIZES, Size
+from seqloom.models import Sizes, build_model, model_cost
+from seqloom.models.cost import training_flops
+from seqloom.models.settings import ModelSettings
+from seqloom.tasks import Goals
+from seqloom.training.settings import TrainingSettings
+from seqloom.training.step import Work
+
+EFFICIENCY = 0.3  # of the peak, that a small model's training reaches
+MOST = {"cpu": 4096}  # tokens of a batch: more makes steps slower and learning no better
+MOST_ELSEWHERE = 25_000
+LEAST = 512
+STEPS = 1500  # that a run should have room for
+SHARE = 0.5  # of the free memory
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much there is to learn from. tokens: that count, in an epoch."""
+
+    tokens: int
+    examples: int
+    length: float
+    source_length: float
+
+
+def amount(corpora: Corpora) -> Amount:
+    examples = max(corpora.examples, 1)
+    target, source = corpora.tokens("target"), corpora.tokens("source")
+    counted = target + (examples if corpora.task.shape == "pairs" else 0)
+    longer = source if corpora.task.shape in ("tags", "classes") else counted
+    return Amount(counted, examples, max(1.0, longer / examples), max(1.0, source / examples))
+
+
+def flops_per_token(model: ModelSettings, sizes: Sizes, much: Amount, counted_per_row: float) -> float:
+    """Of training, for each token that counts."""
+    cost = training_flops(model_cost(model, sizes, much.length, much.source_length))
+    return cost * much.length / max(counted_per_row, 1e-9)
+
+
+def largest(candidates: Sequence[tuple[Size, int, float]], much: Amount, seconds: float | None, peak: float) -> Size:
+    """The largest model that can learn something in the time.
+
+    candidates: sizes with the parameters of their stacks, and FLOPs for each token. In the time it should see the data
+    eight times or ten tokens for each parameter, whichever is less; and it should not be far larger than the data.
+    """
+    best = candidates[0][0]
+    for size, parameters, flops in candidates[1:]:
+        seen = float("inf") if seconds is None else seconds * peak * EFFICIENCY / flops
+        if seen >= min(8 * much.tokens, 10 * parameters) and parameters <= 8 * much.tokens:
+            best = size
+    return best
+
+
+def speed(work: Work, order: Order) -> float:
+    """Tokens that count, a second, measured over a few steps; the model is spoilt by it."""
+    batches = order.epoch(0)
+    timed, tokens = 0.0, 0
+    for number, examples in enumerate(batches):
+        batch = work.task.batch(examples)
+        began = time.monotonic()
+        work.gradients(1, [batch])
+        if work.device.type == "cuda":
+            torch.cuda.synchronize()
+        if number:  # the first is slower than all others
+            timed, tokens = timed + time.monotonic() - began, tokens + batch.count
+        if number >= 2 and timed > 0.5:
+            break
+    if not tokens:
+        return max(batch.count / max(time.monotonic() - began, 1e-9), 1.0)
+    return tokens / timed
+
+
+def budget(training: TrainingSettings, much: Amount, device: torch.device, run_tokens: float | None) -> int:
+    """Tokens of a batch, if nobody said: so that there are enough steps, within what is useful on the device."""
+    if training.batch != "auto":
+        return training.batch
+    most = MOST.get(device.type, MOST_ELSEWHERE)
+    wanted = much.tokens / 20 if run_tokens is None else run_tokens / STEPS
+    return int(min(most, max(LEAST, wanted)))
+
+
+def fitting(budget: int, work: Work, order: Order, longest: int) -> tuple[int, str | None]:
+    """A budget that fits the memory, found by measuring one batch; a note if it had to be lowered."""
+    per_token, fixed = bytes_per_token(work, order)
+    fits = int((SHARE * free_bytes(work.device) - fixed) / max(per_token, 1.0))
+    if fits >= budget:
+        return budget, None
+    lowered = max(fits, longest + 1)
+    return lowered, f"batches of {lowered:,} tokens instead of {budget:,}, so that they fit into the memory"
+
+
+def steps_of(training: TrainingSettings, much: Amount, budget: int) -> int | None:
+    """None: only the time ends the run."""
+    a_step = budget * training.accumulate
+    epoch = max(1.0, much.tokens / a_step)
+    limits = [] if training.steps is None else [training.steps]
+    limits += [] if training.epochs is None else [max(1, round(training.epochs * epoch))]
+    if limits or training.minutes is not None:
+        return min(limits, default=None)
+    epochs = min(60.0, max(3.0, 20_000_000 / much.tokens))
+    return max(200, round(epochs * epoch))
+
+
+def dropout_for(epochs: float) -> float:
+    """The oftener the data is seen, the more."""
+    return 0.0 if epochs < 2 else 0.1 if epochs < 15 else 0.2
+
+
+def throwaway(model: ModelSettings, corpora: Corpora, device: torch.device, precision: Any) -> Work:
+    """A model to measure with."""
+    built = build_model(model, corpora.task.sizes()).to(device).train()
+    return Work(corpora.task, built, Goals(), device, precision, 0, note=lambda text: None)
+
+
+def candidates(make: Any, sizes: Sizes, much: Amount, counted_per_row: float) -> list[tuple[Size, int, float]]:
+    """make: Size → ModelSettings."""
+    found = []
+    for size in SIZES:
+        model = make(size)
+        parameters = model_cost(model, sizes).parameters - (sizes.source + sizes.target) * size.width
+        found.append((size, max(parameters, 1), flops_per_token(model, sizes, much, counted_per_row)))
+    return found

@@ -1,0 +1,68 @@
+"""What was asked for, kept with the run: the same command goes on, another one is refused."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from seqloom.jobs.recipe import Recipe
+from seqloom.settings import UserError
+from seqloom.store import RunFolder
+from seqloom.store.atomic import write_text
+
+# what may change from one go to the next: how long, and how it is done
+FREE = {
+    ("training", "steps"),
+    ("training", "epochs"),
+    ("training", "minutes"),
+    ("training", "patience"),
+    ("training", "save_every"),
+    ("data", "workers"),
+    ("data", "test"),
+    ("source",),
+}
+
+
+def request_of(recipe: Recipe, fingerprints: Mapping[str, str]) -> dict[str, Any]:
+    """fingerprints: file → what it held."""
+    return {"recipe": json.loads(recipe.model_dump_json()), "data": dict(fingerprints)}
+
+
+def remember(run: RunFolder, request: Mapping[str, Any]) -> None:
+    write_text(run.request, json.dumps(request, indent=1) + "\n")
+
+
+def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
+    """A UserError that names what differs from the run that is there."""
+    try:
+        before = json.loads(run.request.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError):
+        raise UserError(f"{run.request}: cannot be read; --force starts the run anew") from None
+    changed = [path for path in _differences(before["recipe"], request["recipe"]) if path not in FREE]
+    if changed:
+        shown = "\n".join(
+            f"  {'.'.join(path)}: {_at(before, path)} there, {_at(request, path)} now" for path in changed
+        )
+        raise UserError(
+            f"{run.path}: holds a run with other settings; name another --out, or start anew with --force\n{shown}"
+        )
+    names = sorted(name for name in request["data"] if before["data"].get(name) != request["data"][name])
+    if names:
+        raise UserError(
+            f"{run.path}: its data changed since it began ({', '.join(names)}); "
+            "name another --out, or start anew with --force"
+        )
+
+
+def _differences(one: Any, other: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        for name in sorted(one.keys() | other.keys()):
+            yield from _differences(one.get(name), other.get(name), (*path, name))
+    elif one != other:
+        yield path
+
+
+def _at(request: Mapping[str, Any], path: tuple[str, ...]) -> str:
+    value: Any = request["recipe"]
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return "unset" if value is None else json.dumps(value)

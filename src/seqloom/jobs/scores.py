@@ -1,0 +1,111 @@
+"""How good a model is on validation examples: its loss, and what it writes."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+import torch
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from seqloom.data.cache import Cache, Examples
+from seqloom.data.order import in_order
+from seqloom.jobs.answers import answers, chosen
+from seqloom.models.build import Model
+from seqloom.tasks import Task
+from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.tag import TagTask
+from seqloom.tasks.translate import TranslateTask
+from seqloom.training.validation import mean_loss
+
+WRITTEN = 200
+"""Examples that are written out at each validation; all of them count for the loss."""
+
+
+def validator(
+    task: Task, caches: Sequence[Cache], budget: int, device: torch.device, written: int = WRITTEN
+) -> Callable[[Model], dict[str, float]]:
+    """Scores by name: `loss`, and the task's own."""
+
+    def batches() -> Iterator[Examples]:
+        return (examples for cache in caches for examples in in_order(cache, budget, task.reshape))
+
+    sample = _sample(caches, written)
+
+    def validate(model: Model) -> dict[str, float]:
+        loss = mean_loss(model, task, batches(), device)
+        return {"loss": loss, **_own(task, model, loss, sample, batches, device)}
+
+    return validate
+
+
+def _own(
+    task: Task,
+    model: Model,
+    loss: float,
+    sample: Examples,
+    batches: Callable[[], Iterator[Examples]],
+    device: torch.device,
+) -> dict[str, float]:
+    match task:
+        case TranslateTask():
+            return written_scores(task, model, sample, device)
+        case LanguageTask():
+            return {"perplexity": math.exp(min(loss, 700.0))}
+        case TagTask() | ClassifyTask():
+            return {"accuracy": accuracy(task, model, batches(), device)}
+        case _:
+            return {}
+
+
+def written_scores(task: TranslateTask, model: Model, examples: Examples, device: torch.device) -> dict[str, float]:
+    """What is written, greedily, against the references: exact matches, BLEU and chrF of sacreBLEU, all in percent."""
+    references = task.target.decode_many([row.tolist() for row in _rows(examples, "target")])
+    said = answers(task, model, examples, device)
+    exact = np.mean([one == other for one, other in zip(said, references, strict=True)])
+    # the tokeniser's warnings are for finished systems
+    return {
+        "exact": 100 * float(exact),
+        "bleu": BLEU(force=True, effective_order=False).corpus_score(said, [references]).score,
+        "chrf": CHRF().corpus_score(said, [references]).score,
+    }
+
+
+def accuracy(task: TagTask | ClassifyTask, model: Model, batches: Iterable[Examples], device: torch.device) -> float:
+    right, count = 0, 0
+    for examples in batches:
+        batch = task.batch(examples)
+        goal = batch.goal
+        right += int(((chosen(task, model, batch, device) == goal) & (goal >= 0)).sum())
+        count += len(goal) if isinstance(task, ClassifyTask) else int((goal >= 0).sum())
+    return 100 * right / max(count, 1)
+
+
+def _rows(examples: Examples, column: str) -> list[np.ndarray]:
+    rows = examples.columns[column]
+    return [rows[row] for row in range(len(rows))]
+
+
+def _sample(caches: Sequence[Cache], most: int) -> Examples:
+    """The same few examples every time, spread over the first chunk of each cache."""
+    parts = []
+    for cache in caches:
+        if len(cache):
+            first = cache.read([0])[0]
+            wanted = max(1, round(most * len(cache) / sum(map(len, caches))))
+            parts.append(first.take(np.unique(np.linspace(0, len(first) - 1, min(wanted, len(first))).astype(int))))
+    return Examples.join(parts)
+
+
+def main_score(task: Task) -> str:
+    """The one that is shown while it trains."""
+    match task:
+        case TranslateTask():
+            return "chrf"
+        case LanguageTask():
+            return "perplexity"
+        case TagTask() | ClassifyTask():
+            return "accuracy"
+        case _:
+            return "loss"

@@ -1,0 +1,42 @@
+"""Which model suits the data and the time: for who names no recipe."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from seqloom.data.reading import Shape
+
+
+@dataclass(frozen=True)
+class Size:
+    width: int
+    depth: int
+    heads: int
+
+
+SIZES = (Size(64, 2, 4), Size(128, 2, 4), Size(192, 3, 6), Size(256, 4, 8), Size(384, 5, 6), Size(512, 6, 8))
+
+
+def model_of(size: Size, shape: Shape, dropout: float, shared: bool) -> dict[str, Any]:
+    """A Transformer as they are built now: norms before, rotary positions, gated feed-forward."""
+    model: dict[str, Any] = {
+        "width": size.width,
+        "depth": size.depth,
+        "mixer": {"kind": "attention", "heads": size.heads, "relative": {"kind": "rotary"}},
+        "feed_forward": {"kind": "dense", "width": 4 * size.width, "activation": "gelu"},
+        "norm": {"kind": "rms", "place": "pre"},
+        "dropout": dropout,
+    }
+    match shape:
+        case "pairs":
+            # cross-attention has no distances between two sequences: the source's places are also added
+            return model | {
+                "family": "encoder-decoder",
+                "tie": "all" if shared else "output",
+                "positions": {"kind": "sinusoidal"},
+            }
+        case "text":
+            return model | {"family": "decoder-only", "tie": "output"}
+        case "tags":
+            return model | {"family": "encoder-only", "output": {"kind": "tags"}}
+        case "classes":
+            return model | {"family": "encoder-only", "output": {"kind": "classes"}}

@@ -1,0 +1,92 @@
+"""What a run tells of itself: to the person who watches, to TensorBoard, as curves."""
+
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from seqloom.store import RunFolder
+from seqloom.store.atomic import write_text
+from seqloom.training.curves import curves_svg
+from seqloom.training.events import EventWriter
+from seqloom.training.loop import LESS_IS_BETTER
+from seqloom.training.watch import Facts, View, Watcher
+
+DRAWN_EVERY = 20.0  # seconds between two pictures
+
+
+class Telling:
+    """A `Teller`; also a context that closes what it opened."""
+
+    def __init__(self, run: RunFolder, main: str, view: View = "auto") -> None:
+        """main: the score that is shown beside the loss."""
+        self.run, self.main = run, main
+        self.watcher = Watcher(view)
+        self.events: EventWriter | None = None
+        self.flops_per_token = self.peak = 0.0
+        self.lines: list[dict[str, Any]] = []
+        self.drawn = self.last = 0.0
+
+    def begin(self, facts: Facts, flops_per_token: float, peak: float) -> None:
+        self.lines = self.run.read_metrics()
+        self.flops_per_token, self.peak = flops_per_token, peak
+        self.events = EventWriter(self.run.path, after=facts.after if facts.after else None)
+        self.last = time.monotonic()
+        self.watcher.began(facts)
+
+    def note(self, text: str) -> None:
+        self.watcher.note(text)
+
+    def step(self, metrics: Mapping[str, float], tokens: int, done: float) -> None:
+        now = time.monotonic()
+        speed, self.last = tokens / max(now - self.last, 1e-9), now
+        share = speed * self.flops_per_token / self.peak if self.peak else None
+        self.watcher.step(int(metrics["step"]), metrics["loss"], tokens, done, share)
+        self._add(metrics, {"speed/tokens per second": speed})
+
+    def validated(self, metrics: Mapping[str, float], better: bool) -> None:
+        score = metrics.get(f"valid.{self.main}") if self.main != "loss" else None
+        self.watcher.validated(int(metrics["step"]), metrics["valid.loss"], score, self.main, better)
+        self._add(metrics, {})
+        if self.events is not None:
+            self.events.flush()
+        if time.monotonic() - self.drawn > DRAWN_EVERY:
+            self.draw()
+        self.last = time.monotonic()
+
+    def _add(self, metrics: Mapping[str, float], more: Mapping[str, float]) -> None:
+        self.lines.append(dict(metrics))
+        values = {_tag(name): value for name, value in metrics.items() if name != "step"}
+        if self.events is not None:
+            self.events.scalars(int(metrics["step"]), {**values, **more})
+
+    def draw(self) -> None:
+        write_text(
+            self.run.curves,
+            curves_svg(
+                self.lines, self.run.path.name, valid="valid.loss", scores=_scores(self.lines), falling=_FALLING
+            ),
+        )
+        self.drawn = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self.watcher.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.events is not None:
+            self.events.close()
+        self.watcher.__exit__(kind, error, at)
+
+
+_FALLING = tuple(f"valid.{name}" for name in LESS_IS_BETTER)
+
+
+def _scores(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    names = dict.fromkeys(name for line in lines[-200:] for name in line if name.startswith("valid."))
+    return [name for name in names if name != "valid.loss"]
+
+
+def _tag(name: str) -> str:
+    """TensorBoard puts what begins alike side by side."""
+    return f"valid/{name.removeprefix('valid.')}" if name.startswith("valid.") else f"train/{name}"

@@ -1,0 +1,96 @@
+"""Writes that happen whole or not at all, also when the machine stops in the middle."""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
+
+from seqloom.settings import FailedError
+
+PARTIAL = ".partial"
+
+
+def write_text(path: Path, text: str) -> None:
+    _write(path, lambda partial: partial.write_bytes(text.encode()))
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """A safetensors file."""
+    whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    _write(path, lambda partial: save_file(whole, partial))
+
+
+def _write(path: Path, fill: Callable[[Path], object]) -> None:
+    partial = path.with_name(path.name + PARTIAL)
+    with _reported(path):
+        try:
+            fill(partial)
+            to_disk(partial)
+            partial.replace(path)
+            to_disk(path.parent)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder that appears under its name when all that is written into it is on the disk."""
+    partial = path.with_name(path.name + PARTIAL)
+    with _reported(path):
+        try:
+            remove_folder(partial)
+            partial.mkdir(parents=True)
+            yield partial
+            for file in partial.iterdir():
+                to_disk(file)
+            to_disk(partial)
+            partial.replace(path)
+            to_disk(path.parent)
+        finally:
+            remove_folder(partial)
+
+
+def remove_folder(path: Path) -> None:
+    """Under another name first, so that a folder that is half removed is never taken for a whole one."""
+    if not path.exists():
+        return
+    if not path.name.endswith(PARTIAL):
+        gone = path.with_name(path.name + PARTIAL)
+        shutil.rmtree(gone, ignore_errors=True)
+        path = path.rename(gone)
+    shutil.rmtree(path)
+
+
+def to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        raise FailedError(
+            f"{path}: cannot be written: {_reason(error)}; what was saved before is still there"
+        ) from None
+
+
+def _reason(error: OSError | SafetensorError) -> str:
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.ENOSPC or "No space left" in str(error):
+        return "the disk is full"
+    if number == errno.EROFS:
+        return "the disk is read-only"
+    if number in (errno.EACCES, errno.EPERM):
+        return "no permission"
+    return (error.strerror if isinstance(error, OSError) and error.strerror else None) or str(error)

@@ -1,0 +1,93 @@
+"""What a run leaves, and where."""
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from seqloom.settings import UserError
+from seqloom.store.atomic import PARTIAL, to_disk, write_text
+from seqloom.store.state import Checkpoint, Checkpoints
+
+
+class RunFolder:
+    """runs/NAME/: every path in it has its name here alone."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.recipe = path / "recipe.toml"
+        self.request = path / "request.json"
+        self.model = path / "model.safetensors"
+        self.vocabulary = path / "vocabulary"
+        self.metrics = path / "metrics.jsonl"
+        self.curves = path / "curves.svg"
+        self.card = path / "card.md"
+        self.state = path / "state"
+        self.kept = path / "state" / "kept"
+        self.checkpoints = Checkpoints(self.state)
+
+    def exists(self) -> bool:
+        return self.request.exists()
+
+    def create(self) -> None:
+        """An empty folder, or a UserError that says why not: never over what is not a run."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            probe = self.path / ".probe"
+            probe.touch()
+            probe.unlink()
+        except FileExistsError:
+            raise UserError(f"{self.path}: is a file; --out names a folder") from None
+        except OSError as error:
+            raise UserError(f"{self.path}: cannot be written: {error.strerror}; choose another --out") from None
+        if not self.exists() and any(self._strangers()):
+            names = ", ".join(sorted(file.name for file in self._strangers())[:3])
+            raise UserError(f"{self.path}: holds other things than a run ({names}); choose another --out")
+
+    def _strangers(self) -> Iterator[Path]:
+        """What no run wrote; one that was killed early may have left some of its first files."""
+        mine = (".lock", self.vocabulary.name, self.recipe.name)
+        return (file for file in self.path.iterdir() if file.name not in mine and file.suffix != PARTIAL)
+
+    def clear(self) -> None:
+        """For --force: all that a run writes; what else lies there stays."""
+        for folder in (self.state, self.vocabulary):
+            shutil.rmtree(folder, ignore_errors=True)
+        mine = [self.recipe, self.request, self.model, self.metrics, self.curves, self.card]
+        for file in [*mine, *self.path.glob("events.out.tfevents.*"), *self.path.glob(f"*{PARTIAL}")]:
+            file.unlink(missing_ok=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One process at a time writes a run."""
+        with (self.path / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise UserError(f"{self.path}: another process is training there; wait for it, or stop it") from None
+            yield
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        if not self.metrics.exists():
+            return []
+        lines = self.metrics.read_text(encoding="utf-8").splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]  # a line cut off by a kill does not count
+
+    def keep_metrics(self, until: int) -> list[dict[str, Any]]:
+        """Those up to a step; what a killed run wrote behind its last checkpoint will be written again."""
+        kept = [line for line in self.read_metrics() if line["step"] <= until]
+        write_text(self.metrics, "".join(json.dumps(line) + "\n" for line in kept))
+        return kept
+
+    def save(self, step: int, checkpoint: Checkpoint) -> None:
+        """A checkpoint, behind the metrics that belong to it."""
+        if self.metrics.exists():
+            to_disk(self.metrics)
+        self.checkpoints.save(step, checkpoint)
+
+    def add_metrics(self, line: Mapping[str, Any]) -> None:
+        with self.metrics.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")

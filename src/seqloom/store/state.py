@@ -1,0 +1,50 @@
+"""Checkpoints: all that an exact continuation needs, in a folder of its own for each saved step."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from seqloom.store.atomic import new_folder, remove_folder, write_tensors
+from seqloom.store.weights import read_tensors
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Groups of tensors (weights, the optimiser's, …) and numbers."""
+
+    tensors: Mapping[str, Mapping[str, Tensor]]
+    numbers: Mapping[str, Any]
+
+
+class Checkpoints:
+    """state/step-00000123/: the newest whole one counts; older ones go when a newer one is on the disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(self, step: int, checkpoint: Checkpoint) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        place = self.folder / f"step-{step:08}"
+        if place.exists():
+            return  # the same run at the same step: the same bits
+        with new_folder(place) as partial:
+            for group, tensors in checkpoint.tensors.items():
+                write_tensors(partial / f"{group}.safetensors", tensors)
+            (partial / "state.json").write_text(json.dumps(checkpoint.numbers), encoding="utf-8")
+        for old in self._all():
+            if old != place:
+                remove_folder(old)
+
+    def newest(self) -> Checkpoint | None:
+        found = self._all()
+        if not found:
+            return None
+        numbers = json.loads((found[-1] / "state.json").read_text(encoding="utf-8"))
+        return Checkpoint({file.stem: read_tensors(file) for file in found[-1].glob("*.safetensors")}, numbers)
+
+    def _all(self) -> list[Path]:
+        return sorted(place for place in self.folder.glob("step-*") if place.suffix == "")

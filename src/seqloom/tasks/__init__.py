@@ -1,0 +1,56 @@
+"""What an example, a loss and an answer mean: one file a task."""
+
+from typing import assert_never
+
+from seqloom.tasks.batch import Batch, Side
+from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.codecs import Codecs, learn
+from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.settings import Classify, Language, Tag, TaskSettings, Translate
+from seqloom.tasks.tag import TagTask
+from seqloom.tasks.task import Goals, Task
+from seqloom.tasks.translate import TranslateTask
+
+__all__ = [
+    "Batch",
+    "Classify",
+    "Codecs",
+    "Goals",
+    "Language",
+    "Side",
+    "Tag",
+    "Task",
+    "TaskSettings",
+    "Translate",
+    "build_task",
+    "learn",
+    "task_class",
+]
+
+
+def task_class(settings: TaskSettings) -> type[Task]:
+    match settings:
+        case Translate():
+            return TranslateTask
+        case Language():
+            return LanguageTask
+        case Tag():
+            return TagTask
+        case Classify():
+            return ClassifyTask
+        case _:
+            assert_never(settings)
+
+
+def build_task(settings: TaskSettings, codecs: Codecs) -> Task:
+    match settings:
+        case Translate():
+            return TranslateTask(settings, codecs)
+        case Language():
+            return LanguageTask(settings, codecs)
+        case Tag():
+            return TagTask(settings, codecs)
+        case Classify():
+            return ClassifyTask(settings, codecs)
+        case _:
+            assert_never(settings)

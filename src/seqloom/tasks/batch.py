@@ -1,0 +1,59 @@
+"""A batch as a model takes it."""
+# N tokens of all rows
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from seqloom.data.cache import Examples
+from seqloom.data.ragged import Ragged
+from seqloom.layers.layout import Packed
+
+
+@dataclass(frozen=True)
+class Side:
+    """Tokens of all rows, end to end, and where each row begins."""
+
+    tokens_N: Tensor
+    layout: Packed
+
+    @classmethod
+    def of(cls, rows: Ragged) -> Self:
+        return cls(_tensor(rows), Packed.of(torch.from_numpy(rows.lengths_B)))
+
+    def to(self, device: torch.device) -> "Side":
+        if self.tokens_N.device == device:
+            return self
+        layout = Packed.of(self.layout.lengths_host_B, device=device)
+        return Side(self.tokens_N.to(device, non_blocking=True), layout)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """source: what is read. target: what is read back, if the answer is written step by step. goal: the answer."""
+
+    examples: Examples
+    source: Side | None
+    target: Side | None
+    goal: Tensor
+    count: int
+    """How many parts of the goal count: the loss is a mean over them."""
+
+    def to(self, device: torch.device) -> "Batch":
+        source = None if self.source is None else self.source.to(device)
+        target = None if self.target is None else self.target.to(device)
+        return replace(self, source=source, target=target, goal=self.goal.to(device, non_blocking=True))
+
+    @property
+    def tokens(self) -> int:
+        return sum(len(side.tokens_N) for side in (self.source, self.target) if side is not None)
+
+
+def goals(rows: Ragged) -> Tensor:
+    return _tensor(rows)
+
+
+def _tensor(rows: Ragged) -> Tensor:
+    return torch.from_numpy(rows.values_N).to(torch.int64)

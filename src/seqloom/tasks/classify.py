@@ -1,0 +1,60 @@
+"""One class for the whole sequence."""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from seqloom.data.cache import Examples
+from seqloom.data.ragged import Ragged
+from seqloom.data.reading import Block
+from seqloom.models import Sizes
+from seqloom.models.build import Model
+from seqloom.models.encoder_only import EncoderOnly
+from seqloom.models.settings import ModelSettings
+from seqloom.tasks.batch import Batch, Side, goals
+from seqloom.tasks.codecs import Codecs
+from seqloom.tasks.losses import IGNORED, sequence_loss
+from seqloom.tasks.settings import Classify
+from seqloom.tasks.task import Goals, Task
+from seqloom.text import END, Labels
+
+
+class ClassifyTask(Task):
+    shape = "classes"
+    columns = ("source", "target")
+
+    def __init__(self, settings: Classify, codecs: Codecs) -> None:
+        assert isinstance(codecs.target, Labels)
+        self.settings, self.codecs, self.labels = settings, codecs, codecs.target
+
+    @staticmethod
+    def refuses(model: ModelSettings) -> str | None:
+        if model.family != "encoder-only":
+            return f"classify reads a sequence and names its class: it needs an encoder-only model, not {model.family}"
+        if model.input.kind != "tokens" or model.output.kind != "classes":
+            return (
+                f"it reads text and names a class, and the model reads {model.input.kind}, writes {model.output.kind}"
+            )
+        return None
+
+    def sizes(self) -> Sizes:
+        return Sizes(len(self.codecs.source), len(self.labels))
+
+    def encode(self, block: Block) -> Mapping[str, Ragged]:
+        texts, names = block.columns
+        return {
+            "source": Ragged.of(*self.codecs.source.encode_arrays(texts)),
+            "target": Ragged.rows([[label] for label in self.labels.encode(names, unknown="none")]),
+        }
+
+    def batch(self, examples: Examples) -> Batch:
+        # an end mark, so that an empty text is a sequence too
+        target = examples.columns["target"]
+        count = int((target.values_N != IGNORED).sum())
+        return Batch(examples, Side.of(examples.columns["source"].framed(after=[END])), None, goals(target), count)
+
+    def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
+        assert isinstance(model, EncoderOnly)
+        source = batch.source
+        assert source is not None
+        return sequence_loss(model, lambda: model(source.tokens_N, source.layout), batch.goal, batch.count, goals)

@@ -1,0 +1,87 @@
+"""Running text: say what comes next."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from torch import Tensor
+
+from seqloom.data.cache import Examples
+from seqloom.data.ragged import Ragged
+from seqloom.data.reading import Block
+from seqloom.models import Sizes
+from seqloom.models.build import Model
+from seqloom.models.decoder_only import DecoderOnly
+from seqloom.models.settings import ModelSettings
+from seqloom.tasks.batch import Batch, Side, goals
+from seqloom.tasks.codecs import Codecs
+from seqloom.tasks.losses import sequence_loss
+from seqloom.tasks.settings import Language
+from seqloom.tasks.task import Goals, Task
+from seqloom.text import BEGIN, END, Words
+
+
+class LanguageTask(Task):
+    shape = "text"
+    columns = ("target",)
+
+    def __init__(self, settings: Language, codecs: Codecs) -> None:
+        self.settings, self.codecs = settings, codecs
+        self.vocabulary = codecs.source
+
+    @staticmethod
+    def refuses(model: ModelSettings) -> str | None:
+        if model.family != "decoder-only":
+            return (
+                f"language says what comes next, from left to right: it needs a decoder-only model, not {model.family}"
+            )
+        if model.input.kind != "tokens" or model.output.kind != "tokens":
+            return f"its input and output are text, and the model reads {model.input.kind}, writes {model.output.kind}"
+        return None
+
+    def sizes(self) -> Sizes:
+        return Sizes(len(self.vocabulary), len(self.vocabulary))
+
+    def encode(self, block: Block) -> Mapping[str, Ragged]:
+        """Documents: a line a row. Running text: a row a line too, its end included; `reshape` joins them again."""
+        (lines,) = block.columns
+        if self.settings.lines == "documents":
+            return {"target": Ragged.of(*self.vocabulary.encode_arrays(lines))}
+        if isinstance(self.vocabulary.settings, Words):  # words know no line breaks
+            return {"target": Ragged.of(*self.vocabulary.encode_arrays(lines)).framed(after=[END])}
+        return {"target": Ragged.of(*self.vocabulary.encode_arrays([line + "\n" for line in lines]))}
+
+    def reshape(self, examples: Examples, draw: np.random.Generator | None) -> Examples:
+        """Windows of context + 1 tokens that overlap by one, at another offset in each epoch."""
+        context = self.settings.context
+        if self.settings.lines == "documents":
+            return Examples({"target": examples.columns["target"].cut(context)}, examples.corpus_B, examples.line_B)
+        rows = examples.columns["target"]
+        if len(rows.values_N) < 2:
+            return examples.take(np.arange(0))
+        first = context if draw is None else int(draw.integers(1, context + 1))
+        stops = np.arange(first, len(rows.values_N) - 1, context)
+        begins = np.concatenate(([0], stops))
+        ends = np.concatenate((stops + 1, [len(rows.values_N)]))
+        windows = _windows(rows, begins, ends)
+        line = np.searchsorted(rows.starts, begins, side="right") - 1
+        return Examples({"target": windows}, examples.corpus_B[line], examples.line_B[line])
+
+    def batch(self, examples: Examples) -> Batch:
+        rows = examples.columns["target"]
+        if self.settings.lines == "documents":
+            given, goal = rows.framed(before=[BEGIN]), rows.framed(after=[END])
+        else:
+            given, goal = rows.without_last(), rows.without_first()
+        return Batch(examples, None, Side.of(given), goals(goal), len(goal.values_N))
+
+    def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
+        assert isinstance(model, DecoderOnly)
+        target = batch.target
+        assert target is not None
+        return sequence_loss(model, lambda: model(target.tokens_N, target.layout), batch.goal, batch.count, goals)
+
+
+def _windows(rows: Ragged, begins: np.ndarray, ends: np.ndarray) -> Ragged:
+    lengths = ends - begins
+    place = np.arange(lengths.sum()) + np.repeat(begins - (np.cumsum(lengths) - lengths), lengths)
+    return Ragged.of(rows.values_N[place], lengths)

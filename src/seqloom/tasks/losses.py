@@ -1,0 +1,57 @@
+"""From a model's output to a loss; R-Drop."""
+# N tokens  V vocabulary, tags or classes
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from seqloom.models.build import Model
+from seqloom.models.heads import TokenHead
+from seqloom.models.output import Output
+from seqloom.tasks.task import Goals
+
+IGNORED = -1
+"""A goal that does not count."""
+
+Run = Callable[[], Output]
+
+
+def sequence_loss(model: Model, run: Run, goal_N: Tensor, count: int, goals: Goals) -> Tensor:
+    """The sum of −log p[goal]; mixtures of experts add what keeps them balanced, for each part that counts.
+
+    run: one forward pass.
+    """
+    output = run()
+    if goals.r_drop and model.training:
+        return _r_drop(model, output, run(), goal_N, count, goals)
+    if isinstance(model.head, TokenHead):
+        loss = model.head.loss(output.hidden, output.layout, goal_N, goals.smoothing)
+    else:
+        loss = _cross_entropy(model.scores(output), goal_N, goals.smoothing)
+    return loss + _balance(output, count)
+
+
+def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int, goals: Goals) -> Tensor:
+    """½ (loss₁ + loss₂) + α · ¼ (KL(p₁‖p₂) + KL(p₂‖p₁)): two passes with other dropout should agree.
+
+    Liang et al. 2021, eq. 4, divided by two, so that without α it is the plain loss.
+    """
+    scores, others = model.scores(one), model.scores(other)
+    loss = _cross_entropy(scores, goal_N, goals.smoothing) + _cross_entropy(others, goal_N, goals.smoothing)
+    log_p, log_q = F.log_softmax(scores.float(), -1), F.log_softmax(others.float(), -1)
+    apart_N = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(-1)  # both divergences, added
+    apart = torch.where(goal_N != IGNORED, apart_N.reshape(goal_N.shape), 0).sum()
+    return loss / 2 + goals.r_drop / 4 * apart + (_balance(one, count) + _balance(other, count)) / 2
+
+
+def _cross_entropy(scores_NV: Tensor, goal_N: Tensor, smoothing: float) -> Tensor:
+    scores_NV = scores_NV.reshape(-1, scores_NV.shape[-1]).float()
+    return F.cross_entropy(
+        scores_NV, goal_N.flatten(), reduction="sum", ignore_index=IGNORED, label_smoothing=smoothing
+    )
+
+
+def _balance(output: Output, count: int) -> Tensor | float:
+    return 0.0 if output.report is None else output.report.loss * count

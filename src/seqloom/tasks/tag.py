@@ -1,0 +1,63 @@
+"""One tag for each word."""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from seqloom.data.cache import Examples
+from seqloom.data.ragged import Ragged
+from seqloom.data.reading import Block
+from seqloom.models import Sizes
+from seqloom.models.build import Model
+from seqloom.models.encoder_only import EncoderOnly
+from seqloom.models.settings import ModelSettings
+from seqloom.tasks.batch import Batch, Side, goals
+from seqloom.tasks.codecs import Codecs
+from seqloom.tasks.losses import IGNORED, sequence_loss
+from seqloom.tasks.settings import Tag
+from seqloom.tasks.task import Goals, Task
+from seqloom.text import Labels
+
+
+class TagTask(Task):
+    """The tag of a word that is several pieces stands at its first piece; the others do not count."""
+
+    shape = "tags"
+    columns = ("source", "target")
+
+    def __init__(self, settings: Tag, codecs: Codecs) -> None:
+        assert isinstance(codecs.target, Labels)
+        self.settings, self.codecs, self.labels = settings, codecs, codecs.target
+
+    @staticmethod
+    def refuses(model: ModelSettings) -> str | None:
+        if model.family != "encoder-only":
+            return f"tag gives each word a tag: it needs an encoder-only model, not {model.family}"
+        if model.input.kind != "tokens" or model.output.kind != "tags":
+            return f"it reads text and writes tags, and the model reads {model.input.kind}, writes {model.output.kind}"
+        return None
+
+    def sizes(self) -> Sizes:
+        return Sizes(len(self.codecs.source), len(self.labels))
+
+    def encode(self, block: Block) -> Mapping[str, Ragged]:
+        sentences, tags = block.columns
+        pieces, marks = [], []
+        for words, names in zip(sentences, tags, strict=True):
+            ids, word_of = self.codecs.source.encode_words(words)
+            known = self.labels.encode(names, unknown="none")
+            firsts = [place == 0 or word_of[place - 1] != word for place, word in enumerate(word_of)]
+            pieces.append(ids)
+            marks.append([known[word] if first else IGNORED for word, first in zip(word_of, firsts, strict=True)])
+        return {"source": Ragged.rows(pieces), "target": Ragged.rows(marks)}
+
+    def batch(self, examples: Examples) -> Batch:
+        target = examples.columns["target"]
+        count = int((target.values_N != IGNORED).sum())
+        return Batch(examples, Side.of(examples.columns["source"]), None, goals(target), count)
+
+    def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
+        assert isinstance(model, EncoderOnly)
+        source = batch.source
+        assert source is not None
+        return sequence_loss(model, lambda: model(source.tokens_N, source.layout), batch.goal, batch.count, goals)

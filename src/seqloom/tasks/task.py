@@ -1,0 +1,57 @@
+"""What every task says: how examples become numbers, what a model is to say, and how wrong it is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from seqloom.data.cache import Examples
+from seqloom.data.ragged import Ragged
+from seqloom.data.reading import Block, Shape
+from seqloom.models import Sizes
+from seqloom.models.build import Model
+from seqloom.models.settings import ModelSettings
+from seqloom.tasks.batch import Batch
+from seqloom.tasks.codecs import Codecs
+
+
+@dataclass(frozen=True)
+class Goals:
+    """How a loss is to be counted."""
+
+    smoothing: float = 0.0
+    r_drop: float = 0.0
+
+
+class Task(ABC):
+    """One kind of work. Built of its settings and of what turns text into numbers."""
+
+    shape: ClassVar[Shape]
+    columns: ClassVar[tuple[str, ...]]
+    codecs: Codecs
+
+    @staticmethod
+    @abstractmethod
+    def refuses(model: ModelSettings) -> str | None:
+        """Why this model cannot do the task; None if it can."""
+
+    @abstractmethod
+    def sizes(self) -> Sizes: ...
+
+    @abstractmethod
+    def encode(self, block: Block) -> Mapping[str, Ragged]:
+        """The columns of a block's examples as numbers."""
+
+    def reshape(self, examples: Examples, draw: np.random.Generator | None) -> Examples:
+        """What an epoch makes of the examples; draw: chance, in training."""
+        return examples
+
+    @abstractmethod
+    def batch(self, examples: Examples) -> Batch: ...
+
+    @abstractmethod
+    def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
+        """The sum over all parts of the goal that count (`batch.count`), in nats."""

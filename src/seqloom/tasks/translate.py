@@ -1,0 +1,76 @@
+"""Pairs: read one sequence, write another."""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from seqloom.data.cache import Examples
+from seqloom.data.ragged import Ragged
+from seqloom.data.reading import Block
+from seqloom.models import Sizes
+from seqloom.models.build import Model
+from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.settings import ModelSettings
+from seqloom.tasks.batch import Batch, Side, goals
+from seqloom.tasks.codecs import Codecs
+from seqloom.tasks.losses import sequence_loss
+from seqloom.tasks.settings import Translate
+from seqloom.tasks.task import Goals, Task
+from seqloom.text import BEGIN, END, Vocabulary
+
+
+class TranslateTask(Task):
+    shape = "pairs"
+    columns = ("source", "target")
+
+    def __init__(self, settings: Translate, codecs: Codecs) -> None:
+        assert isinstance(codecs.target, Vocabulary)
+        self.settings, self.codecs, self.target = settings, codecs, codecs.target
+
+    @staticmethod
+    def refuses(model: ModelSettings) -> str | None:
+        if model.family != "encoder-decoder":
+            return f"translate reads one sequence and writes another: it needs an encoder-decoder, not {model.family}"
+        return _no_tokens(model)
+
+    def sizes(self) -> Sizes:
+        return Sizes(len(self.codecs.source), len(self.target))
+
+    def encode(self, block: Block) -> Mapping[str, Ragged]:
+        sources, targets = block.columns
+        return {
+            "source": Ragged.of(*self.codecs.source.encode_arrays(sources)),
+            "target": Ragged.of(*self.target.encode_arrays(targets)),
+        }
+
+    def batch(self, examples: Examples) -> Batch:
+        source, target = examples.columns["source"], examples.columns["target"]
+        source = source.reversed() if self.settings.reverse else source
+        return Batch(
+            examples,
+            source=Side.of(source.framed(after=[END])),
+            target=Side.of(target.framed(before=[BEGIN])),
+            goal=goals(target.framed(after=[END])),
+            count=len(target.values_N) + len(target),
+        )
+
+    def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
+        assert isinstance(model, EncoderDecoder)
+        source, target = batch.source, batch.target
+        assert source is not None
+        assert target is not None
+        return sequence_loss(
+            model,
+            lambda: model(source.tokens_N, source.layout, target.tokens_N, target.layout),
+            batch.goal,
+            batch.count,
+            goals,
+        )
+
+
+def _no_tokens(model: ModelSettings) -> str | None:
+    if model.input.kind != "tokens":
+        return f"its input is text, and the model reads {model.input.kind}"
+    if model.output.kind != "tokens":
+        return f"its output is text, and the model writes {model.output.kind}"
+    return None

@@ -1,0 +1,42 @@
+"""Ids to text and to pieces that people can see."""
+
+from collections.abc import Iterable, Sequence
+
+from tokenizers import normalizers
+
+from seqloom.text.settings import BPE, Bytes, PieceSettings, Unigram, Words
+from seqloom.text.specials import SPECIALS, UNKNOWN
+from seqloom.text.tokenizer import build_normaliser, byte_alphabet, unescape
+
+LOST = "⁇"
+_SEEN = str.maketrans({" ": "▁", "\n": "↵", "\t": "⇥", "\r": "␍"})
+
+
+class Display:
+    """The text of each id, as bytes, as a byte-level piece may be a part of a character."""
+
+    def __init__(self, settings: PieceSettings, pieces: Sequence[str]) -> None:
+        self.settings = settings
+        self.normaliser = normalizers.Sequence(build_normaliser(settings.normalise))
+        self.joint = b" " if isinstance(settings, Words) else b""
+        self.prefix = " " if isinstance(settings, BPE | Unigram) else ""
+        bytewise = isinstance(settings, Bytes) or (isinstance(settings, BPE) and settings.bytes)
+        byte = {character: number for number, character in enumerate(byte_alphabet())}
+        own = pieces[len(SPECIALS) :]
+        if bytewise:
+            self.texts = [bytes(byte[character] for character in piece) for piece in own]
+        else:
+            self.texts = [(unescape(piece) if isinstance(settings, Words) else piece).encode() for piece in own]
+
+    def text(self, ids: Iterable[int]) -> str:
+        parts = [self._text(id) for id in ids if id == UNKNOWN or id >= len(SPECIALS)]
+        return self.joint.join(parts).decode(errors="replace").removeprefix(self.prefix)
+
+    def _text(self, id: int) -> bytes:
+        return LOST.encode() if id == UNKNOWN else self.texts[id - len(SPECIALS)]
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        return [SPECIALS[id] if 0 <= id < len(SPECIALS) else self._seen(id) for id in ids]
+
+    def _seen(self, id: int) -> str:
+        return self.texts[id - len(SPECIALS)].decode(errors="backslashreplace").translate(_SEEN)

@@ -1,0 +1,1 @@
+"""How a model learns: optimisers, schedules, averages, precision, and what people see of it."""

@@ -1,0 +1,279 @@
+"""The loop: steps, validations, checkpoints, until the end; from any checkpoint on, to the same bits."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seqloom.data.ahead import ahead
+from seqloom.data.cache import Examples
+from seqloom.data.order import Order
+from seqloom.models.build import Model
+from seqloom.settings import FailedError
+from seqloom.store import RunFolder, load_weights, read_tensors, weights
+from seqloom.store.atomic import write_tensors
+from seqloom.store.state import Checkpoint
+from seqloom.tasks import Batch, Goals, Task
+from seqloom.training.averaging import average_weights
+from seqloom.training.diagnosis import diagnose, finite, lines_of
+from seqloom.training.ema import MovingAverage
+from seqloom.training.interrupts import Interrupts
+from seqloom.training.optimisers import build_optimiser, clip
+from seqloom.training.place import Place
+from seqloom.training.schedules import Progress, build_schedule
+from seqloom.training.settings import TrainingSettings
+from seqloom.training.step import Work
+from seqloom.training.teller import Teller
+
+RECENT = 0.98  # how much of the mean loss each step keeps
+WARM = 50  # steps before a spike can be told from a beginning
+
+Scores = Mapping[str, float]
+Validate = Callable[[Model], Scores]
+"""Scores of a model on validation examples; among them `loss`."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a run ends."""
+
+    steps: int | None
+    seconds: float | None
+    """Of training, validations included."""
+
+    def done(self, place: Place, seconds: float) -> float:
+        """The share that is over."""
+        parts = [place.step / self.steps] if self.steps else []
+        parts += [seconds / self.seconds] if self.seconds else []
+        return min(1.0, max(parts, default=0.0))
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a run is made of. `training` has no "auto" left in it."""
+
+    task: Task
+    model: Model
+    order: Order
+    training: TrainingSettings
+    limits: Limits
+    validate: Validate
+    validate_every: int
+    device: torch.device
+    precision: torch.dtype | None
+    workers: int
+    files: tuple[str, ...]
+    flops_per_token: float = 0.0
+
+
+class Loop:
+    def __init__(self, setup: Setup, run: RunFolder, teller: Teller) -> None:
+        training = setup.training
+        self.setup, self.run, self.teller, self.training = setup, run, teller, training
+        self.model = setup.model
+        self.optimiser = build_optimiser(training.optimiser, self.model)
+        self.schedule = build_schedule(training.schedule)
+        self.ema = None if training.ema is None else MovingAverage(training.ema, self.model)
+        goals = Goals(training.smoothing, training.r_drop)
+        self.work = Work(setup.task, self.model, goals, setup.device, setup.precision, training.seed, note=teller.note)
+        self.place = Place()
+        self.saved_at = self.began = time.monotonic()
+        self.validation_seconds = 0.0
+
+    # -- going on from where a run was
+
+    def resume(self) -> bool:
+        """Take up the newest checkpoint, if there is one."""
+        checkpoint = self.run.checkpoints.newest()
+        if checkpoint is None:
+            return False
+        numbers, tensors = checkpoint.numbers, checkpoint.tensors
+        load_weights(self.model, tensors["weights"])
+        self.optimiser.load(tensors.get("optimiser", {}), numbers["optimiser"])
+        self.schedule.load(numbers["schedule"])
+        if self.ema is not None:
+            self.ema.load(tensors["average"], numbers["average"])
+        self.place = Place.of(numbers["place"])
+        self.began = time.monotonic() - self.place.seconds
+        return True
+
+    def save(self) -> None:
+        self.place.seconds = self.seconds
+        steps, numbers = self.optimiser.state()
+        tensors: dict[str, Mapping[str, Any]] = {"weights": weights(self.model), "optimiser": steps}
+        kept: dict[str, Any] = {"optimiser": numbers, "schedule": self.schedule.state(), "place": self.place.numbers()}
+        if self.ema is not None:
+            tensors["average"], kept["average"] = self.ema.state()
+        self.run.save(self.place.step, Checkpoint(tensors, kept))
+        if self.training.average and self.run.kept.exists():
+            # only now: a run that is killed goes on from a checkpoint, and needs what that one names
+            for file in set(self.run.kept.iterdir()) - {self._kept(step) for step in self.place.kept}:
+                file.unlink()
+        self.saved_at = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    # -- the run
+
+    def train(self) -> Place:
+        """Until the limits, the patience or the user end it. The best model is in the run folder then."""
+        with Interrupts() as stop:
+            batches = self._batches()
+            try:
+                self._begin()
+                while self.place.ended is None:
+                    self._next(batches)
+                    if stop.asked and self.place.ended is None:
+                        self.save()
+                        raise KeyboardInterrupt
+            finally:
+                batches.close()  # type: ignore[attr-defined]
+        return self.place
+
+    def _begin(self) -> None:
+        """A first validation, so that there is a model from the start. A run that had ended may go on."""
+        place = self.place
+        if place.best is None:
+            self.validate()
+        place.ended = "all steps are done" if self.done >= 1 else None
+        if place.ended:
+            self.save()
+
+    def _next(self, batches: Iterator[tuple[int, int, Batch]]) -> None:
+        place = self.place
+        self.step([next(batches) for _ in range(self.training.accumulate)])
+        if self.done >= 1:
+            place.ended = "all steps are done" if place.step == self.setup.limits.steps else "the time is over"
+        due = place.step % self.setup.validate_every == 0
+        if place.ended or due:
+            self.validate()
+        if place.ended or due or time.monotonic() - self.saved_at > 60 * self.training.save_every:
+            self.save()
+
+    @property
+    def done(self) -> float:
+        """The share of the run that is over; the time that its last validation will take is kept free."""
+        return self.setup.limits.done(self.place, self.seconds + self.validation_seconds)
+
+    def step(self, batches: list[tuple[int, int, Batch]]) -> None:
+        place = self.place
+        done = self.done
+        only = [batch for _, _, batch in batches]
+        loss = self.work.gradients(place.step + 1, only).item()
+        norm = clip(self.model, self.training.clip or None).item()
+        self._refuse_nonsense(loss, norm, only)
+        self.optimiser.step(self.schedule.factor(Progress(place.step + 1, done)))
+        if self.ema is not None:
+            self.ema.update(self.model)
+        place.step += 1
+        place.epoch, place.batch = batches[-1][0], batches[-1][1] + 1
+        tokens = sum(batch.count for batch in only)
+        place.tokens += tokens
+        place.flops += tokens * self.setup.flops_per_token
+        place.mean_loss = loss if place.mean_loss is None else RECENT * place.mean_loss + (1 - RECENT) * loss
+        metrics = {"step": place.step, "loss": loss, "rate": self.optimiser.rate, "gradient": norm}
+        self.run.add_metrics(metrics)
+        self.teller.step(metrics, tokens, self.done)
+
+    def _batches(self) -> Iterator[tuple[int, int, Batch]]:
+        """From the place where the run is, made ready ahead."""
+        task = self.setup.task
+
+        def made(item: tuple[int, int, Examples]) -> tuple[int, int, Batch]:
+            epoch, number, examples = item
+            return epoch, number, task.batch(examples)
+
+        return ahead(made, self._examples(self.place.epoch, self.place.batch), self.setup.workers)
+
+    def _examples(self, epoch: int, begin: int) -> Iterator[tuple[int, int, Examples]]:
+        while True:
+            number = begin - 1
+            for number, examples in enumerate(self.setup.order.epoch(epoch, begin), begin):
+                yield epoch, number, examples
+            if number < 0:
+                raise FailedError("there is no example to train on")
+            epoch, begin = epoch + 1, 0
+
+    # -- what is kept
+
+    def validate(self) -> None:
+        place, began = self.place, time.monotonic()
+        with self._averaged():
+            scores = dict(self.setup.validate(self.model))
+            value = self._value(scores)
+            better = place.best is None or value > place.best
+            if better:
+                place.best, place.best_step, place.since_best = value, place.step, 0
+            else:
+                place.since_best += 1
+            if self.training.average:
+                self._keep()
+            elif better:
+                write_tensors(self.run.model, weights(self.model))
+        self.validation_seconds = time.monotonic() - began
+        self.schedule.saw(value)
+        if self.training.patience and place.since_best >= self.training.patience and place.ended is None:
+            place.ended = f"no better {self.training.best} in {place.since_best} validations"
+        line = {"step": place.step, **{f"valid.{name}": score for name, score in scores.items()}}
+        self.run.add_metrics(line)
+        self.teller.validated(line, better)
+
+    def _averaged(self) -> AbstractContextManager[object]:
+        return nullcontext() if self.ema is None else self.ema.applied(self.model)
+
+    def _value(self, scores: Scores) -> float:
+        name = self.training.best
+        if name not in scores:
+            raise FailedError(f"training.best = {name!r}, but the scores are {', '.join(scores)}")
+        return -scores[name] if name in LESS_IS_BETTER else scores[name]
+
+    def _keep(self) -> None:
+        """Of the last validated models the mean is the run's model."""
+        place = self.place
+        self.run.kept.mkdir(parents=True, exist_ok=True)
+        write_tensors(self._kept(place.step), weights(self.model))
+        if place.step not in place.kept:
+            place.kept.append(place.step)
+        place.kept = place.kept[-self.training.average :]
+        write_tensors(self.run.model, average_weights([self._kept(step) for step in place.kept]))
+
+    def _kept(self, step: int) -> Path:
+        return self.run.kept / f"step-{step:08}.safetensors"
+
+    # -- when it goes wrong
+
+    def _refuse_nonsense(self, loss: float, norm: float, batches: list[Batch]) -> None:
+        place, mean = self.place, self.place.mean_loss
+        spike = self.training.spike and mean is not None and place.step > WARM and loss > self.training.spike * mean
+        if finite(loss, norm) and not spike:
+            return
+        what = f"the loss jumped from {mean:.4g} to {loss:.4g}" if finite(loss, norm) else "the loss is no number"
+        if finite(loss) and not finite(norm):
+            what = "a gradient is no number"
+        step = place.step + 1
+
+        def again() -> torch.Tensor:
+            return self.work.gradients(step, batches)
+
+        where = diagnose(self.model, again)
+        examples = Examples.join([batch.examples for batch in batches])
+        raise FailedError(
+            f"step {step}: {what}; {where}.\n"
+            f"The batch: {lines_of(examples, self.setup.files)}.\n"
+            "Try a lower rate (--set training.optimiser.rate=…) or longer warm-up"
+            + ("; or allow jumps: --set training.spike=0" if finite(loss, norm) else "")
+        )
+
+
+LESS_IS_BETTER = ("loss", "perplexity", "bits")
+
+
+def best_weights(run: RunFolder, model: Model) -> None:
+    """The run's model, as it would be loaded later."""
+    load_weights(model, read_tensors(run.model))

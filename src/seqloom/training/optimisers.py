@@ -1,0 +1,228 @@
+"""Optimisers, and their state by the names of parameters: no pickle, exact to the bit."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, assert_never
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from seqloom.settings import Frozen, impossible
+from seqloom.training.muon import MuonStep
+from seqloom.training.roles import Role, roles, trained
+
+Betas = tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]]
+
+
+class Adam(Frozen):
+    """Kingma and Ba 2015, with the numbers of Vaswani et al. 2017, section 5.3."""
+
+    kind: Literal["adam"] = "adam"
+    rate: float = Field(default=1e-3, gt=0, description="the learning rate at the schedule's peak")
+    betas: Betas = (0.9, 0.98)
+    epsilon: float = Field(default=1e-9, gt=0)
+
+
+class AdamW(Frozen):
+    """Adam with decay apart from the gradient (Loshchilov and Hutter 2019).
+
+    What is multiplied with features decays: matrices, embeddings, kernels. Gains and biases do not.
+    """
+
+    kind: Literal["adamw"] = "adamw"
+    rate: float = Field(default=1e-3, gt=0, description="the learning rate at the schedule's peak")
+    betas: Betas = (0.9, 0.98)
+    epsilon: float = Field(default=1e-8, gt=0)
+    decay: float = Field(
+        default=0.01, ge=0, description="of weights, each step, times the rate; not of gains and biases"
+    )
+
+
+class Muon(Frozen):
+    """Hidden matrices by Muon (Jordan et al. 2024); embeddings, heads, kernels and vectors by AdamW."""
+
+    kind: Literal["muon"] = "muon"
+    rate: float = Field(default=0.02, gt=0, description="of hidden matrices, at the schedule's peak")
+    momentum: float = Field(default=0.95, ge=0, lt=1)
+    nesterov: bool = True
+    steps: int = Field(default=5, ge=1, le=20, description="of the Newton–Schulz iteration")
+    decay: float = Field(default=0.0, ge=0, description="of hidden matrices, each step, times the rate")
+    others: AdamW = Field(default=AdamW(decay=0.0), description="for all that is not a hidden matrix")
+
+
+class SGD(Frozen):
+    """Gradient descent with momentum; by default as Gehring et al. 2017 train, with Nesterov's."""
+
+    kind: Literal["sgd"] = "sgd"
+    rate: float = Field(default=0.25, gt=0, description="the learning rate at the schedule's peak")
+    momentum: float = Field(default=0.99, ge=0, lt=1)
+    nesterov: bool = True
+    decay: float = Field(default=0.0, ge=0, description="added to the gradient; not of gains and biases")
+
+    @model_validator(mode="after")
+    def _nesterov_needs_momentum(self) -> "SGD":
+        if self.nesterov and not self.momentum:
+            raise impossible("nesterov looks ahead along the momentum, which is 0; set nesterov = false", "nesterov")
+        return self
+
+
+OptimiserSettings = Annotated[Adam | AdamW | Muon | SGD, Field(discriminator="kind")]
+
+
+class Optimiser:
+    """Steps with a share of each group's own rate; its state goes by the names of parameters."""
+
+    def __init__(self, parameters: Mapping[str, nn.Parameter], parts: Iterable[torch.optim.Optimizer]) -> None:
+        self._parameters = dict(parameters)
+        self._parts = tuple(parts)
+        self._groups = [group for part in self._parts for group in part.param_groups]
+        self._rates = [group["lr"] for group in self._groups]
+        by_id = {
+            id(p): _begin(part, group, p)
+            for part in self._parts
+            for group in part.param_groups
+            for p in group["params"]
+        }
+        self._states = {name: by_id[id(parameter)] for name, parameter in self._parameters.items()}
+
+    @property
+    def rate(self) -> float:
+        """The rate of the latest step: the first group's, which has the settings' own `rate`."""
+        return float(self._groups[0]["lr"])
+
+    def step(self, rate_factor: float = 1.0) -> None:
+        for group, rate in zip(self._groups, self._rates, strict=True):
+            group["lr"] = rate * rate_factor
+        for part in self._parts:
+            part.step()
+
+    def zero(self) -> None:
+        """Forget the gradients."""
+        for parameter in self._parameters.values():
+            parameter.grad = None
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Tensors by `parameter/what`, and numbers that JSON can hold.
+
+        The tensors are the optimiser's own: whoever keeps them beyond the next step must copy them.
+        """
+        tensors = {
+            f"{name}/{what}": value
+            for name, state in self._states.items()
+            for what, value in state.items()
+            if what != "step"
+        }
+        return tensors, {"steps": {name: int(state["step"]) for name, state in self._states.items() if "step" in state}}
+
+    def load(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+        """Go on from a state; ValueError, and nothing changed, if it is another model's or another optimiser's."""
+        mine, counts = self.state()
+        steps: dict[str, int] = numbers.get("steps", {})
+        _refuse_other(_names(mine, counts["steps"]), _names(tensors, steps))
+        for key, tensor in mine.items():
+            tensor.copy_(tensors[key])
+        for name, count in steps.items():
+            self._states[name]["step"].fill_(count)
+
+
+def _begin(part: torch.optim.Optimizer, group: dict[str, Any], parameter: Tensor) -> dict[str, Any]:
+    """The state before the first step, which torch would make only then: so the names are known from the start."""
+    state: dict[str, Any] = part.state[parameter]
+    match part:
+        case torch.optim.Adam():  # AdamW is one too
+            state["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device if group["fused"] else None)
+            state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
+        case MuonStep():
+            state["momentum_buffer"] = torch.zeros_like(parameter)
+        case torch.optim.SGD() if group["momentum"]:
+            state["momentum_buffer"] = torch.zeros_like(parameter)
+    return state
+
+
+def _names(tensors: Mapping[str, Tensor], steps: Mapping[str, int]) -> dict[str, str]:
+    shapes = {name: f"{str(t.dtype).removeprefix('torch.')} {tuple(t.shape)}" for name, t in tensors.items()}
+    return shapes | {f"{name}/step": "a count" for name in steps}
+
+
+def _refuse_other(wanted: Mapping[str, str], given: Mapping[str, str]) -> None:
+    faults = [f"{name} is missing" for name in wanted if name not in given]
+    faults += [f"{name} is unknown" for name in given if name not in wanted]
+    faults += [f"{name} is {given[name]}, not {what}" for name, what in wanted.items() if given.get(name, what) != what]
+    if faults:
+        more = f"; and {len(faults) - 8} more" if len(faults) > 8 else ""
+        raise ValueError(f"the optimiser's state is of another model or optimiser: {'; '.join(faults[:8])}{more}")
+
+
+def build_optimiser(settings: OptimiserSettings, model: nn.Module) -> Optimiser:
+    parameters, role = trained(model), roles(model)
+    if not parameters:
+        raise ValueError("the model has no parameters that are trained")
+    match settings:
+        case Adam():
+            part = torch.optim.Adam(
+                list(parameters.values()), settings.rate, settings.betas, settings.epsilon, fused=_fused(parameters)
+            )
+            return Optimiser(parameters, [part])
+        case AdamW():
+            return Optimiser(parameters, [_adamw(settings, parameters, role)])
+        case Muon():
+            return Optimiser(parameters, _muon(settings, parameters, role))
+        case SGD():
+            groups = _by_decay(parameters, role, settings.decay)
+            return Optimiser(
+                parameters,
+                [torch.optim.SGD(groups, settings.rate, settings.momentum, nesterov=settings.nesterov, foreach=True)],
+            )
+        case _:
+            assert_never(settings)
+
+
+def _adamw(settings: AdamW, parameters: Mapping[str, nn.Parameter], role: Mapping[str, Role]) -> torch.optim.AdamW:
+    groups = _by_decay(parameters, role, settings.decay)
+    return torch.optim.AdamW(groups, settings.rate, settings.betas, settings.epsilon, fused=_fused(parameters))
+
+
+def _muon(
+    settings: Muon, parameters: Mapping[str, nn.Parameter], role: Mapping[str, Role]
+) -> list[torch.optim.Optimizer]:
+    groups = [
+        {
+            "params": [parameter for name, parameter in parameters.items() if role[name] == kind],
+            "lr": settings.rate,
+            "momentum": settings.momentum,
+            "nesterov": settings.nesterov,
+            "weight_decay": settings.decay,
+            "steps": settings.steps,
+            "stacked": kind == "stack",
+        }
+        for kind in ("matrix", "stack")
+    ]
+    groups = [group for group in groups if group["params"]]
+    others = {name: parameter for name, parameter in parameters.items() if role[name] not in ("matrix", "stack")}
+    parts: list[torch.optim.Optimizer] = [MuonStep(groups)] if groups else []
+    return [*parts, _adamw(settings.others, others, role)] if others else parts
+
+
+def _by_decay(parameters: Mapping[str, nn.Parameter], role: Mapping[str, Role], decay: float) -> list[dict[str, Any]]:
+    groups = [
+        {"params": [p for name, p in parameters.items() if role[name] != "vector"], "weight_decay": decay},
+        {"params": [p for name, p in parameters.items() if role[name] == "vector"], "weight_decay": 0.0},
+    ]
+    return [group for group in groups if group["params"]]
+
+
+def _fused(parameters: Mapping[str, nn.Parameter]) -> bool:
+    """One kernel for all of a step, where torch has it."""
+    return all(parameter.device.type in ("cpu", "cuda") for parameter in parameters.values())
+
+
+def clip(model: nn.Module, limit: float | None) -> Tensor:
+    """Scale all gradients together down to a global norm, and return the norm as it was.
+
+    limit: None measures only. The norm stays a tensor, as to read it would make a GPU wait.
+    """
+    parameters = [parameter for parameter in trained(model).values() if parameter.grad is not None]
+    norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None], foreach=True)
+    if limit is not None:
+        torch.nn.utils.clip_grads_with_norm_(parameters, limit, norm, foreach=True)
+    return norm

@@ -1,0 +1,29 @@
+"""Where a run is: all numbers that its continuation needs."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+
+@dataclass
+class Place:
+    """step: how many are done. epoch, batch: which batch comes next. seconds: how long it took until here."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    flops: float = 0.0
+    mean_loss: float | None = None  # of the recent steps
+    best: float | None = None  # more is better
+    best_step: int = 0
+    since_best: int = 0  # validations
+    kept: list[int] = field(default_factory=list)  # steps whose weights wait to be averaged
+    ended: str | None = None
+
+    def numbers(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of(cls, numbers: dict[str, Any]) -> Self:
+        return cls(**numbers)

@@ -1,0 +1,54 @@
+"""How a model is trained."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from seqloom.settings import Frozen, all_impossible
+from seqloom.training.ema import Ema
+from seqloom.training.optimisers import AdamW, OptimiserSettings
+from seqloom.training.precision import Precision
+from seqloom.training.schedules import Cosine, ScheduleSettings
+
+
+class TrainingSettings(Frozen):
+    """It ends when the first of steps, epochs and minutes is over; with none of them, a number of steps is chosen."""
+
+    steps: int | None = Field(default=None, ge=0)
+    epochs: float | None = Field(default=None, gt=0)
+    minutes: float | None = Field(default=None, gt=0, description="of the whole command, its preparations included")
+    seed: int = Field(default=1, ge=0)
+    batch: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        default="auto", description="tokens: no side of a batch has more; auto: as many as suit the data and fit"
+    )
+    accumulate: int = Field(default=1, ge=1, description="batches whose gradients make one step")
+    optimiser: OptimiserSettings = AdamW()
+    schedule: ScheduleSettings = Cosine()
+    clip: float = Field(default=1.0, ge=0, description="longest gradient; 0: any")
+    smoothing: float = Field(default=0.0, ge=0, lt=1, description="label smoothing")
+    r_drop: float = Field(default=0.0, ge=0, description="weight of R-Drop's agreement of two passes; 0: one pass")
+    ema: Ema | None = Field(default=None, description="the model is a moving average of the weights")
+    average: int = Field(
+        default=0, ge=0, description="the model is the mean of so many last validated ones; 0: the best"
+    )
+    validate_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(default="auto", description="steps")
+    best: str = Field(default="loss", description="the validation score that decides which model is the best")
+    patience: int = Field(default=0, ge=0, description="stop after so many validations without a better one; 0: never")
+    save_every: float = Field(default=2.0, gt=0, description="minutes between two checkpoints, at most")
+    spike: float = Field(default=3.0, ge=0, description="stop when the loss is so many times its recent mean; 0: never")
+    precision: Precision = "auto"
+    device: str = Field(default="auto", description="cpu, cuda, cuda:1, mps, …")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        faults = list(self._faults())
+        if faults:
+            raise all_impossible(faults)
+        return self
+
+    def _faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        if self.average and self.ema is not None:
+            yield ("average",), "the model is either a moving average (ema) or a mean of the last ones (average)"
+        if self.average == 1:
+            yield ("average",), "a mean of one is that one; use 0 for the best, or 2 and more"

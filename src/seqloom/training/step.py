@@ -1,0 +1,81 @@
+"""One step: gradients of some batches, however large, and the update."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqloom.models.build import Model
+from seqloom.tasks import Batch, Goals, Task
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Work:
+    """The gradients of one step."""
+
+    task: Task
+    model: Model
+    goals: Goals
+    device: torch.device
+    precision: torch.dtype | None
+    seed: int
+    note: Note
+
+    def gradients(self, step: int, batches: Sequence[Batch]) -> Tensor:
+        """Gradients of the mean loss over all batches, as of one large batch; that loss.
+
+        Chance (dropout) is a function of the seed, the step and the place of the batch in it. Where memory runs out,
+        the batches are split and all is done again: the same mean, from smaller parts.
+        """
+        parts = list(batches)
+        while True:
+            try:
+                return self._once(step, parts)
+            except (torch.OutOfMemoryError, RuntimeError) as error:
+                if not _out_of_memory(error):
+                    raise
+                parts = self._smaller(step, parts, error)
+
+    def _once(self, step: int, batches: Sequence[Batch]) -> Tensor:
+        self.model.zero_grad(set_to_none=True)
+        count = max(1, sum(batch.count for batch in batches))
+        total = torch.zeros((), device=self.device)
+        for place, batch in enumerate(batches):
+            torch.manual_seed(_mixed(self.seed, step, place))
+            with self.autocast():
+                loss = self.task.loss(self.model, batch.to(self.device), self.goals) / count
+            loss.backward()
+            total += loss.detach()
+        return total
+
+    def autocast(self) -> AbstractContextManager[object]:
+        return nullcontext() if self.precision is None else torch.autocast(self.device.type, self.precision)
+
+    def _smaller(self, step: int, parts: Sequence[Batch], error: Exception) -> list[Batch]:
+        self.model.zero_grad(set_to_none=True)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        halves = [half for batch in parts for half in self._halves(batch)]
+        if len(halves) == len(parts):
+            raise error
+        self.note(f"step {step}: out of memory; done again in {len(halves)} parts")
+        return halves
+
+    def _halves(self, batch: Batch) -> list[Batch]:
+        rows = np.arange(len(batch.examples))
+        if len(rows) < 2:
+            return [batch]
+        return [self.task.batch(batch.examples.take(half)) for half in np.array_split(rows, 2)]
+
+
+def _out_of_memory(error: Exception) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+
+
+def _mixed(*numbers: int) -> int:
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)

@@ -1,0 +1,22 @@
+"""The loss on examples that are not trained on."""
+
+from collections.abc import Iterable
+
+import torch
+
+from seqloom.data.cache import Examples
+from seqloom.models.build import Model
+from seqloom.tasks import Goals, Task
+
+
+@torch.no_grad()
+def mean_loss(model: Model, task: Task, batches: Iterable[Examples], device: torch.device) -> float:
+    """Nats for each part of the goal that counts, without label smoothing; float32."""
+    was, total, count = model.training, 0.0, 0
+    model.eval()
+    for examples in batches:
+        batch = task.batch(examples)
+        total += task.loss(model, batch.to(device), Goals()).item()
+        count += batch.count
+    model.train(was)
+    return total / max(count, 1)

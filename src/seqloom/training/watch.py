@@ -1,0 +1,264 @@
+"""What people see while a model trains: a live panel in a terminal, whole lines elsewhere. All of it on stderr.
+
+Nothing here touches a tensor: to read one would make the device wait.
+"""
+
+import math
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Literal, Protocol, Self, TextIO
+
+from seqloom.training.figures import count, duration, figure, memory, share
+
+View = Literal["auto", "panel", "lines", "none"]
+
+_SMOOTHING = 0.95
+_WINDOW = 10.0  # seconds over which the speed is taken
+SPARKS = 20
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known as training begins."""
+
+    name: str
+    steps: int | None = None
+    """All steps of the run; None if they are not known, as when the time is what is given."""
+    after: int = 0
+    """The steps that are behind a run that goes on."""
+    done: float = 0.0
+    """The share of the run that is behind it."""
+    about: Sequence[str] = ()
+    """Lines to say first: the model, the data, the machine."""
+
+
+class History:
+    """A few dozen values that tell all of a run: when there are too many, every other is dropped."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+        self._every = 1
+        self._since = 0
+
+    def add(self, value: float) -> None:
+        self._since += 1
+        if self._since < self._every:
+            return
+        self._since = 0
+        self.values.append(value)
+        if len(self.values) == 2 * SPARKS:
+            self.values = self.values[1::2]
+            self._every *= 2
+
+
+@dataclass
+class Seen:
+    """All that is shown, as it is now."""
+
+    facts: Facts
+    began: float
+    step: int = 0
+    done: float | None = None
+    loss: float = math.nan
+    losses: History = field(default_factory=History)
+    speed: float | None = None
+    left: float | None = None
+    peak_share: float | None = None
+    memory: float | None = None
+    valid_loss: float | None = None
+    score: float | None = None
+    score_name: str = "score"
+    best: tuple[int, float] | None = None
+    """The best validation's step, and its score, or its loss where there is no score."""
+
+    @property
+    def where(self) -> str:
+        of = f" of {self.facts.steps}" if self.facts.steps else ""
+        return f"step {self.step}{of}"
+
+
+class Display(Protocol):
+    def began(self, seen: Seen) -> None: ...
+    def stepped(self, seen: Seen, now: float) -> None: ...
+    def validated(self, seen: Seen, best: bool) -> None: ...
+    def note(self, text: str) -> None: ...
+    def ended(self, seen: Seen, text: str) -> None: ...
+    def close(self) -> None: ...
+
+
+class Watcher:
+    """Told of each step and each validation, in plain numbers; shows them as often as is useful.
+
+    `with Watcher() as watcher:` leaves the terminal as it was, also after an error or Ctrl-C.
+    """
+
+    def __init__(
+        self, view: View = "auto", stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
+        self._display = _display(view, sys.stderr if stream is None else stream)
+        self._seen = Seen(Facts(""), clock())
+        self._weight = 0.0
+        self._tokens = 0
+        self._marks: deque[tuple[float, int]] = deque()
+
+    def began(self, facts: Facts) -> None:
+        self._seen = Seen(facts, self._clock(), facts.after, facts.done or None)
+        self._weight = 0.0
+        self._marks = deque([(self._seen.began, self._tokens)])
+        self._display.began(self._seen)
+
+    def step(
+        self,
+        step: int,
+        loss: float,
+        tokens: int,
+        done: float | None = None,
+        peak_share: float | None = None,
+        memory: float | None = None,
+    ) -> None:
+        """A step is over. tokens: of this step; done: the share of the run, unless the steps tell; memory: bytes."""
+        seen, now = self._seen, self._clock()
+        seen.step = step
+        seen.done = step / seen.facts.steps if done is None and seen.facts.steps else done
+        seen.peak_share = seen.peak_share if peak_share is None else peak_share
+        seen.memory = seen.memory if memory is None else memory
+        self._smooth(loss)
+        self._time(now, tokens)
+        self._display.stepped(seen, now)
+
+    def validated(
+        self, step: int, loss: float, score: float | None = None, score_name: str = "score", best: bool = False
+    ) -> None:
+        """best: it is the best so far."""
+        seen = self._seen
+        seen.step, seen.valid_loss, seen.score, seen.score_name = step, loss, score, score_name
+        if best:
+            seen.best = step, loss if score is None else score
+        # the time of a validation is not the time of steps
+        self._marks = deque([(self._clock(), self._tokens)])
+        self._display.validated(seen, best)
+
+    def note(self, text: str) -> None:
+        """Something worth saying, above the panel or as a line."""
+        self._display.note(text)
+
+    def ended(self, text: str = "") -> None:
+        """text: why, if not because all was done."""
+        self._display.ended(self._seen, _closing(self._seen, self._clock(), text))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._display.close()
+
+    def _smooth(self, loss: float) -> None:
+        seen = self._seen
+        if not math.isfinite(loss) or not math.isfinite(seen.loss):
+            seen.loss, self._weight = loss, 1.0 if math.isfinite(loss) else 0.0
+        else:
+            self._weight = _SMOOTHING * self._weight + 1
+            seen.loss += (loss - seen.loss) / self._weight
+        seen.losses.add(seen.loss)
+
+    def _time(self, now: float, tokens: int) -> None:
+        seen, marks = self._seen, self._marks
+        self._tokens += tokens
+        marks.append((now, self._tokens))
+        while len(marks) > 2 and now - marks[0][0] > _WINDOW:
+            marks.popleft()
+        since, before = marks[0]
+        if now > since:
+            seen.speed = (self._tokens - before) / (now - since)
+        gained = (seen.done or 0.0) - seen.facts.done
+        seen.left = (now - seen.began) * (1 - (seen.done or 0.0)) / gained if gained > 0 else None
+
+
+def _display(view: View, stream: TextIO) -> Display:
+    if view == "auto":
+        view = "panel" if stream.isatty() and os.environ.get("TERM") != "dumb" else "lines"
+    if view == "panel":
+        from seqloom.training.panel import Panel  # rich takes a while to import, and only a terminal needs it
+
+        return Panel(stream)
+    return Lines(stream) if view == "lines" else Nothing()
+
+
+def speed_words(seen: Seen) -> list[str]:
+    words = [] if seen.speed is None else [f"{count(seen.speed)} tokens/s"]
+    words += [] if seen.peak_share is None else [f"{share(seen.peak_share)} of peak"]
+    return words + ([] if seen.memory is None else [memory(seen.memory)])
+
+
+def valid_words(seen: Seen) -> list[str]:
+    words = [] if seen.valid_loss is None else [f"valid loss {figure(seen.valid_loss)}"]
+    words += [] if seen.score is None else [f"{seen.score_name} {figure(seen.score)}"]
+    if seen.best and words:
+        step, value = seen.best
+        words.append("best so far" if step == seen.step else f"best {figure(value)} at step {step}")
+    return words
+
+
+def _closing(seen: Seen, now: float, text: str) -> str:
+    words = [f"ended at {seen.where}", duration(now - seen.began)]
+    if seen.best:
+        name = "valid loss" if seen.score is None else seen.score_name
+        words.append(f"best {name} {figure(seen.best[1])} at step {seen.best[0]}")
+    return "   ".join([*words, *filter(None, [text])])
+
+
+class Lines:
+    """Whole lines: each validation, and the steps about every ten seconds, later every thirty."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._latest = -math.inf
+
+    def began(self, seen: Seen) -> None:
+        self._latest = -math.inf
+        goes_on = [f"goes on after step {seen.facts.after}"] if seen.facts.after else []
+        for line in [*seen.facts.about, *goes_on]:
+            self.note(line)
+
+    def stepped(self, seen: Seen, now: float) -> None:
+        pause = 10 if now - seen.began < 300 else 30
+        if now - self._latest < pause:
+            return
+        self._latest = now
+        words = [seen.where, *([] if seen.done is None else [share(seen.done)]), f"loss {figure(seen.loss)}"]
+        words += speed_words(seen)
+        words += [] if seen.left is None else [f"{duration(seen.left)} left"]
+        self.note("   ".join(words))
+
+    def validated(self, seen: Seen, best: bool) -> None:
+        done = [] if seen.done is None else [share(seen.done)]
+        self.note("   ".join([seen.where, *done, *valid_words(seen)]))
+
+    def note(self, text: str) -> None:
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
+
+    def ended(self, seen: Seen, text: str) -> None:
+        self.note(text)
+
+    def close(self) -> None:
+        pass
+
+
+class Nothing:
+    """For a caller who wants to hear nothing."""
+
+    def began(self, seen: Seen) -> None: ...
+    def stepped(self, seen: Seen, now: float) -> None: ...
+    def validated(self, seen: Seen, best: bool) -> None: ...
+    def note(self, text: str) -> None: ...
+    def ended(self, seen: Seen, text: str) -> None: ...
+    def close(self) -> None: ...

@@ -1,0 +1,139 @@
+"""TSV and CSV: columns by place and by name, rows that do not fit."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.data.reading.examples import blocks, fault, rows, skipped, write
+
+
+class TestTSV:
+    def test_the_first_two_columns(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", 'Haus\thouse\tCC-BY\r\n"Hund\tdog\tCC-BY\textra\n')
+        assert rows(name) == [(1, "Haus", "house"), (2, '"Hund', "dog")]
+
+    @pytest.mark.parametrize("header", ["source\ttarget", "tgt\tid\tsrc", "Input\tOutput"])
+    def test_usual_names_are_a_header(self, tmp_path: Path, header: str) -> None:
+        name = write(tmp_path / "a.tsv", f"{header}\na\tb\tc\n")
+        assert rows(name) == [(2, *(("c", "a") if "tgt" in header else ("a", "b")))]
+
+    def test_a_header_can_be_denied_and_demanded(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "source\ttarget\na\tb\n")
+        assert len(rows(name, header=False)) == 2
+        name = write(tmp_path / "b.tsv", "en\tde\na\tb\n")
+        assert rows(name, header=True) == [(2, "a", "b")]
+
+    def test_columns_by_name_and_number(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "id\ten\tde\n1\ta\tb\n")
+        assert rows(name, source="de", target="en") == [(2, "b", "a")]
+        assert rows(name, source="3", target="2") == [(1, "de", "en"), (2, "b", "a")]
+
+    def test_an_absent_column(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "english\tgerman\na\tb\n")
+        assert (
+            fault(name, source="engilsh", target="german") == f"{name}:1: no column 'engilsh'; did you mean 'english'?"
+        )
+        assert fault(name, source="fr", target="german") == f"{name}:1: no column 'fr'; the columns are english, german"
+        assert fault(name, source="1", target="3") == f"{name}:1: no column 3 for the target; there are 2"
+        assert fault(name, source="0") == f"{name}:1: no column 0 for the source; columns are numbered from 1"
+        said = f"{name}:1: no column 'english' for the source: header = false; give the column's number"
+        assert fault(name, source="english", header=False) == said
+
+    def test_too_few_columns(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "a\tb\nc d\n\ne\tf\n")
+        assert fault(name) == (
+            f"{name}:2: expected 2 columns with a tab between them, found 1; mend the line, or pass --skip-bad"
+        )
+        assert rows(name, bad="skip") == [(1, "a", "b"), (4, "e", "f")]
+        assert skipped(name) == {"too few columns": 1, "blank line": 1}
+
+    def test_one_side_empty(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "\tb\na\t\n")
+        said = f"{name}:1: the source is empty, but the target is not; remove the line, or pass --skip-bad"
+        assert fault(name) == said
+        assert "all" not in fault(name, bad="skip")
+        assert "no example in it (1 left out: the source is empty (" in fault(name, bad="skip")
+
+    def test_wrong_encoding(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", b"a\tb\n\xff\tc\n")
+        assert fault(name).startswith(f"{name}:2: not UTF-8 text (byte 0xff at column 1)")
+        assert rows(name, bad="skip") == [(1, "a", "b")]
+
+    def test_texts_classes_and_tags(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "text\tlabel\nso good\tpositive\n")
+        assert rows(name, shape="text") == [(2, "so good")]
+        assert rows(name, shape="classes") == [(2, "so good", "positive")]
+        name = write(tmp_path / "b.tsv", "the house\tDET NOUN\n")
+        assert rows(name, shape="tags") == [(1, ["the", "house"], ["DET", "NOUN"])]
+
+    def test_many_blocks_behind_a_header(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "src\ttgt\n" + "".join(f"{n}\t-{n}\n" for n in range(2, 9_000)))
+        assert len(blocks(name)) > 1
+        assert rows(name) == [(n, str(n), f"-{n}") for n in range(2, 9_000)]
+
+    def test_plain_text_with_tabs(self, tmp_path: Path) -> None:
+        assert rows(write(tmp_path / "a.txt", "a\tb\n")) == [(1, "a", "b")]
+        assert fault(write(tmp_path / "b.txt", "a b\n")).startswith(f"{tmp_path / 'b.txt'}:1: expected 2 columns")
+
+
+class TestCSV:
+    def test_quotes_commas_and_line_ends(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.csv", '"a, b","say ""hi"""\r\n"two\r\nlines",c\r\n\r\nd,e\r\n')
+        assert rows(name) == [(1, "a, b", 'say "hi"'), (2, "two\r\nlines", "c"), (5, "d", "e")]
+        assert skipped(name) == {"blank line": 1}
+
+    def test_a_byte_order_mark_and_a_header(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.csv", "\ufeffid,text,label\n1,so good,pos\n")
+        assert rows(name, shape="classes") == [(2, "so good", "pos")]
+        assert rows(name, shape="classes", source="text", target="label") == [(2, "so good", "pos")]
+
+    def test_semicolons(self, tmp_path: Path) -> None:
+        assert rows(write(tmp_path / "a.csv", "a;b\nc, d;e\n")) == [(1, "a", "b"), (2, "c, d", "e")]
+        assert rows(write(tmp_path / "b.csv", "a;b\n"), shape="text") == [(1, "a;b")]
+
+    def test_ragged_rows_behind_a_row_of_several_lines(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.csv", 'a,b\n"c\nc",d\ne,f,g\nh\ni,j\n')
+        assert fault(name) == (
+            f'{name}:4: expected 2 columns, found 3; quote text that holds commas, as in "a, b", or pass --skip-bad'
+        )
+        assert rows(name, bad="skip") == [(1, "a", "b"), (2, "c\nc", "d"), (6, "i", "j")]
+        assert skipped(name) == {"another number of columns": 2}
+
+    def test_one_column(self, tmp_path: Path) -> None:
+        assert "expected 2 columns, found 1" in fault(write(tmp_path / "a.csv", "a\nb\n"))
+
+    def test_a_quote_that_is_never_closed(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.csv", 'a,b\n"c,d\ne,f\n')
+        assert fault(name).startswith(f"{name}:2: a quote that begins in this row is never closed; ")
+        assert rows(name, bad="skip") == [(1, "a", "b")]
+        name = write(tmp_path / "b.csv", 'a,b\n"c,d\n' + "e,f\n" * 60_000)
+        assert fault(name).startswith(f"{name}:2: a quote that is never closed, or more than 131,072 characters")
+
+    def test_text_behind_a_quote(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.csv", 'a,b\n"c"c,d\ne,f\n')
+        assert fault(name).startswith(f"{name}:2: text behind a closing quote; ")
+        assert rows(name, bad="skip") == [(1, "a", "b"), (3, "e", "f")]
+
+    def test_lines_that_end_with_carriage_returns_only(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.csv", "a,b\rc,d\r")
+        said = f"{name}:1: a carriage return outside of quotes; end lines with line feeds, e.g. tr '\\r' '\\n', or"
+        assert fault(name).startswith(said)
+
+    def test_wrong_encoding_within_quotes(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.csv", b'a,b\n"K\xe4se\nbrot",c\nd,e\n')
+        assert fault(name).startswith(f"{name}:2: not UTF-8 text (byte 0xe4 at column 3)")
+        assert rows(name, bad="skip") == [(1, "a", "b"), (4, "d", "e")]
+
+    def test_many_blocks(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.csv", "".join(f"{n},-{n}\n" for n in range(1, 9_000)))
+        assert len(blocks(name)) > 1
+        assert rows(name) == [(n, str(n), f"-{n}") for n in range(1, 9_000)]
+        assert sum(block.bytes for block in blocks(name)) == Path(name).stat().st_size
+
+
+@pytest.mark.parametrize("settings", [{}, {"source": "a", "target": "b"}])
+@pytest.mark.parametrize("ending", ["tsv", "csv", "jsonl", "txt"])
+def test_an_empty_file(tmp_path: Path, ending: str, settings: dict[str, Any]) -> None:
+    name = write(tmp_path / f"a.{ending}", "")
+    assert fault(name, **settings) == f"{name}: no example in it (empty); is it the right file?"

@@ -1,0 +1,145 @@
+"""What people see: lines that can be searched, and when; a clock that the test moves."""
+
+import io
+import math
+from itertools import pairwise
+
+import pytest
+
+from seqloom.training.watch import SPARKS, Facts, History, Watcher
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def stream() -> io.StringIO:
+    return io.StringIO()
+
+
+def lines(stream: io.StringIO) -> list[str]:
+    return stream.getvalue().splitlines()
+
+
+def run(watcher: Watcher, clock: Clock, steps: range, seconds: float = 1.0, loss: float = 1.234) -> None:
+    for step in steps:
+        clock.now += seconds
+        watcher.step(step, loss, 100)
+
+
+def test_lines_are_whole_and_searchable(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher(stream=stream, clock=clock)  # no terminal: lines
+    watcher.began(Facts("runs/x", steps=2000, about=["1.2 M parameters"]))
+    run(watcher, clock, range(1, 401), 0.25)
+    assert lines(stream)[0] == "1.2 M parameters"
+    assert lines(stream)[1] == "step 1 of 2000   0%   loss 1.234   400 tokens/s   8 m 20 s left"
+    assert lines(stream)[-1] == "step 361 of 2000   18%   loss 1.234   400 tokens/s   6 m 50 s left"
+    assert len(lines(stream)) == 1 + 10  # at once, then every 10 of 100 seconds
+
+
+def test_later_a_line_every_half_minute(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x"))
+    run(watcher, clock, range(1, 300))
+    early = len(lines(stream))
+    assert early == 30
+    run(watcher, clock, range(300, 900))
+    assert len(lines(stream)) - early == 20
+
+
+def test_validations_and_the_best(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x", steps=10))
+    run(watcher, clock, range(1, 3), 0.1)
+    watcher.validated(2, 1.5, 87.125, "accuracy", best=True)
+    watcher.validated(4, 1.75, 80.0, "accuracy")
+    watcher.note("a step was split")
+    clock.now += 60
+    watcher.ended("stopped early")
+    assert lines(stream)[1:] == [
+        "step 2 of 10   20%   valid loss 1.500   accuracy 87.12   best so far",
+        "step 4 of 10   20%   valid loss 1.750   accuracy 80.00   best 87.12 at step 2",
+        "a step was split",
+        "ended at step 4 of 10   1 m 00 s   best accuracy 87.12 at step 2   stopped early",
+    ]
+
+
+def test_without_a_score_the_loss_is_the_best(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x"))
+    watcher.validated(5, 1.5, best=True)
+    watcher.ended()
+    assert lines(stream) == [
+        "step 5   valid loss 1.500   best so far",
+        "ended at step 5   0 s   best valid loss 1.500 at step 5",
+    ]
+
+
+def test_an_unknown_total_and_a_given_share(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x"))
+    run(watcher, clock, range(1, 2))
+    assert lines(stream) == ["step 1   loss 1.234   100 tokens/s"]
+    clock.now += 29
+    watcher.step(2, 1.234, 100, done=0.25, peak_share=0.371, memory=5.12e8)
+    assert lines(stream)[1] == "step 2   25%   loss 1.234   3 tokens/s   37% of peak   512 MB   1 m 30 s left"
+
+
+def test_a_run_that_goes_on_counts_its_own_time(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x", steps=100, after=50, done=0.5))
+    run(watcher, clock, range(51, 52), 2.0)
+    assert lines(stream)[0] == "goes on after step 50"
+    assert lines(stream)[1].endswith("1 m 38 s left")
+
+
+def test_the_loss_is_smoothed_and_bears_nan(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x"))
+    for step, loss in enumerate([1.0, 3.0, math.nan, 2.0, 2.0], 1):
+        clock.now += 10
+        watcher.step(step, loss, 0)
+    assert [line.split("   ")[1] for line in lines(stream)] == [
+        "loss 1.000", "loss 2.026", "loss nan", "loss 2.000", "loss 2.000",
+    ]  # fmt: skip
+
+
+def test_the_time_of_a_validation_does_not_slow_the_steps(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x"))
+    run(watcher, clock, range(1, 11))
+    clock.now += 100
+    watcher.validated(10, 1.0)
+    run(watcher, clock, range(11, 12))
+    assert "100 tokens/s" in lines(stream)[-1]
+
+
+def test_nothing_is_shown_to_who_wants_nothing(clock: Clock, stream: io.StringIO) -> None:
+    with Watcher("none", stream, clock) as watcher:
+        watcher.began(Facts("x", about=["y"]))
+        run(watcher, clock, range(1, 5))
+        watcher.validated(4, 1.0)
+        watcher.note("z")
+        watcher.ended()
+    assert stream.getvalue() == ""
+
+
+def test_a_history_tells_all_of_a_run() -> None:
+    history = History()
+    for value in range(1000):
+        history.add(value)
+    assert len(history.values) <= 2 * SPARKS
+    assert history.values[0] < 50
+    assert history.values[-1] > 950
+    gaps = {after - before for before, after in pairwise(history.values)}
+    assert len(gaps) == 1
