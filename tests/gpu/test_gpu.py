@@ -124,7 +124,8 @@ def test_recurrence_on_the_kernel(cell: Cell, width: int, lengths: list[int]) ->
         results.append([y, state.hidden_BH, given.grad, *(p.grad for p in module.parameters())])
     for result in results[:2]:
         for a, b in zip(result, results[2], strict=True):
-            torch.testing.assert_close(a, b, atol=2e-5, rtol=1e-4)
+            # gradients of weights are sums over all steps: errors add up
+            torch.testing.assert_close(a, b, atol=2e-4, rtol=1e-3)
 
 
 def test_recurrence_is_saved_and_loaded(tmp_path: Path) -> None:
