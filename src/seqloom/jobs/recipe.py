@@ -9,7 +9,7 @@ from seqloom.data.settings import DataSettings
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import Frozen, all_impossible
 from seqloom.tasks import TaskSettings, Translate, task_class
-from seqloom.text import TextSettings
+from seqloom.text import BPE, TextSettings
 from seqloom.training.settings import TrainingSettings
 
 
@@ -34,6 +34,8 @@ class Recipe(Frozen):
         why = task_class(self.task).refuses(self.model)
         if why is not None:
             yield ("model", "family"), why
+        if self.task.kind in ("language", "tag") and isinstance(self.text.source, BPE) and self.text.source.dropout:
+            yield ("text", "source", "dropout"), f"BPE dropout is not for {self.task.kind}: set it to 0"
         two = task_class(self.task).shape == "pairs" and not self.text.shared
         if two and self.model.tie in ("inputs", "all"):
             yield ("model", "tie"), f"tie = '{self.model.tie}' needs one vocabulary for both sides: text.shared = true"

@@ -9,7 +9,7 @@ import torch
 from seqloom.data.order import Order
 from seqloom.jobs.asked import Asked, Command, asked, with_model
 from seqloom.jobs.card import card
-from seqloom.jobs.corpora import Corpora, corpora, fingerprints
+from seqloom.jobs.corpora import Corpora, corpora, fingerprints, longest_of
 from seqloom.jobs.plan import (
     Amount,
     amount,
@@ -181,6 +181,7 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
         device,
         precision,
         max(1, recipe.data.workers),
+        longest_of(recipe),
         data.files,
         per_token,
     )

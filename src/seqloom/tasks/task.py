@@ -16,6 +16,7 @@ from seqloom.models.build import Model
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Batch
 from seqloom.tasks.codecs import Codecs
+from seqloom.tasks.vary import Chance
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,10 @@ class Task(ABC):
 
     def reshape(self, examples: Examples, draw: np.random.Generator | None) -> Examples:
         """What an epoch makes of the examples; draw: chance, in training."""
+        return examples
+
+    def vary(self, examples: Examples, chance: Chance) -> Examples:
+        """What training makes of the examples of a batch; by default nothing."""
         return examples
 
     @abstractmethod

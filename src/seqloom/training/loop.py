@@ -18,6 +18,7 @@ from seqloom.store import RunFolder, load_weights, read_tensors, weights
 from seqloom.store.atomic import write_tensors
 from seqloom.store.state import Checkpoint
 from seqloom.tasks import Batch, Goals, Task
+from seqloom.tasks.vary import Chance
 from seqloom.training.averaging import average_weights
 from seqloom.training.diagnosis import diagnose, finite, lines_of
 from seqloom.training.ema import MovingAverage
@@ -66,6 +67,7 @@ class Setup:
     device: torch.device
     precision: torch.dtype | None
     workers: int
+    longest: int
     files: tuple[str, ...]
     flops_per_token: float = 0.0
 
@@ -187,7 +189,8 @@ class Loop:
 
         def made(item: tuple[int, int, Examples]) -> tuple[int, int, Batch]:
             epoch, number, examples = item
-            return epoch, number, task.batch(examples)
+            chance = Chance(self.training.seed, epoch, self.setup.longest)
+            return epoch, number, task.batch(task.vary(examples, chance))
 
         return ahead(made, self._examples(self.place.epoch, self.place.batch), self.setup.workers)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -60,7 +61,8 @@ class Packed(Layout):
                 raise ValueError(f"{need} {name} do not fit into a frame of {have} {name}")
         lengths_B = F.pad(real_B, (0, B - real_B.numel()))
         offsets_B1 = F.pad(lengths_B.cumsum(0), (1, 0))
-        row_n = torch.repeat_interleave(torch.arange(B), lengths_B)
+        # numpy: torch would begin threads for so little, and wait for them on a busy machine
+        row_n = torch.from_numpy(np.repeat(np.arange(B), lengths_B.numpy()))
         step_n = torch.arange(total) - offsets_B1[row_n]
         taken_BT = torch.arange(T) < lengths_B[:, None]
         token_BT = torch.zeros(B, T, dtype=torch.int64)

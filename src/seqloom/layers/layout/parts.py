@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -26,7 +27,8 @@ class Parts:
         row_R = torch.cat(list(rows))
         length_R = lengths_B[row_R]
         shift_R = begins_B[row_R] - (length_R.cumsum(0) - length_R)
-        order_N = torch.arange(int(length_R.sum())) + shift_R.repeat_interleave(length_R)
+        shift_N = torch.from_numpy(np.repeat(shift_R.numpy(), length_R.numpy()))
+        order_N = torch.arange(len(shift_N)) + shift_N
         back_N = torch.empty_like(order_N).scatter_(0, order_N, torch.arange(len(order_N)))
         layouts = tuple(Packed.of(lengths_B[part], device=device) for part in rows)
         return cls(order_N.to(device), back_N.to(device), tuple(rows), layouts)
