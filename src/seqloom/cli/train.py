@@ -59,7 +59,7 @@ def train(
     try:
         trained = job(command)
     except KeyboardInterrupt:
-        typer.echo("stopped behind a checkpoint; the same command goes on from there", err=True)
+        typer.echo("stopped; the same command goes on from the last checkpoint", err=True)
         raise typer.Exit(130) from None
     for name, score in (trained.test_scores or trained.scores).items():
         typer.echo(f"{name}\t{score:.4f}")

@@ -15,6 +15,7 @@ from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Goals
+from seqloom.tasks.language import LanguageTask
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 
@@ -28,20 +29,37 @@ SHARE = 0.5  # of the free memory
 
 @dataclass(frozen=True)
 class Amount:
-    """How much there is to learn from. tokens: that count, in an epoch."""
+    """How much there is to learn from in an epoch.
+
+    tokens   that count
+    larger   tokens of the larger side: what the budget of a batch is about
+    examples rows of batches
+    """
 
     tokens: int
+    larger: int
     examples: int
     length: float
     source_length: float
 
 
 def amount(corpora: Corpora) -> Amount:
-    examples = max(corpora.examples, 1)
-    target, source = corpora.tokens("target"), corpora.tokens("source")
-    counted = target + (examples if corpora.task.shape == "pairs" else 0)
-    longer = source if corpora.task.shape in ("tags", "classes") else counted
-    return Amount(counted, examples, max(1.0, longer / examples), max(1.0, source / examples))
+    task, rows = corpora.task, max(corpora.rows, 1)
+    target, source = max(corpora.tokens("target"), 1), corpora.tokens("source")
+    match task.shape:
+        case "pairs":
+            both = target + rows, source + rows
+            return Amount(both[0], max(both), rows, both[0] / rows, both[1] / rows)
+        case "text":
+            assert isinstance(task, LanguageTask)
+            if task.settings.lines == "documents":
+                return Amount(target + rows, target + rows, rows, target / rows + 1, 1.0)
+            windows = -(-target // task.settings.context)
+            return Amount(target, target, windows, min(target, task.settings.context), 1.0)
+        case "tags":
+            return Amount(target, source, rows, max(1.0, source / rows), max(1.0, source / rows))
+        case "classes":
+            return Amount(rows, source + rows, rows, source / rows + 1, source / rows + 1)
 
 
 def flops_per_token(model: ModelSettings, sizes: Sizes, much: Amount, counted_per_row: float) -> float:
@@ -84,11 +102,14 @@ def speed(work: Work, order: Order) -> float:
 
 
 def budget(training: TrainingSettings, much: Amount, device: torch.device, run_tokens: float | None) -> int:
-    """Tokens of a batch, if nobody said: so that there are enough steps, within what is useful on the device."""
+    """Tokens of a batch, if nobody said: so that there are enough steps, within what is useful on the device.
+
+    run_tokens: tokens of the larger side that the time is enough for.
+    """
     if training.batch != "auto":
         return training.batch
     most = MOST.get(device.type, MOST_ELSEWHERE)
-    wanted = much.tokens / 20 if run_tokens is None else run_tokens / STEPS
+    wanted = much.larger / 20 if run_tokens is None else run_tokens / STEPS
     return int(min(most, max(LEAST, wanted)))
 
 
@@ -105,12 +126,12 @@ def fitting(budget: int, work: Work, order: Order, longest: int) -> tuple[int, s
 def steps_of(training: TrainingSettings, much: Amount, budget: int) -> int | None:
     """None: only the time ends the run."""
     a_step = budget * training.accumulate
-    epoch = max(1.0, much.tokens / a_step)
+    epoch = max(1.0, much.larger / a_step)
     limits = [] if training.steps is None else [training.steps]
     limits += [] if training.epochs is None else [max(1, round(training.epochs * epoch))]
     if limits or training.minutes is not None:
         return min(limits, default=None)
-    epochs = min(60.0, max(3.0, 20_000_000 / much.tokens))
+    epochs = min(60.0, max(3.0, 20_000_000 / much.larger))
     return max(200, round(epochs * epoch))
 
 

@@ -31,9 +31,12 @@ from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
 from seqloom.models import build_model
 from seqloom.models.build import Model
+from seqloom.models.first_vectors import start_vectors
 from seqloom.settings import UserError, dump, load
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
+from seqloom.tasks import Codecs
+from seqloom.text import Vocabulary
 from seqloom.training.loop import Limits, Loop, Setup, best_weights
 from seqloom.training.peak import peak_flops
 from seqloom.training.place import Place
@@ -59,16 +62,18 @@ class Trained:
 def train(command: Command, view: View = "auto") -> Trained:
     began = time.monotonic()
     wish = asked(command)
+    request = request_of(wish.recipe, fingerprints(wish.recipe.data))  # a file that is missing is told before all
     run = RunFolder(wish.out)
     run.create()
     with run.locked(), Telling(run, "loss", view) as telling:
         if command.force:
             run.clear()
-        request = request_of(wish.recipe, fingerprints(wish.recipe.data))
         if run.exists():
             compare(run, request)
             recipe = _as_before(run, wish)
             data = corpora(recipe)
+            _refuse_other_vocabulary(run, data)
+            write_text(run.recipe, header(request["data"]) + dump(recipe))
         else:
             recipe, data = _planned(wish, command, telling, began)
             data.task.codecs.save(run.vocabulary)
@@ -87,6 +92,15 @@ def _as_before(run: RunFolder, wish: Asked) -> Recipe:
     update |= limits if any(value is not None for value in limits.values()) else {}
     data = recipe.data.model_copy(update={"workers": wish.recipe.data.workers, "test": wish.recipe.data.test})
     return recipe.model_copy(update={"training": recipe.training.model_copy(update=update), "data": data})
+
+
+def _refuse_other_vocabulary(run: RunFolder, data: Corpora) -> None:
+    """It is made anew where the cache was emptied, and other versions of a library may cut text otherwise."""
+    if Codecs.load(run.vocabulary).fingerprint != data.task.codecs.fingerprint:
+        raise UserError(
+            f"{run.vocabulary}: the run began with another vocabulary than is learnt from its data now; "
+            "go on with the versions named in its recipe.toml, or start anew with --force"
+        )
 
 
 def _device(name: str) -> torch.device:
@@ -116,11 +130,12 @@ def _planned(wish: Asked, command: Command, telling: Telling, began: float) -> t
         data = corpora(recipe)  # other positions may allow other lengths
     work = throwaway(recipe.model, data, device, precision.dtype)
     trial = Order(data.train, 1024, training.seed, data.task.reshape)
-    run_tokens = None if left is None else speed(work, trial) * left
-    if run_tokens is not None and wish.model_open:
-        recipe = _with_dropout(recipe, dropout_for(run_tokens / much.tokens), command)
+    epochs = None if left is None else speed(work, trial) * left / much.tokens
+    if epochs is not None and wish.model_open:
+        recipe = _with_dropout(recipe, dropout_for(epochs), command)
+    run_tokens = None if epochs is None else epochs * much.larger
     batch = budget(training, much, device, run_tokens)
-    longest = max((max(part.cache.totals.longest.values()) for part in data.train), default=1)
+    longest = max((side for part in data.train for side in part.cache.totals.longest.values()), default=1)
     if training.batch == "auto":
         batch, note = fitting(batch, work, trial, longest)
         if note:
@@ -128,7 +143,7 @@ def _planned(wish: Asked, command: Command, telling: Telling, began: float) -> t
     every = training.validate_every
     steps = steps_of(training, much, batch)
     if every == "auto":
-        expected = steps or round((run_tokens or 0.0) / batch)
+        expected = round((run_tokens or 0.0) / (batch * training.accumulate)) if steps is None else steps
         every = max(1, min(1000, expected // VALIDATIONS))
     telling.note(f"precision: {precision.reason}")
     chosen = {
@@ -180,10 +195,12 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
         training.validate_every,
         device,
         precision,
-        max(1, recipe.data.workers),
+        recipe.data.workers,
         data.files,
         per_token,
     )
+    if not run.checkpoints.any():
+        _start_vectors(model, data, telling)
     loop = Loop(setup, run, telling)
     resumed = loop.resume()
     if training.minutes is not None:
@@ -199,17 +216,32 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     telling.draw()
     telling.watcher.ended(place.ended or "")
     best_weights(run, model)
-    scores = {
-        name.removeprefix("valid."): value
-        for line in run.read_metrics()
-        if line["step"] == place.best_step
-        for name, value in line.items()
-        if name.startswith("valid.")
-    }
+    # a mean of models was never validated itself
+    scores = dict(setup.validate(model)) if training.average else _scores_at(run, place.best_step)
     test = validator(data.task, data.test, training.batch, device, written=10**9)(model) if data.test else {}
     trained = Trained(run, recipe, data, model, place, scores, test)
     write_text(run.card, card(run, recipe, data, model, place, scores, test, device))
     return trained
+
+
+def _start_vectors(model: Model, data: Corpora, telling: Telling) -> None:
+    """Word vectors that the recipe names."""
+    source, target = data.task.codecs.source, data.task.codecs.target
+    words = source.pieces(range(len(source)))
+    target_words = target.pieces(range(len(target))) if isinstance(target, Vocabulary) else None
+    for name, found in start_vectors(model, words, target_words).items():
+        telling.note(f"{name}: {found:,} of its words begin from the vectors that the recipe names")
+
+
+def _scores_at(run: RunFolder, step: int) -> dict[str, float]:
+    """Those of the validation after a step."""
+    return {
+        name.removeprefix("valid."): value
+        for line in run.read_metrics()
+        if line["step"] == step
+        for name, value in line.items()
+        if name.startswith("valid.")
+    }
 
 
 def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: torch.device) -> list[str]:
