@@ -90,7 +90,7 @@ def stage(name: str, folder: Path, seconds: float) -> dict[str, Any]:
     from seqloom.data.order import Order
     from seqloom.data.settings import corpora_of
     from seqloom.jobs.corpora import corpora
-    from seqloom.jobs.plan import speed, throwaway
+    from seqloom.jobs.plan import amount, step_seconds, throwaway
     from seqloom.jobs.recipe import Recipe
     from seqloom.settings import loads
 
@@ -107,7 +107,9 @@ def stage(name: str, folder: Path, seconds: float) -> dict[str, Any]:
     if name == "train":
         import torch
 
-        return {"target tokens/s": speed(throwaway(recipe.model, data, torch.device("cpu"), None), order)}
+        seconds = step_seconds(throwaway(recipe.model, data, torch.device("cpu"), None), order)
+        much = amount(data)
+        return {"target tokens/s": 2048 / seconds * much.tokens / much.larger}
     tokens, batches, began, epoch = 0, 0, time.perf_counter(), 0
     while (spent := time.perf_counter() - began) < seconds:
         for examples in order.epoch(epoch):

@@ -43,6 +43,7 @@ def train(
       seqloom train my.toml --data corpus.jsonl.gz --set training.steps=20000
     """
     from seqloom.jobs.asked import Command
+    from seqloom.jobs.clock import process_began
     from seqloom.jobs.train import train as job
 
     command = Command(
@@ -57,9 +58,9 @@ def train(
         skip_bad,
     )
     try:
-        trained = job(command)
+        trained = job(command, began=process_began())
     except KeyboardInterrupt:
-        typer.echo("stopped behind a checkpoint; the same command goes on from there", err=True)
+        typer.echo("stopped; the same command goes on from the last checkpoint", err=True)
         raise typer.Exit(130) from None
     for name, score in (trained.test_scores or trained.scores).items():
         typer.echo(f"{name}\t{score:.4f}")

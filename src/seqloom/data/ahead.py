@@ -16,8 +16,11 @@ class _End:
 def ahead(work: Callable[[T], R], items: Iterable[T], workers: int, depth: int = 4) -> Iterator[R]:
     """work(item) for each item, in order, whoever is ready first; `depth` results a worker wait to be taken.
 
-    The items themselves are drawn on one more thread, one after the other.
+    The items themselves are drawn on one more thread, one after the other. Without workers all is done when asked for.
     """
+    if not workers:
+        yield from map(work, items)
+        return
     source, end = iter(items), _End()
 
     def worked(drawn: Future[T | _End]) -> R | _End:

@@ -119,6 +119,9 @@ class Cache:
         kept = json.loads(_facts_of(path).read_text(encoding="utf-8"))
         self.path, self.facts, self.totals = path, kept["facts"], Totals(**kept["totals"])
         self.columns = list(self.totals.tokens)
+        with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+            if reader.num_record_batches != len(self.totals.rows):
+                raise ValueError(f"{path.name} has {reader.num_record_batches} chunks, not {len(self.totals.rows)}")
 
     def __len__(self) -> int:
         return self.totals.examples

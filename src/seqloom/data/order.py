@@ -52,20 +52,42 @@ class Order:
     def _pools(self, epoch: int) -> Iterator[tuple[Examples, list[Longs]]]:
         order = _draw(self.seed, "chunks", epoch).permutation(len(self.chunks))
         for begin in range(0, len(order), POOL):
-            pool = self._pool([self.chunks[place] for place in order[begin : begin + POOL]], epoch)
             draw = _draw(self.seed, "batches", epoch, begin)
-            pool = pool if self.reshape is None else self.reshape(pool, draw)
+            pool = self._pool([self.chunks[place] for place in order[begin : begin + POOL]], epoch, draw)
             if len(pool):
                 batches = cut(_sizes(pool), self.budget, draw)
                 yield pool, [batches[place] for place in draw.permutation(len(batches))]
 
-    def _pool(self, chunks: list[tuple[int, int]], epoch: int) -> Examples:
+    def _pool(self, chunks: list[tuple[int, int]], epoch: int, draw: np.random.Generator) -> Examples:
         parts = []
         for place, corpus in enumerate(self.corpora):
             mine = [chunk for owner, chunk in chunks if owner == place]
-            for chunk, examples in zip(mine, corpus.cache.read(mine, place), strict=True):
+            for chunk, examples in self._shaped(corpus.cache, place, mine, draw):
                 parts.append(_repeated(examples, corpus.weight, _draw(self.seed, "weight", place, chunk), epoch))
         return Examples.join(parts)
+
+    def _shaped(
+        self, cache: Cache, place: int, chunks: list[int], draw: np.random.Generator
+    ) -> Iterator[tuple[int, Examples]]:
+        """Chunks as the task wants them. Those that stand side by side in the file are reshaped as one, others apart:
+        text must not run on from one chunk into another that does not follow it.
+        """
+        if self.reshape is None:
+            yield from zip(chunks, cache.read(chunks, place), strict=True)
+            return
+        for run in _runs(sorted(chunks)):
+            yield run[0], self.reshape(Examples.join(cache.read(run, place)), draw)
+
+
+def _runs(numbers: list[int]) -> list[list[int]]:
+    """Rising numbers, in groups of those that follow each other."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] + 1 == number:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
 
 
 def in_order(cache: Cache, budget: int, reshape: Reshape | None = None) -> Iterator[Examples]:
@@ -73,7 +95,7 @@ def in_order(cache: Cache, budget: int, reshape: Reshape | None = None) -> Itera
     for begin in range(0, len(cache.rows), POOL):
         pool = Examples.join(cache.read(range(begin, min(begin + POOL, len(cache.rows)))))
         pool = pool if reshape is None else reshape(pool, None)
-        for rows in cut(_sizes(pool), budget):
+        for rows in () if not len(pool) else cut(_sizes(pool), budget):
             yield pool.take(rows)
 
 

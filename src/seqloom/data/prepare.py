@@ -1,10 +1,6 @@
 """A corpus, once: read, encoded, split and written into the cache; found there the next time."""
 
-import hashlib
-import json
 import os
-import shutil
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -16,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from seqloom.data.ahead import ahead
+from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache, CacheWriter, Examples
 from seqloom.data.cache_folder import cache_folder
 from seqloom.data.ragged import Ragged
 from seqloom.data.reading import Block, Shape, Skipped, fingerprint, read
+from seqloom.data.reading.format_choice import format_of
 from seqloom.data.settings import Bad, Corpus
+from seqloom.settings import UserError
 
-FORMAT = 1  # to be raised when what stands in a cache changes
+FORMAT = 2  # to be raised when what stands in a cache changes
 
 Encode = Callable[[Block], Mapping[str, Ragged]]
 Report = Callable[[int], None]
@@ -82,41 +81,24 @@ def prepare(
     report: Report | None = None,
 ) -> Prepared:
     """key: what else the encoded examples depend on, as JSON can say it (settings, vocabularies)."""
-    facts = [FORMAT, fingerprint(corpus), corpus.model_dump(exclude={"weight", "files"}), shape, asdict(fit), key]
+    facts = [FORMAT, content(corpus, shape), shape, asdict(fit), key]
     name = digest([*facts, None if held_out is None else asdict(held_out)])
     folder = cache_folder() / "examples" / name
     if not folder.exists():
         with Building(folder) as partial:
             _build(partial, corpus, shape, columns, encode, fit, held_out, report)
-    main = Cache(folder / "examples.arrow")
-    other = None if held_out is None else Cache(folder / "held_out.arrow")
-    return Prepared(corpus, main, other, _skipped(main.facts["skipped"]), main.facts["too_long"])
+    try:
+        main = Cache(folder / "examples.arrow")
+        other = None if held_out is None else Cache(folder / "held_out.arrow")
+        return Prepared(corpus, main, other, _skipped(main.facts["skipped"]), main.facts["too_long"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{folder}: cannot be read ({error}); remove this folder, it will be made again") from None
 
 
-class Building:
-    """A folder of the cache that appears whole; who comes second finds the first one's."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __enter__(self) -> Path:
-        self.folder.parent.mkdir(parents=True, exist_ok=True)
-        self.partial = Path(tempfile.mkdtemp(prefix=f"{self.folder.name}.partial-", dir=self.folder.parent))
-        return self.partial
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        try:
-            if kind is None:
-                self.partial.rename(self.folder)
-        except OSError:
-            if not self.folder.exists():
-                raise
-        finally:
-            shutil.rmtree(self.partial, ignore_errors=True)
-
-
-def digest(value: Any) -> str:
-    return hashlib.blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).hexdigest()
+def content(corpus: Corpus, shape: Shape) -> list[Any]:
+    """All that the examples of a corpus follow from: what its files hold and how they are read, not their names."""
+    how = corpus.model_dump(mode="json", exclude={"weight", "files"})
+    return [fingerprint(corpus), how | {"format": format_of(corpus, shape)}]
 
 
 def _build(

@@ -69,7 +69,7 @@ class DataSettings(Frozen):
     held_out_most: Annotated[int, Field(ge=1)] = 2000
     """as many examples at most are kept for validation"""
     workers: Annotated[int, Field(ge=0)] = 1
-    """processes that prepare batches beside the training; 0: none"""
+    """threads that prepare batches beside the training; 0: none"""
 
 
 def corpora_of(files: Sequence[str]) -> tuple[Corpus, ...]:

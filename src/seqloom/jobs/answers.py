@@ -1,10 +1,13 @@
 """What a model says to some examples."""
 
+import sys
+
 import torch
 from torch import Tensor
 
 from seqloom.data.cache import Examples
 from seqloom.generation import greedy
+from seqloom.jobs.recipe import learned_positions
 from seqloom.layers.layout import Padded
 from seqloom.models.build import Model
 from seqloom.models.encoder_decoder import EncoderDecoder
@@ -26,13 +29,14 @@ def answers(task: TranslateTask, model: Model, examples: Examples, device: torch
     model.eval()
     lengths = torch.from_numpy(examples.columns["source"].lengths_B)
     order = lengths.argsort(stable=True)
+    room = min(learned_positions(model.settings, "decoder"), default=sys.maxsize)
     said: list[str] = [""] * len(order)
     for rows in order.split(ROWS):
         source = task.batch(examples.take(rows.numpy())).source
         assert source is not None
         source = source.to(device)
         state = model.start(model.encode(source.tokens_N, source.layout))
-        most = 2 * int(lengths[rows].max()) + 50
+        most = min(2 * int(lengths[rows].max()) + 50, room)
         texts = task.target.decode_many(greedy(_stepper(model), state, BEGIN, END, most))
         for row, text in zip(rows.tolist(), texts, strict=True):
             said[row] = text

@@ -1,10 +1,14 @@
 """From a command's words to a recipe: what was asked for, before anything is measured."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from seqloom.data.reading import Shape
 from seqloom.data.settings import Corpus, corpora_of
 from seqloom.jobs.default import default_settings, look
 from seqloom.jobs.recipe import Recipe
@@ -14,6 +18,7 @@ from seqloom.settings import UserError, dump, load, loads
 from seqloom.tasks import task_class
 
 CHOSEN = "the chosen recipe"
+TASK = "task.kind"
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,8 @@ def _with_files(recipe: Recipe, command: Command) -> Recipe:
     data: dict[str, Any] = {}
     for name, files in ("corpora", command.data), ("valid", command.valid), ("test", command.test):
         if files:
-            data[name] = _corpora(files, getattr(recipe.data, name))
+            # how the recipe reads what it learns from holds for the other files, if it says nothing of them
+            data[name] = _corpora(files, getattr(recipe.data, name) or recipe.data.corpora)
     if command.skip_bad:
         data["bad"] = "skip"
     training = {} if command.minutes is None else {"minutes": command.minutes}
@@ -72,7 +78,12 @@ def _corpora(files: Sequence[str], old: Sequence[Corpus]) -> tuple[Corpus, ...]:
     if len(old) != 1:
         return new
     how = old[0].model_dump(exclude={"files", "weight"}, exclude_unset=True)
-    return tuple(Corpus.model_validate({**corpus.model_dump(exclude_unset=True), **how}) for corpus in new)
+    try:
+        return tuple(Corpus.model_validate({**corpus.model_dump(exclude_unset=True), **how}) for corpus in new)
+    except ValidationError as error:
+        said = ", ".join(f"{name} = {json.dumps(value)}" for name, value in how.items())
+        why = str(error.errors()[0]["msg"])
+        raise UserError(f"{' '.join(files)}: cannot be read as the recipe's [data] says ({said}): {why}") from None
 
 
 def _out(command: Command, recipe: Recipe) -> Path:
@@ -86,7 +97,7 @@ def _chosen(command: Command) -> tuple[Recipe, tuple[str, ...]]:
     """A sound recipe for the data, of which only the size of the model is open."""
     if not command.data:
         raise UserError("nothing to train on: name a file with --data")
-    seen = look(corpora_of(command.data), "skip" if command.skip_bad else "stop")
+    seen = look(corpora_of(command.data), "skip" if command.skip_bad else "stop", _shape(command.changes))
     settings = default_settings(seen)
     shared = bool(settings["text"].get("shared"))
     small = settings | {"model": model_of(SIZES[0], seen.shape, 0.1, shared)}
@@ -94,6 +105,13 @@ def _chosen(command: Command) -> tuple[Recipe, tuple[str, ...]]:
     kind, pieces = recipe.task.kind, recipe.text.source.kind
     note = f"no recipe named: the data looks like {kind} ({pieces}); another task: --set task.kind=…, or a recipe"
     return recipe, (note,)
+
+
+def _shape(changes: Sequence[str]) -> Shape | None:
+    """Of the task that was named with --set, if one was."""
+    tasks: dict[str, Shape] = {"translate": "pairs", "language": "text", "tag": "tags", "classify": "classes"}
+    named = [value.strip(" \"'") for key, _, value in (change.partition("=") for change in changes) if key == TASK]
+    return tasks.get(named[-1]) if named else None
 
 
 def with_model(recipe: Recipe, model: dict[str, Any], changes: Sequence[str]) -> Recipe:

@@ -1,24 +1,24 @@
 """A recipe's files → vocabularies and caches, each made once."""
 
 import json
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache
 from seqloom.data.cache_folder import cache_folder
 from seqloom.data.order import Weighted
-from seqloom.data.prepare import Building, Fit, HeldOut, Prepared, digest, prepare
+from seqloom.data.prepare import Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.reading import Block, Shape, fingerprint, read, size
 from seqloom.data.settings import Corpus, DataSettings
-from seqloom.jobs.progress import bar
-from seqloom.jobs.recipe import Recipe
-from seqloom.layers.positions import Learned
-from seqloom.models.settings import ModelSettings
+from seqloom.jobs.progress import Report, bar
+from seqloom.jobs.recipe import Recipe, learned_positions
 from seqloom.settings import UserError
-from seqloom.tasks import Codecs, Task, build_task, learn, task_class
+from seqloom.tasks import Codecs, Language, Task, build_task, learn, task_class
 
-FORMAT = 1  # of vocabularies in the cache
+FORMAT = 2  # of vocabularies in the cache
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,13 @@ class Corpora:
         return sum(len(part.cache) for part in self.train)
 
     def tokens(self, column: str) -> int:
-        return sum(part.cache.totals.tokens.get(column, 0) for part in self.train)
+        """In an epoch: a corpus counts as often as it is seen."""
+        return round(sum(part.weight * part.cache.totals.tokens.get(column, 0) for part in self.train))
+
+    @property
+    def rows(self) -> int:
+        """Examples of an epoch."""
+        return round(sum(part.weight * len(part.cache) for part in self.train))
 
 
 def name_of(corpus: Corpus) -> str:
@@ -61,7 +67,7 @@ def corpora(recipe: Recipe) -> Corpora:
     known = _vocabularies(recipe)
     task = build_task(recipe.task, known.codecs)
     total = sum(known.examples)
-    share = min(data.held_out, data.held_out_most / max(total, 1)) if task.shape != "text" else data.held_out
+    share = min(data.held_out, data.held_out_most / max(total, 1))
     inner = [None if data.valid else HeldOut(share, count) for count in known.examples]
     train = [_prepared(recipe, task, corpus, held) for corpus, held in zip(data.corpora, inner, strict=True)]
     valid = [_prepared(recipe, task, corpus) for corpus in data.valid]
@@ -82,6 +88,9 @@ def corpora(recipe: Recipe) -> Corpora:
 def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
     if not made.examples:
         raise UserError(f"{', '.join(made.files)}: no example is left to train on\n" + "\n".join(made.notes))
+    for cache, corpus in zip(made.test, recipe.data.test, strict=True):
+        if not len(cache):
+            raise UserError(f"{name_of(corpus)}: no example is left to test on\n" + "\n".join(made.notes))
     if not sum(map(len, made.valid)):
         raise UserError(
             f"{', '.join(made.files)}: too few examples ({made.examples}) to keep some for validation; "
@@ -92,47 +101,72 @@ def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
 def _vocabularies(recipe: Recipe) -> Vocabularies:
     shape, data = task_class(recipe.task).shape, recipe.data
     facts: list[Any] = [FORMAT, shape, recipe.text.model_dump(mode="json"), data.bad]
-    facts += [
-        [fingerprint(corpus), corpus.model_dump(mode="json", exclude={"weight", "files"})] for corpus in data.corpora
-    ]
+    facts += [content(corpus, shape) for corpus in data.corpora]
     folder = cache_folder() / "vocabularies" / digest(facts)
     if not folder.exists():
-        counts = [0] * len(data.corpora)
         with Building(folder) as partial, bar("learning the vocabulary", sum(map(size, data.corpora))) as report:
-
-            def blocks() -> Iterator[Block]:
-                counts[:] = [0] * len(counts)
-                for number, corpus in enumerate(data.corpora):
-                    for block in read(corpus, shape, data.bad):
-                        counts[number] += len(block.lines)
-                        report(block.bytes)
-                        yield block
-
+            blocks = _Counted(data, shape, report)
             learn(recipe.text, shape, blocks).save(partial)
-            (partial / "examples.json").write_text(json.dumps(counts), encoding="utf-8")
-    counts = json.loads((folder / "examples.json").read_text(encoding="utf-8"))
-    return Vocabularies(Codecs.load(folder), tuple(counts))
+            (partial / "examples.json").write_text(json.dumps(blocks.all()), encoding="utf-8")
+    try:
+        counts = json.loads((folder / "examples.json").read_text(encoding="utf-8"))
+        return Vocabularies(Codecs.load(folder), tuple(counts))
+    except (OSError, ValueError, UserError) as error:
+        raise UserError(f"{folder}: cannot be read ({error}); remove this folder, it will be made again") from None
+
+
+class _Counted:
+    """The blocks of all training corpora, as often as asked for; and how many examples each corpus holds."""
+
+    def __init__(self, data: DataSettings, shape: Shape, report: Report) -> None:
+        self.data, self.shape, self.report = data, shape, report
+        self.counts: list[int] | None = None
+
+    def __call__(self) -> Iterator[Block]:
+        counts = [0] * len(self.data.corpora)
+        for number, corpus in enumerate(self.data.corpora):
+            for block in read(corpus, self.shape, self.data.bad):
+                counts[number] += len(block.lines)
+                self.report(block.bytes)
+                yield block
+        self.counts = counts
+
+    def all(self) -> list[int]:
+        """Not every vocabulary reads the text, or all of it."""
+        if self.counts is None:
+            deque(self(), maxlen=0)
+        assert self.counts is not None
+        return self.counts
 
 
 def _prepared(recipe: Recipe, task: Task, corpus: Corpus, held_out: HeldOut | None = None) -> Prepared:
-    longest = None if task.shape == "text" else longest_of(recipe)
-    fit = Fit(recipe.data.bad, longest, recipe.data.too_long)
+    longest = longest_of(recipe)
+    fit = Fit(recipe.data.bad, None if longest is None else longest.tokens, recipe.data.too_long)
     key = [task.codecs.fingerprint, recipe.task.model_dump(mode="json")]
     with bar(f"reading {name_of(corpus)}", size(corpus)) as report:
         return prepare(corpus, task.shape, task.columns, task.encode, fit, key, held_out, report)
 
 
-def longest_of(recipe: Recipe) -> int:
-    """The longest side that data and model allow; a model's positions are also taken by a mark for begin or end."""
-    return min([recipe.data.longest, *(positions - 1 for positions in _positions(recipe.model))])
+@dataclass(frozen=True)
+class Longest:
+    """How many tokens a side of an example may have, and which setting says so."""
+
+    tokens: int
+    setting: str
 
 
-def _positions(model: ModelSettings) -> Iterator[int]:
-    for name in ("encoder", "decoder"):
-        if name in model.family:
-            positions = model.side("encoder" if name == "encoder" else "decoder").positions
-            if isinstance(positions, Learned):
-                yield positions.length
+def longest_of(recipe: Recipe) -> Longest | None:
+    """What data and model allow; a model's positions are also taken by a mark for begin or end.
+
+    None: running text, which is cut into windows.
+    """
+    task = recipe.task
+    if isinstance(task, Language) and task.lines == "text":
+        return None
+    limits = [Longest(recipe.data.longest, "data.longest")]
+    limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []
+    limits += [Longest(length - 1, "model.positions.length") for length in learned_positions(recipe.model)]
+    return min(limits, key=lambda limit: limit.tokens)
 
 
 def _notes(recipe: Recipe, parts: Sequence[Prepared]) -> Iterator[str]:
@@ -141,7 +175,9 @@ def _notes(recipe: Recipe, parts: Sequence[Prepared]) -> Iterator[str]:
         yield from (f"{name}: {line}" for line in part.skipped.lines())
         if part.too_long:
             done = "cut" if recipe.data.too_long == "truncate" else "left out"
-            yield f"{name}: {part.too_long:,} {done}: longer than {longest_of(recipe)} tokens (data.longest)"
+            limit = longest_of(recipe)
+            assert limit is not None
+            yield f"{name}: {part.too_long:,} {done}: longer than {limit.tokens} tokens ({limit.setting})"
 
 
 def shape_of(recipe: Recipe) -> Shape:

@@ -25,13 +25,14 @@ class Look:
     bytes: int
 
 
-def look(corpora: Sequence[Corpus], bad: Bad) -> Look:
+def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Look:
+    """shape: if it is known already."""
     first, total = corpora[0], sum(map(size, corpora))
-    guess = _shape_by_name(first)
+    guess = shape or _shape_by_name(first)
     blocks = list(islice(read(first, guess, bad), 2))
     rows = sum(len(block.lines) for block in blocks)
     read_bytes = sum(block.bytes for block in blocks)
-    if guess == "pairs" and _few_answers(blocks):
+    if shape is None and guess == "pairs" and _few_answers(blocks):
         guess = "classes"
     examples = round(rows * max(1.0, total / max(read_bytes, 1)))
     return Look(guess, examples, _words(blocks, guess), total)

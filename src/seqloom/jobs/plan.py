@@ -1,5 +1,6 @@
 """What a recipe leaves open, decided: the model's size, the batch, the number of steps."""
 
+import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Goals
+from seqloom.tasks.language import LanguageTask
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 
@@ -24,24 +26,42 @@ MOST_ELSEWHERE = 25_000
 LEAST = 512
 STEPS = 1500  # that a run should have room for
 SHARE = 0.5  # of the free memory
+TRIAL = 1024  # tokens of the batch that memory is measured with
 
 
 @dataclass(frozen=True)
 class Amount:
-    """How much there is to learn from. tokens: that count, in an epoch."""
+    """How much there is to learn from in an epoch.
+
+    tokens   that count
+    larger   tokens of the larger side: what the budget of a batch is about
+    examples rows of batches
+    """
 
     tokens: int
+    larger: int
     examples: int
     length: float
     source_length: float
 
 
 def amount(corpora: Corpora) -> Amount:
-    examples = max(corpora.examples, 1)
-    target, source = corpora.tokens("target"), corpora.tokens("source")
-    counted = target + (examples if corpora.task.shape == "pairs" else 0)
-    longer = source if corpora.task.shape in ("tags", "classes") else counted
-    return Amount(counted, examples, max(1.0, longer / examples), max(1.0, source / examples))
+    task, rows = corpora.task, max(corpora.rows, 1)
+    target, source = max(corpora.tokens("target"), 1), corpora.tokens("source")
+    match task.shape:
+        case "pairs":
+            both = target + rows, source + rows
+            return Amount(both[0], max(both), rows, both[0] / rows, both[1] / rows)
+        case "text":
+            assert isinstance(task, LanguageTask)
+            if task.settings.lines == "documents":
+                return Amount(target + rows, target + rows, rows, target / rows + 1, 1.0)
+            windows = -(-target // task.settings.context)
+            return Amount(target, target, windows, min(target, task.settings.context), 1.0)
+        case "tags":
+            return Amount(target, source, rows, max(1.0, source / rows), max(1.0, source / rows))
+        case "classes":
+            return Amount(rows, source + rows, rows, source / rows + 1, source / rows + 1)
 
 
 def flops_per_token(model: ModelSettings, sizes: Sizes, much: Amount, counted_per_row: float) -> float:
@@ -64,37 +84,46 @@ def largest(candidates: Sequence[tuple[Size, int, float]], much: Amount, seconds
     return best
 
 
-def speed(work: Work, order: Order) -> float:
-    """Tokens that count, a second, measured over a few steps; the model is spoilt by it."""
-    batches = order.epoch(0)
-    timed, tokens = 0.0, 0
-    for number, examples in enumerate(batches):
+def step_seconds(work: Work, order: Order) -> float:
+    """How long a step takes, measured on a few batches; the model is spoilt by it."""
+    times = []
+    for number, examples in enumerate(order.epoch(0)):
         batch = work.task.batch(examples)
         began = time.monotonic()
         work.gradients(1, [batch])
         if work.device.type == "cuda":
             torch.cuda.synchronize()
-        if number:  # the first is slower than all others
-            timed, tokens = timed + time.monotonic() - began, tokens + batch.count
-        if number >= 2 and timed > 0.5:
+        times.append(time.monotonic() - began)
+        if number >= 3 or (number and sum(times[1:]) > 1):
             break
-    if not tokens:
-        return max(batch.count / max(time.monotonic() - began, 1e-9), 1.0)
-    return tokens / timed
+    return statistics.median(times[1:] or times)  # the first is slower than all others
 
 
-def budget(training: TrainingSettings, much: Amount, device: torch.device, run_tokens: float | None) -> int:
-    """Tokens of a batch, if nobody said: so that there are enough steps, within what is useful on the device."""
-    if training.batch != "auto":
-        return training.batch
-    most = MOST.get(device.type, MOST_ELSEWHERE)
-    wanted = much.tokens / 20 if run_tokens is None else run_tokens / STEPS
-    return int(min(most, max(LEAST, wanted)))
+def timed_budget(work: Work, corpora: Corpora, seed: int, seconds: float) -> tuple[int, float]:
+    """The most tokens of a batch with which there is time for enough steps; and how long a step takes then."""
+    chosen, took = LEAST, 0.0
+    most = MOST.get(work.device.type, MOST_ELSEWHERE)
+    budget = LEAST
+    while budget <= most:
+        each = step_seconds(work, Order(corpora.train, budget, seed, corpora.task.reshape))
+        if took and seconds / each < STEPS:
+            break
+        chosen, took = budget, each
+        if seconds / each < 2 * STEPS and work.device.type == "cpu":
+            break  # twice the tokens take twice the time
+        budget *= 2
+    return chosen, took
 
 
-def fitting(budget: int, work: Work, order: Order, longest: int) -> tuple[int, str | None]:
+def budget_of(much: Amount, device: torch.device) -> int:
+    """Tokens of a batch where no time is set: a twentieth of the data, within what is useful on the device."""
+    return int(min(MOST.get(device.type, MOST_ELSEWHERE), max(LEAST, much.larger / 20)))
+
+
+def fitting(budget: int, work: Work, corpora: Corpora, seed: int) -> tuple[int, str | None]:
     """A budget that fits the memory, found by measuring one batch; a note if it had to be lowered."""
-    per_token, fixed = bytes_per_token(work, order)
+    longest = max((side for part in corpora.train for side in part.cache.totals.longest.values()), default=1)
+    per_token, fixed = bytes_per_token(work, Order(corpora.train, min(budget, TRIAL), seed, corpora.task.reshape))
     fits = int((SHARE * free_bytes(work.device) - fixed) / max(per_token, 1.0))
     if fits >= budget:
         return budget, None
@@ -105,12 +134,12 @@ def fitting(budget: int, work: Work, order: Order, longest: int) -> tuple[int, s
 def steps_of(training: TrainingSettings, much: Amount, budget: int) -> int | None:
     """None: only the time ends the run."""
     a_step = budget * training.accumulate
-    epoch = max(1.0, much.tokens / a_step)
+    epoch = max(1.0, much.larger / a_step)
     limits = [] if training.steps is None else [training.steps]
     limits += [] if training.epochs is None else [max(1, round(training.epochs * epoch))]
     if limits or training.minutes is not None:
         return min(limits, default=None)
-    epochs = min(60.0, max(3.0, 20_000_000 / much.tokens))
+    epochs = min(60.0, max(3.0, 20_000_000 / much.larger))
     return max(200, round(epochs * epoch))
 
 

@@ -1,14 +1,15 @@
 """A recipe: one system in one file, with all that a run of it needs."""
 
 from collections.abc import Iterator
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from seqloom.data.settings import DataSettings
+from seqloom.layers.positions import Learned
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import Frozen, all_impossible
-from seqloom.tasks import TaskSettings, Translate, task_class
+from seqloom.tasks import Language, TaskSettings, Translate, task_class
 from seqloom.text import BPE, TextSettings
 from seqloom.training.settings import TrainingSettings
 
@@ -36,6 +37,21 @@ class Recipe(Frozen):
             yield ("model", "family"), why
         if self.task.kind in ("language", "tag") and isinstance(self.text.source, BPE) and self.text.source.dropout:
             yield ("text", "source", "dropout"), f"BPE dropout is not for {self.task.kind}: set it to 0"
+        if self.training.best not in task_class(self.task).scores:
+            known = ", ".join(task_class(self.task).scores)
+            yield ("training", "best"), f"{self.task.kind} has no score '{self.training.best}'; it has {known}"
+        if isinstance(self.task, Language) and self.task.lines == "text":
+            for length in learned_positions(self.model):
+                if self.task.context > length:
+                    yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
         two = task_class(self.task).shape == "pairs" and not self.text.shared
         if two and self.model.tie in ("inputs", "all"):
             yield ("model", "tie"), f"tie = '{self.model.tie}' needs one vocabulary for both sides: text.shared = true"
+
+
+def learned_positions(model: ModelSettings, *sides: Literal["encoder", "decoder"]) -> Iterator[int]:
+    """How many positions each stack has, where they are learned. sides: of these only."""
+    for name in sides or ("encoder", "decoder"):
+        positions = model.side(name).positions
+        if name in model.family and isinstance(positions, Learned):
+            yield positions.length

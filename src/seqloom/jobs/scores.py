@@ -88,12 +88,13 @@ def _rows(examples: Examples, column: str) -> list[np.ndarray]:
 
 
 def _sample(caches: Sequence[Cache], most: int) -> Examples:
-    """The same few examples every time, spread over the first chunk of each cache."""
+    """The same examples every time: all of a small cache, else some, spread over its first chunks."""
     parts = []
     for cache in caches:
         if len(cache):
-            first = cache.read([0])[0]
             wanted = max(1, round(most * len(cache) / sum(map(len, caches))))
+            chunks = 1 + int(np.searchsorted(np.cumsum(cache.rows), min(wanted, len(cache))))
+            first = Examples.join(cache.read(range(chunks)))
             parts.append(first.take(np.unique(np.linspace(0, len(first) - 1, min(wanted, len(first))).astype(int))))
     return Examples.join(parts)
 

@@ -28,7 +28,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 def _write(path: Path, fill: Callable[[Path], object]) -> None:
     partial = path.with_name(path.name + PARTIAL)
-    with _reported(path):
+    with reported(path):
         try:
             fill(partial)
             to_disk(partial)
@@ -42,7 +42,7 @@ def _write(path: Path, fill: Callable[[Path], object]) -> None:
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder that appears under its name when all that is written into it is on the disk."""
     partial = path.with_name(path.name + PARTIAL)
-    with _reported(path):
+    with reported(path):
         try:
             remove_folder(partial)
             partial.mkdir(parents=True)
@@ -67,6 +67,12 @@ def remove_folder(path: Path) -> None:
     shutil.rmtree(path)
 
 
+def add_text(path: Path, text: str) -> None:
+    """Put at the end of a file; the one write here that may happen in part."""
+    with reported(path), path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
 def to_disk(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -76,7 +82,8 @@ def to_disk(path: Path) -> None:
 
 
 @contextmanager
-def _reported(path: Path) -> Iterator[None]:
+def reported(path: Path) -> Iterator[None]:
+    """A write that fails is told as a FailedError."""
     try:
         yield
     except (OSError, SafetensorError) as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.settings import UserError
-from seqloom.store.atomic import PARTIAL, to_disk, write_text
+from seqloom.store.atomic import PARTIAL, add_text, reported, to_disk, write_text
 from seqloom.store.state import Checkpoint, Checkpoints
 
 
@@ -27,6 +27,7 @@ class RunFolder:
         self.card = path / "card.md"
         self.state = path / "state"
         self.kept = path / "state" / "kept"
+        self.lock = path / ".lock"
         self.checkpoints = Checkpoints(self.state)
 
     def exists(self) -> bool:
@@ -47,23 +48,30 @@ class RunFolder:
             names = ", ".join(sorted(file.name for file in self._strangers())[:3])
             raise UserError(f"{self.path}: holds other things than a run ({names}); choose another --out")
 
+    def _files(self) -> list[Path]:
+        return [self.recipe, self.request, self.model, self.metrics, self.curves, self.card]
+
+    def _partials(self) -> list[Path]:
+        return [file.with_name(file.name + PARTIAL) for file in self._files()]
+
     def _strangers(self) -> Iterator[Path]:
-        """What no run wrote; one that was killed early may have left some of its first files."""
-        mine = (".lock", self.vocabulary.name, self.recipe.name)
-        return (file for file in self.path.iterdir() if file.name not in mine and file.suffix != PARTIAL)
+        """What no run wrote; one that was killed early may have left its lock and some of its first files."""
+        mine = {self.lock, self.vocabulary, self.recipe, *self._partials()} if self.lock.exists() else set()
+        return (file for file in self.path.iterdir() if file not in mine)
 
     def clear(self) -> None:
         """For --force: all that a run writes; what else lies there stays."""
-        for folder in (self.state, self.vocabulary):
-            shutil.rmtree(folder, ignore_errors=True)
-        mine = [self.recipe, self.request, self.model, self.metrics, self.curves, self.card]
-        for file in [*mine, *self.path.glob("events.out.tfevents.*"), *self.path.glob(f"*{PARTIAL}")]:
-            file.unlink(missing_ok=True)
+        with reported(self.path):
+            for folder in (self.state, self.vocabulary):
+                if folder.exists():
+                    shutil.rmtree(folder)
+            for file in [*self._files(), *self._partials(), *self.path.glob("events.out.tfevents.*")]:
+                file.unlink(missing_ok=True)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """One process at a time writes a run."""
-        with (self.path / ".lock").open("w") as lock:
+        with self.lock.open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -73,8 +81,17 @@ class RunFolder:
     def read_metrics(self) -> list[dict[str, Any]]:
         if not self.metrics.exists():
             return []
-        lines = self.metrics.read_text(encoding="utf-8").splitlines(keepends=True)
-        return [json.loads(line) for line in lines if line.endswith("\n")]  # a line cut off by a kill does not count
+        lines = self.metrics.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+        # a line cut off by a kill does not count
+        return [self._metrics_line(*each) for each in enumerate(lines, 1) if each[1].endswith("\n")]
+
+    def _metrics_line(self, number: int, text: str) -> dict[str, Any]:
+        try:
+            line = json.loads(text)
+            int(line["step"])
+        except (ValueError, TypeError, KeyError):
+            raise UserError(f"{self.metrics}:{number}: not a line of metrics; remove it") from None
+        return dict(line)
 
     def keep_metrics(self, until: int) -> list[dict[str, Any]]:
         """Those up to a step; what a killed run wrote behind its last checkpoint will be written again."""
@@ -85,9 +102,9 @@ class RunFolder:
     def save(self, step: int, checkpoint: Checkpoint) -> None:
         """A checkpoint, behind the metrics that belong to it."""
         if self.metrics.exists():
-            to_disk(self.metrics)
+            with reported(self.metrics):
+                to_disk(self.metrics)
         self.checkpoints.save(step, checkpoint)
 
     def add_metrics(self, line: Mapping[str, Any]) -> None:
-        with self.metrics.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        add_text(self.metrics, json.dumps(line) + "\n")

@@ -8,7 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
-from seqloom.store.atomic import new_folder, remove_folder, write_tensors
+from seqloom.settings import UserError
+from seqloom.store.atomic import new_folder, remove_folder, reported, write_tensors
 from seqloom.store.weights import read_tensors
 
 
@@ -27,7 +28,8 @@ class Checkpoints:
         self.folder = folder
 
     def save(self, step: int, checkpoint: Checkpoint) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        with reported(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
         place = self.folder / f"step-{step:08}"
         if place.exists():
             return  # the same run at the same step: the same bits
@@ -35,16 +37,27 @@ class Checkpoints:
             for group, tensors in checkpoint.tensors.items():
                 write_tensors(partial / f"{group}.safetensors", tensors)
             (partial / "state.json").write_text(json.dumps(checkpoint.numbers), encoding="utf-8")
-        for old in self._all():
-            if old != place:
-                remove_folder(old)
+        with reported(self.folder):
+            for old in self._all():
+                if old != place:
+                    remove_folder(old)
+
+    def any(self) -> bool:
+        return bool(self._all())
 
     def newest(self) -> Checkpoint | None:
         found = self._all()
         if not found:
             return None
-        numbers = json.loads((found[-1] / "state.json").read_text(encoding="utf-8"))
+        numbers = _numbers(found[-1] / "state.json")
         return Checkpoint({file.stem: read_tensors(file) for file in found[-1].glob("*.safetensors")}, numbers)
 
     def _all(self) -> list[Path]:
         return sorted(place for place in self.folder.glob("step-*") if place.suffix == "")
+
+
+def _numbers(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); --force starts the run anew") from None

@@ -38,6 +38,8 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
     except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
+        raise UserError(f"{path}: no such file; was the run stopped before its first validation?") from None
     except (SafetensorError, OSError) as error:
-        raise UserError(f"{path}: cannot be read as safetensors: {error}") from None
+        raise UserError(
+            f"{path}: not a whole safetensors file ({error}); put it back as it was saved, or train anew with --force"
+        ) from None

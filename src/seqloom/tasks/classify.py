@@ -23,6 +23,7 @@ from seqloom.text import END, Labels
 class ClassifyTask(Task):
     shape = "classes"
     columns = ("source", "target")
+    scores = ("loss", "accuracy")
 
     def __init__(self, settings: Classify, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)

@@ -23,10 +23,14 @@ from seqloom.text import BEGIN, END, Words
 class LanguageTask(Task):
     shape = "text"
     columns = ("target",)
+    scores = ("loss", "perplexity")
 
     def __init__(self, settings: Language, codecs: Codecs) -> None:
         self.settings, self.codecs = settings, codecs
         self.vocabulary = codecs.source
+        # words know no line breaks, and where white space is collapsed none is left
+        whole = self.vocabulary.normalise("a\n").endswith("\n")
+        self.line_end = "\n" if whole and not isinstance(self.vocabulary.settings, Words) else None
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
@@ -46,9 +50,9 @@ class LanguageTask(Task):
         (lines,) = block.columns
         if self.settings.lines == "documents":
             return {"target": Ragged.of(*self.vocabulary.encode_arrays(lines))}
-        if isinstance(self.vocabulary.settings, Words):  # words know no line breaks
+        if self.line_end is None:
             return {"target": Ragged.of(*self.vocabulary.encode_arrays(lines)).framed(after=[END])}
-        return {"target": Ragged.of(*self.vocabulary.encode_arrays([line + "\n" for line in lines]))}
+        return {"target": Ragged.of(*self.vocabulary.encode_arrays([line + self.line_end for line in lines]))}
 
     def reshape(self, examples: Examples, draw: np.random.Generator | None) -> Examples:
         """Windows of context + 1 tokens that overlap by one, at another offset in each epoch."""

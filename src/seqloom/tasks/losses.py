@@ -40,17 +40,21 @@ def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int
     """
     scores, others = model.scores(one), model.scores(other)
     loss = _cross_entropy(scores, goal_N, goals.smoothing) + _cross_entropy(others, goal_N, goals.smoothing)
-    log_p, log_q = F.log_softmax(scores.float(), -1), F.log_softmax(others.float(), -1)
+    log_p, log_q = F.log_softmax(_exact(scores), -1), F.log_softmax(_exact(others), -1)
     apart_N = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(-1)  # both divergences, added
     apart = torch.where(goal_N != IGNORED, apart_N.reshape(goal_N.shape), 0).sum()
     return loss / 2 + goals.r_drop / 4 * apart + (_balance(one, count) + _balance(other, count)) / 2
 
 
 def _cross_entropy(scores_NV: Tensor, goal_N: Tensor, smoothing: float) -> Tensor:
-    scores_NV = scores_NV.reshape(-1, scores_NV.shape[-1]).float()
+    scores_NV = _exact(scores_NV.reshape(-1, scores_NV.shape[-1]))
     return F.cross_entropy(
         scores_NV, goal_N.flatten(), reduction="sum", ignore_index=IGNORED, label_smoothing=smoothing
     )
+
+
+def _exact(scores: Tensor) -> Tensor:
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
 def _balance(output: Output, count: int) -> Tensor | float:

@@ -24,6 +24,7 @@ class TagTask(Task):
 
     shape = "tags"
     columns = ("source", "target")
+    scores = ("loss", "accuracy")
 
     def __init__(self, settings: Tag, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)

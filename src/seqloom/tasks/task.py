@@ -32,6 +32,8 @@ class Task(ABC):
 
     shape: ClassVar[Shape]
     columns: ClassVar[tuple[str, ...]]
+    scores: ClassVar[tuple[str, ...]]
+    """What a validation tells; one of them decides which model is the best."""
     codecs: Codecs
 
     @staticmethod

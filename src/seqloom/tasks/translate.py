@@ -23,6 +23,7 @@ from seqloom.text import BEGIN, END, Vocabulary
 class TranslateTask(Task):
     shape = "pairs"
     columns = ("source", "target")
+    scores = ("loss", "exact", "bleu", "chrf")
 
     def __init__(self, settings: Translate, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Vocabulary)

@@ -46,7 +46,7 @@ def diagnose(model: nn.Module, backward: Callable[[], Tensor]) -> str:
     for name, parameter in model.named_parameters():
         if parameter.grad is not None and not parameter.grad.isfinite().all():
             return f"first in the gradient of {name}"
-    top, where = max(seen.largest)
+    top, where = max(seen.largest, default=(0.0, "none"))
     return f"the largest value of a layer, {top:.3g}, is in {where}"
 
 

@@ -13,9 +13,9 @@ from seqloom.data.ahead import ahead
 from seqloom.data.cache import Examples
 from seqloom.data.order import Order
 from seqloom.models.build import Model
-from seqloom.settings import FailedError
+from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder, load_weights, read_tensors, weights
-from seqloom.store.atomic import write_tensors
+from seqloom.store.atomic import reported, write_tensors
 from seqloom.store.state import Checkpoint
 from seqloom.tasks import Batch, Goals, Task
 from seqloom.tasks.vary import Chance
@@ -31,6 +31,7 @@ from seqloom.training.step import Work
 from seqloom.training.teller import Teller
 
 RECENT = 0.98  # how much of the mean loss each step keeps
+MOST_EMPTY = 1000  # epochs without an example, one after the other
 WARM = 50  # steps before a spike can be told from a beginning
 
 Scores = Mapping[str, float]
@@ -48,8 +49,8 @@ class Limits:
 
     def done(self, place: Place, seconds: float) -> float:
         """The share that is over."""
-        parts = [place.step / self.steps] if self.steps else []
-        parts += [seconds / self.seconds] if self.seconds else []
+        parts = [] if self.steps is None else [place.step / self.steps if self.steps else 1.0]
+        parts += [] if self.seconds is None else [seconds / self.seconds if self.seconds else 1.0]
         return min(1.0, max(parts, default=0.0))
 
 
@@ -93,6 +94,16 @@ class Loop:
         checkpoint = self.run.checkpoints.newest()
         if checkpoint is None:
             return False
+        try:
+            self._take(checkpoint)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"{self.run.state}: not a checkpoint of this run ({error}); --force starts the run anew"
+            ) from None
+        self.began = time.monotonic() - self.place.seconds
+        return True
+
+    def _take(self, checkpoint: Checkpoint) -> None:
         numbers, tensors = checkpoint.numbers, checkpoint.tensors
         load_weights(self.model, tensors["weights"])
         self.optimiser.load(tensors.get("optimiser", {}), numbers["optimiser"])
@@ -100,8 +111,6 @@ class Loop:
         if self.ema is not None:
             self.ema.load(tensors["average"], numbers["average"])
         self.place = Place.of(numbers["place"])
-        self.began = time.monotonic() - self.place.seconds
-        return True
 
     def save(self) -> None:
         self.place.seconds = self.seconds
@@ -143,20 +152,31 @@ class Loop:
         place = self.place
         if place.best is None:
             self.validate()
-        place.ended = "all steps are done" if self.done >= 1 else None
+        place.ended = self._over() or self._patience_over()
         if place.ended:
             self.save()
 
     def _next(self, batches: Iterator[tuple[int, int, Batch]]) -> None:
         place = self.place
         self.step([next(batches) for _ in range(self.training.accumulate)])
-        if self.done >= 1:
-            place.ended = "all steps are done" if place.step == self.setup.limits.steps else "the time is over"
+        place.ended = self._over()
         due = place.step % self.setup.validate_every == 0
         if place.ended or due:
             self.validate()
         if place.ended or due or time.monotonic() - self.saved_at > 60 * self.training.save_every:
             self.save()
+
+    def _over(self) -> str | None:
+        """Why the run is at its end, if it is."""
+        if self.done < 1:
+            return None
+        steps = self.setup.limits.steps
+        return "the time is over" if steps is None or self.place.step < steps else "all steps are done"
+
+    def _patience_over(self) -> str | None:
+        waited = self.place.since_best
+        over = self.training.patience and waited >= self.training.patience
+        return f"no better {self.training.best} in {waited} validations" if over else None
 
     @property
     def done(self) -> float:
@@ -195,11 +215,13 @@ class Loop:
         return ahead(made, self._examples(self.place.epoch, self.place.batch), self.setup.workers)
 
     def _examples(self, epoch: int, begin: int) -> Iterator[tuple[int, int, Examples]]:
+        empty = 0
         while True:
             number = begin - 1
             for number, examples in enumerate(self.setup.order.epoch(epoch, begin), begin):
                 yield epoch, number, examples
-            if number < 0:
+            empty = empty + 1 if number < 0 else 0  # with weights below 1 an epoch of few examples may have none
+            if empty > MOST_EMPTY:
                 raise FailedError("there is no example to train on")
             epoch, begin = epoch + 1, 0
 
@@ -210,6 +232,8 @@ class Loop:
         with self._averaged():
             scores = dict(self.setup.validate(self.model))
             value = self._value(scores)
+            if not finite(value):
+                self._refuse_validation(value)
             better = place.best is None or value > place.best
             if better:
                 place.best, place.best_step, place.since_best = value, place.step, 0
@@ -221,8 +245,7 @@ class Loop:
                 write_tensors(self.run.model, weights(self.model))
         self.validation_seconds = time.monotonic() - began
         self.schedule.saw(value)
-        if self.training.patience and place.since_best >= self.training.patience and place.ended is None:
-            place.ended = f"no better {self.training.best} in {place.since_best} validations"
+        place.ended = place.ended or self._patience_over()
         line = {"step": place.step, **{f"valid.{name}": score for name, score in scores.items()}}
         self.run.add_metrics(line)
         self.teller.validated(line, better)
@@ -233,13 +256,14 @@ class Loop:
     def _value(self, scores: Scores) -> float:
         name = self.training.best
         if name not in scores:
-            raise FailedError(f"training.best = {name!r}, but the scores are {', '.join(scores)}")
+            raise UserError(f"training.best = {name!r}, but the scores are {', '.join(scores)}")
         return -scores[name] if name in LESS_IS_BETTER else scores[name]
 
     def _keep(self) -> None:
         """Of the last validated models the mean is the run's model."""
         place = self.place
-        self.run.kept.mkdir(parents=True, exist_ok=True)
+        with reported(self.run.kept):
+            self.run.kept.mkdir(parents=True, exist_ok=True)
         write_tensors(self._kept(place.step), weights(self.model))
         if place.step not in place.kept:
             place.kept.append(place.step)
@@ -265,12 +289,27 @@ class Loop:
             return self.work.gradients(step, batches)
 
         where = diagnose(self.model, again)
-        examples = Examples.join([batch.examples for batch in batches])
         raise FailedError(
             f"step {step}: {what}; {where}.\n"
-            f"The batch: {lines_of(examples, self.setup.files)}.\n"
+            f"The batch: {self._blamed(batches)}.\n"
             "Try a lower rate (--set training.optimiser.rate=…) or longer warm-up"
             + ("; or allow jumps: --set training.spike=0" if finite(loss, norm) else "")
+        )
+
+    def _blamed(self, batches: list[Batch]) -> str:
+        """The lines of a step's batches; if some of them alone are to blame, those."""
+        examples = Examples.join([batch.examples for batch in batches])
+        guilty = self.work.not_finite(examples)
+        if not 0 < len(guilty) < len(examples):
+            return lines_of(examples, self.setup.files)
+        which = lines_of(examples.take(guilty), self.setup.files)
+        return f"{len(examples)} examples, of which these alone give no number: {which}"
+
+    def _refuse_validation(self, value: float) -> None:
+        where = diagnose(self.model, lambda: torch.tensor(self.setup.validate(self.model)["loss"]))
+        raise FailedError(
+            f"step {self.place.step}: the validation's {self.training.best} is no number ({value}); {where}.\n"
+            "Try a lower rate (--set training.optimiser.rate=…) or longer warm-up"
         )
 
 

@@ -8,7 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seqloom.data.cache import Examples
+from seqloom.data.ragged import Longs
 from seqloom.models.build import Model
+from seqloom.settings import FailedError
 from seqloom.tasks import Batch, Goals, Task
 
 Note = Callable[[str], None]
@@ -39,7 +42,8 @@ class Work:
             except (torch.OutOfMemoryError, RuntimeError) as error:
                 if not _out_of_memory(error):
                     raise
-                parts = self._smaller(step, parts, error)
+            # only here: while the error is at hand, it holds what the failed pass had made
+            parts = self._smaller(step, parts)
 
     def _once(self, step: int, batches: Sequence[Batch]) -> Tensor:
         self.model.zero_grad(set_to_none=True)
@@ -56,13 +60,31 @@ class Work:
     def autocast(self) -> AbstractContextManager[object]:
         return nullcontext() if self.precision is None else torch.autocast(self.device.type, self.precision)
 
-    def _smaller(self, step: int, parts: Sequence[Batch], error: Exception) -> list[Batch]:
+    @torch.no_grad()
+    def not_finite(self, examples: Examples) -> Longs:
+        """Which of the examples, each for itself, have a loss that is no number."""
+        rows, guilty = [np.arange(len(examples))], list[int]()
+        while rows:
+            here = rows.pop()
+            batch = self.task.batch(examples.take(here))
+            if not len(here) or bool(self.task.loss(self.model, batch.to(self.device), self.goals).isfinite()):
+                continue
+            if len(here) == 1:
+                guilty += here.tolist()
+            else:
+                rows += np.array_split(here, 2)
+        return np.asarray(sorted(guilty), np.int64)
+
+    def _smaller(self, step: int, parts: Sequence[Batch]) -> list[Batch]:
         self.model.zero_grad(set_to_none=True)
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
         halves = [half for batch in parts for half in self._halves(batch)]
         if len(halves) == len(parts):
-            raise error
+            raise FailedError(
+                f"step {step}: out of memory, even with one example at a time; "
+                "allow shorter examples only (--set data.longest=…), or take a smaller model"
+            )
         self.note(f"step {step}: out of memory; done again in {len(halves)} parts")
         return halves
 

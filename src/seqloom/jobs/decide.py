@@ -1,0 +1,115 @@
+"""What a recipe leaves open, decided by the data, the time and this machine."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from seqloom.data.order import Order
+from seqloom.jobs.asked import Asked, with_model
+from seqloom.jobs.corpora import Corpora, corpora
+from seqloom.jobs.plan import (
+    Amount,
+    amount,
+    budget_of,
+    candidates,
+    dropout_for,
+    fitting,
+    largest,
+    step_seconds,
+    steps_of,
+    throwaway,
+    timed_budget,
+)
+from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.sizes import Size, model_of
+from seqloom.settings import UserError
+from seqloom.training.peak import peak_flops
+from seqloom.training.precision import choose
+
+VALIDATIONS = 20  # in a run, if nobody said how many
+APART = 25  # steps between two validations, at least
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A recipe in which nothing is open. step_seconds: None, if there was no need to measure."""
+
+    recipe: Recipe
+    corpora: Corpora
+    step_seconds: float | None
+
+
+def device_of(name: str) -> torch.device:
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        why = str(error).splitlines()[0]
+        raise UserError(f"training.device = '{name}' cannot be used: {why}") from None
+    if device.type == "cuda":
+        # its plan for each new shape costs more than it brings
+        torch.backends.cuda.enable_cudnn_sdp(False)
+    return device
+
+
+def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measure: bool = False) -> Decided:
+    """began: when the command did, by the monotonic clock. measure: also where nothing depends on it."""
+    recipe, data = wish.recipe, corpora(wish.recipe)
+    training, device = recipe.training, device_of(wish.recipe.training.device)
+    much, precision = amount(data), choose(wish.recipe.training.precision, device_of(wish.recipe.training.device))
+    left = None if training.minutes is None else max(1.0, 60 * training.minutes - (time.monotonic() - began))
+    if wish.model_open:
+        recipe = _with_size(recipe, data, much, left, peak_flops(device, precision.dtype), changes)
+        data = corpora(recipe)  # other positions may allow other lengths
+    work = throwaway(recipe.model, data, device, precision.dtype)
+    batch, took = training.batch, None
+    if batch == "auto":
+        batch, took = (budget_of(much, device), None) if left is None else timed_budget(work, data, training.seed, left)
+        batch, lowered = fitting(batch, work, data, training.seed)
+        if lowered:
+            note(lowered)
+    if took is None and (measure or left is not None):
+        took = step_seconds(work, Order(data.train, batch, training.seed, data.task.reshape))
+    expected = steps_of(training, much, batch)
+    if left is not None and took is not None:
+        in_time = round(left / took / training.accumulate)
+        if wish.model_open:
+            epochs = in_time * batch * training.accumulate / much.larger
+            recipe = _with_dropout(recipe, dropout_for(epochs), changes)
+        expected = in_time if expected is None else min(expected, in_time)
+    note(f"precision: {precision.reason}")
+    every = training.validate_every
+    chosen = {
+        "batch": batch,
+        "validate_every": max(APART, min(1000, (expected or 0) // VALIDATIONS)) if every == "auto" else every,
+        "steps": steps_of(training, much, batch),
+        "precision": "float32" if precision.dtype is None else "bf16",
+    }
+    recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update=chosen)})
+    return Decided(recipe, data, took)
+
+
+def _with_size(
+    recipe: Recipe, data: Corpora, much: Amount, left: float | None, peak: float, changes: Sequence[str]
+) -> Recipe:
+    def made(size: Size) -> Recipe:
+        return with_model(recipe, model_of(size, data.task.shape, 0.1, recipe.text.shared), changes)
+
+    per_row = much.tokens / much.examples
+    found = candidates(lambda size: made(size).model, data.task.sizes(), much, per_row)
+    return _replaced(recipe, made(largest(found, much, left, peak)))
+
+
+def _with_dropout(recipe: Recipe, dropout: float, changes: Sequence[str]) -> Recipe:
+    model = recipe.model.model_dump(mode="json", exclude_none=True, exclude_unset=True) | {"dropout": dropout}
+    return _replaced(recipe, with_model(recipe, model, changes))
+
+
+def _replaced(recipe: Recipe, other: Recipe) -> Recipe:
+    return recipe.model_copy(update={"model": other.model})
