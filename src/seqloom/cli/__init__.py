@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from seqloom.cli import demo, recipes, train
+from seqloom.cli import check, demo, recipes, train
 from seqloom.settings import FailedError, UserError
 
 app = typer.Typer(
-    help="Models that read one sequence and write another: see one learn, list and check recipes.",
+    help="Models that read one sequence and write another: train them on your own files.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -42,6 +42,7 @@ def _options(
 # The verbs, in the order of the help.
 app.command()(demo.demo)
 app.command()(train.train)
+app.command()(check.check)
 app.command()(recipes.recipes)
 
 

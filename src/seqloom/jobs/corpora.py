@@ -64,7 +64,7 @@ def fingerprints(data: DataSettings) -> dict[str, str]:
 
 def corpora(recipe: Recipe) -> Corpora:
     data = recipe.data
-    known = _vocabularies(recipe)
+    known = vocabularies(recipe)
     task = build_task(recipe.task, known.codecs)
     total = sum(known.examples)
     share = min(data.held_out, data.held_out_most / max(total, 1))
@@ -98,7 +98,7 @@ def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
         )
 
 
-def _vocabularies(recipe: Recipe) -> Vocabularies:
+def vocabularies(recipe: Recipe) -> Vocabularies:
     shape, data = task_class(recipe.task).shape, recipe.data
     facts: list[Any] = [FORMAT, shape, recipe.text.model_dump(mode="json"), data.bad]
     facts += [content(corpus, shape) for corpus in data.corpora]

@@ -19,6 +19,8 @@ from seqloom.jobs.plan import (
     largest,
     step_seconds,
     steps_of,
+    threads,
+    threads_of,
     throwaway,
     timed_budget,
 )
@@ -27,6 +29,8 @@ from seqloom.jobs.sizes import Size, model_of
 from seqloom.settings import UserError
 from seqloom.training.peak import peak_flops
 from seqloom.training.precision import choose
+from seqloom.training.settings import TrainingSettings
+from seqloom.training.step import Work
 
 VALIDATIONS = 20  # in a run, if nobody said how many
 APART = 25  # steps between two validations, at least
@@ -68,14 +72,11 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         recipe = _with_size(recipe, data, much, left, peak_flops(device, precision.dtype), changes)
         data = corpora(recipe)  # other positions may allow other lengths
     work = throwaway(recipe.model, data, device, precision.dtype)
-    batch, took = training.batch, None
-    if batch == "auto":
-        batch, took = (budget_of(much, device), None) if left is None else timed_budget(work, data, training.seed, left)
-        batch, lowered = fitting(batch, work, data, training.seed)
-        if lowered:
-            note(lowered)
-    if took is None and (measure or left is not None):
-        took = step_seconds(work, Order(data.train, batch, training.seed, data.task.reshape))
+    count = threads_of(work, data, training.seed) if training.threads == "auto" else training.threads
+    with threads(count):
+        batch, took = _batch(training, work, data, left, note)
+        if took is None and (measure or left is not None):
+            took = step_seconds(work, Order(data.train, batch, training.seed, data.task.reshape))
     expected = steps_of(training, much, batch)
     if left is not None and took is not None:
         in_time = round(left / took / training.accumulate)
@@ -90,9 +91,25 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         "validate_every": max(APART, min(1000, (expected or 0) // VALIDATIONS)) if every == "auto" else every,
         "steps": steps_of(training, much, batch),
         "precision": "float32" if precision.dtype is None else "bf16",
+        "threads": count,
     }
     recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update=chosen)})
     return Decided(recipe, data, took)
+
+
+def _batch(
+    training: TrainingSettings, work: Work, data: Corpora, left: float | None, note: Note
+) -> tuple[int, float | None]:
+    """Tokens of a batch; and how long a step takes, if that was measured."""
+    if training.batch != "auto":
+        return training.batch, None
+    batch, took = budget_of(amount(data), work.device), None
+    if left is not None:
+        batch, took = timed_budget(work, data, training.seed, left)
+    batch, lowered = fitting(batch, work, data, training.seed)
+    if lowered:
+        note(lowered)
+    return batch, None if lowered else took
 
 
 def _with_size(

@@ -28,7 +28,7 @@ class Look:
 def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Look:
     """shape: if it is known already."""
     first, total = corpora[0], sum(map(size, corpora))
-    guess = shape or _shape_by_name(first)
+    guess = shape or shape_by_name(first)
     blocks = list(islice(read(first, guess, bad), 2))
     rows = sum(len(block.lines) for block in blocks)
     read_bytes = sum(block.bytes for block in blocks)
@@ -38,7 +38,7 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
     return Look(guess, examples, _words(blocks, guess), total)
 
 
-def _shape_by_name(corpus: Corpus) -> Shape:
+def shape_by_name(corpus: Corpus) -> Shape:
     form = corpus.format if corpus.format != "auto" else format_by_name(corpus.files[0])
     if len(corpus.files) == 2:
         return "pairs"

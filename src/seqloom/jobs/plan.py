@@ -2,7 +2,8 @@
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,8 @@ MOST_ELSEWHERE = 25_000
 LEAST = 512
 STEPS = 1500  # that a run should have room for
 SHARE = 0.5  # of the free memory
-TRIAL = 1024  # tokens of the batch that memory is measured with
+TRIAL = 1024  # tokens of a batch that is measured with
+SMALL = 10_000_000  # parameters
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,29 @@ def step_seconds(work: Work, order: Order) -> float:
         if number >= 3 or (number and sum(times[1:]) > 1):
             break
     return statistics.median(times[1:] or times)  # the first is slower than all others
+
+
+def threads_of(work: Work, corpora: Corpora, seed: int) -> int:
+    """All that torch would use, or one: a small model is often faster on one, and more so on a busy machine."""
+    every = torch.get_num_threads()
+    if work.device.type != "cpu" or every == 1 or sum(p.numel() for p in work.model.parameters()) > SMALL:
+        return every
+    order = Order(corpora.train, TRIAL, seed, corpora.task.reshape)
+    times = {}
+    for count in (1, every):
+        with threads(count):
+            times[count] = step_seconds(work, order)
+    return min(times, key=lambda count: times[count])
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def timed_budget(work: Work, corpora: Corpora, seed: int, seconds: float) -> tuple[int, float]:

@@ -11,7 +11,7 @@ from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, longest_of
 from seqloom.jobs.decide import decide, device_of
-from seqloom.jobs.plan import amount, flops_per_token, steps_of
+from seqloom.jobs.plan import amount, flops_per_token, steps_of, threads
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, validator
@@ -68,7 +68,9 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             remember(run, request)
         for note in (*wish.notes, *data.notes):
             telling.note(note)
-        return _run(run, recipe, data, telling, began)
+        assert recipe.training.threads != "auto"
+        with threads(recipe.training.threads):
+            return _run(run, recipe, data, telling, began)
 
 
 def _as_before(run: RunFolder, wish: Asked) -> Recipe:

@@ -34,6 +34,9 @@ RECENT = 0.98  # how much of the mean loss each step keeps
 MOST_EMPTY = 1000  # epochs without an example, one after the other
 WARM = 50  # steps before a spike can be told from a beginning
 
+SPARE = 1.3  # what is kept free for the last validation, as a multiple of the one before
+LAST = 0.5  # seconds for what comes behind it
+
 Scores = Mapping[str, float]
 Validate = Callable[[Model], Scores]
 """Scores of a model on validation examples; among them `loss`."""
@@ -85,7 +88,7 @@ class Loop:
         self.work = Work(setup.task, self.model, goals, setup.device, setup.precision, training.seed, note=teller.note)
         self.place = Place()
         self.saved_at = self.began = time.monotonic()
-        self.validation_seconds = 0.0
+        self.validation_seconds = self.validated_at = 0.0
 
     # -- going on from where a run was
 
@@ -160,11 +163,16 @@ class Loop:
         place = self.place
         self.step([next(batches) for _ in range(self.training.accumulate)])
         place.ended = self._over()
-        due = place.step % self.setup.validate_every == 0
+        due = place.step % self.setup.validate_every == 0 and self._affordable()
         if place.ended or due:
             self.validate()
         if place.ended or due or time.monotonic() - self.saved_at > 60 * self.training.save_every:
             self.save()
+
+    def _affordable(self) -> bool:
+        """A run against the clock does not spend more than a tenth of its time on validations."""
+        since = time.monotonic() - self.validated_at
+        return self.setup.limits.seconds is None or since >= 9 * self.validation_seconds
 
     def _over(self) -> str | None:
         """Why the run is at its end, if it is."""
@@ -181,7 +189,7 @@ class Loop:
     @property
     def done(self) -> float:
         """The share of the run that is over; the time that its last validation will take is kept free."""
-        return self.setup.limits.done(self.place, self.seconds + self.validation_seconds)
+        return self.setup.limits.done(self.place, self.seconds + SPARE * self.validation_seconds + LAST)
 
     def step(self, batches: list[tuple[int, int, Batch]]) -> None:
         place = self.place
@@ -243,7 +251,8 @@ class Loop:
                 self._keep()
             elif better:
                 write_tensors(self.run.model, weights(self.model))
-        self.validation_seconds = time.monotonic() - began
+        self.validated_at = time.monotonic()
+        self.validation_seconds = self.validated_at - began
         self.schedule.saw(value)
         place.ended = place.ended or self._patience_over()
         line = {"step": place.step, **{f"valid.{name}": score for name, score in scores.items()}}

@@ -38,6 +38,9 @@ class TrainingSettings(Frozen):
     save_every: float = Field(default=2.0, gt=0, description="minutes between two checkpoints, at most")
     spike: float = Field(default=3.0, ge=0, description="stop when the loss is so many times its recent mean; 0: never")
     precision: Precision = "auto"
+    threads: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        default="auto", description="of the CPU; auto: all of torch's, or one where that is faster"
+    )
     device: str = Field(default="auto", description="cpu, cuda, cuda:1, mps, …")
 
     @model_validator(mode="after")

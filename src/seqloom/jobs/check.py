@@ -1,0 +1,123 @@
+"""What is wrong with the data, and what training on it would take: before an hour is spent."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from seqloom.data.check import Report, render
+from seqloom.data.check import check as check_data
+from seqloom.data.order import Order
+from seqloom.data.reading import DataError, size
+from seqloom.data.settings import Corpus, corpora_of
+from seqloom.jobs.asked import Asked, Command, asked
+from seqloom.jobs.corpora import longest_of, name_of, vocabularies
+from seqloom.jobs.decide import Decided, decide, device_of
+from seqloom.jobs.default import shape_by_name
+from seqloom.jobs.memory import bytes_per_token
+from seqloom.jobs.plan import amount, flops_per_token, steps_of, throwaway
+from seqloom.jobs.progress import bar
+from seqloom.models import model_cost
+from seqloom.settings import UserError
+from seqloom.tasks import task_class
+from seqloom.text import UNKNOWN, Vocabulary
+from seqloom.training.figures import duration, memory
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The report, and a forecast of training if the data allows one."""
+
+    report: Report
+    forecast: tuple[str, ...]
+
+    def text(self) -> str:
+        return render(self.report) + "".join(f"{line}\n" for line in ("", *self.forecast) if self.forecast)
+
+
+def check(command: Command) -> Checked:
+    """All faults of a command's files; nothing is trained."""
+    try:
+        wish = asked(replace(command, skip_bad=True))
+    except DataError:
+        return Checked(_bare(command), ())  # what is wrong with the files is what the report says
+    data, longest = wish.recipe.data, longest_of(wish.recipe)
+    with bar("checking", _bytes((*data.corpora, *data.valid, *data.test))) as report:
+        found = check_data(
+            data.corpora,
+            data.valid,
+            data.test,
+            shape=task_class(wish.recipe.task).shape,
+            longest=data.longest if longest is None else longest.tokens,
+            measures=[_Measure(vocabulary) for vocabulary in _vocabularies(wish)],
+            progress=report,
+        )
+    return Checked(found, () if found.faulty else tuple(_forecast(wish, command.changes)))
+
+
+def _bare(command: Command) -> Report:
+    """The files alone, where they are too broken to choose a recipe by them."""
+    train, valid, test = (corpora_of(files) if files else () for files in (command.data, command.valid, command.test))
+    return check_data(train, valid, test, shape=shape_by_name(train[0]))
+
+
+def _bytes(corpora: Sequence[Corpus]) -> int:
+    try:
+        return sum(map(size, corpora))
+    except DataError:
+        return 0
+
+
+class _Measure:
+    """A vocabulary's view of texts: how many tokens each has, and how many of them are unknown."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    def __call__(self, texts: Sequence[str]) -> tuple[list[int], list[int]]:
+        values, lengths = self.vocabulary.encode_arrays(texts)
+        ends = np.cumsum(lengths)
+        unknown = np.concatenate(([0], np.cumsum(values == UNKNOWN)))
+        return lengths.tolist(), (unknown[ends] - unknown[ends - lengths]).tolist()
+
+
+def _vocabularies(wish: Asked) -> list[Vocabulary]:
+    """Of each field that is text; none where none can be learnt."""
+    try:
+        codecs = vocabularies(wish.recipe).codecs
+    except UserError:
+        return []
+    sides = (codecs.source, codecs.target) if task_class(wish.recipe.task).shape == "pairs" else (codecs.source,)
+    return [side for side in sides if isinstance(side, Vocabulary)]
+
+
+def _forecast(wish: Asked, changes: Sequence[str]) -> Iterator[str]:
+    """What training would take here."""
+    try:
+        decided = decide(wish, changes, lambda text: None, time.monotonic(), measure=True)
+    except UserError as error:
+        yield f"no forecast: {error}"
+        return
+    yield from _lines(decided)
+
+
+def _lines(decided: Decided) -> Iterator[str]:
+    recipe, data = decided.recipe, decided.corpora
+    training, much, sizes = recipe.training, amount(data), data.task.sizes()
+    assert isinstance(training.batch, int)
+    device = device_of(training.device)
+    work = throwaway(recipe.model, data, device, None)
+    per_token, fixed = bytes_per_token(work, Order(data.train, training.batch, training.seed, data.task.reshape))
+    parameters = model_cost(recipe.model, sizes).parameters
+    yield f"training would be: {recipe.task.kind}, {recipe.model.family}, {parameters:,} parameters"
+    yield f"  memory: about {memory(fixed + per_token * training.batch)} with batches of {training.batch:,} tokens"
+    steps, each = steps_of(training, much, training.batch), decided.step_seconds
+    if steps is not None and each is not None:
+        flops = flops_per_token(recipe.model, sizes, much, much.tokens / much.examples) * much.tokens / much.larger
+        total = flops * steps * training.batch * training.accumulate
+        yield f"  time: about {duration(steps * each * training.accumulate)} for {steps:,} steps on this {device.type}"
+        yield f"  FLOPs: {total:.1e}"
+    elif training.minutes is not None and each is not None:
+        yield f"  time: {training.minutes:g} minutes, about {60 * training.minutes / each:,.0f} steps"
+    yield f"  files: {', '.join(name_of(corpus) for corpus in recipe.data.corpora)}"
