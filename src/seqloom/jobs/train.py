@@ -89,7 +89,7 @@ def _as_before(run: RunFolder, wish: Asked) -> Recipe:
     return recipe.model_copy(update={"training": recipe.training.model_copy(update=update), "data": data})
 
 
-def _device(name: str) -> torch.device:
+def device_of(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -107,7 +107,7 @@ def _device(name: str) -> torch.device:
 def _planned(wish: Asked, command: Command, telling: Telling, began: float) -> tuple[Recipe, Corpora]:
     """All that was left open, decided."""
     recipe, data = wish.recipe, corpora(wish.recipe)
-    training, device = recipe.training, _device(wish.recipe.training.device)
+    training, device = recipe.training, device_of(wish.recipe.training.device)
     much = amount(data)
     left = None if training.minutes is None else max(1.0, 60 * training.minutes - (time.monotonic() - began))
     precision = choose(training.precision, device)
@@ -161,7 +161,7 @@ def replace_model(recipe: Recipe, other: Recipe) -> Recipe:
 
 
 def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began: float) -> Trained:
-    training, device = recipe.training, _device(recipe.training.device)
+    training, device = recipe.training, device_of(recipe.training.device)
     assert training.batch != "auto"
     assert training.validate_every != "auto"
     torch.manual_seed(training.seed)
@@ -199,17 +199,22 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     telling.draw()
     telling.watcher.ended(place.ended or "")
     best_weights(run, model)
-    scores = {
+    scores = scores_of(run, place)
+    test = validator(data.task, data.test, training.batch, device, written=10**9)(model) if data.test else {}
+    trained = Trained(run, recipe, data, model, place, scores, test)
+    write_text(run.card, card(run, recipe, data, model, place, scores, test, device))
+    return trained
+
+
+def scores_of(run: RunFolder, place: Place) -> dict[str, float]:
+    """Of the best model, on the validation examples."""
+    return {
         name.removeprefix("valid."): value
         for line in run.read_metrics()
         if line["step"] == place.best_step
         for name, value in line.items()
         if name.startswith("valid.")
     }
-    test = validator(data.task, data.test, training.batch, device, written=10**9)(model) if data.test else {}
-    trained = Trained(run, recipe, data, model, place, scores, test)
-    write_text(run.card, card(run, recipe, data, model, place, scores, test, device))
-    return trained
 
 
 def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: torch.device) -> list[str]:
