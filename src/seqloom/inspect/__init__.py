@@ -1,5 +1,7 @@
 """Look inside a model while it runs."""
 
+from seqloom.inspect.alignment import alignment
 from seqloom.inspect.attention import watch_attention
+from seqloom.inspect.picture import attention_svg, attention_text
 
-__all__ = ["watch_attention"]
+__all__ = ["alignment", "attention_svg", "attention_text", "watch_attention"]

@@ -28,6 +28,8 @@ def answers(task: TranslateTask, model: Model, examples: Examples, device: torch
     was = model.training
     model.eval()
     lengths = torch.from_numpy(examples.columns["source"].lengths_B)
+    # a model that has not learnt to end would write for ever: somewhat more than the right answer is enough to see
+    longest = torch.from_numpy(examples.columns["target"].lengths_B)
     order = lengths.argsort(stable=True)
     room = min(learned_positions(model.settings, "decoder"), default=sys.maxsize)
     said: list[str] = [""] * len(order)
@@ -36,7 +38,7 @@ def answers(task: TranslateTask, model: Model, examples: Examples, device: torch
         assert source is not None
         source = source.to(device)
         state = model.start(model.encode(source.tokens_N, source.layout))
-        most = min(2 * int(lengths[rows].max()) + 50, room)
+        most = min(round(1.5 * int(longest[rows].max())) + 10, room)
         texts = task.target.decode_many(greedy(_stepper(model), state, BEGIN, END, most))
         for row, text in zip(rows.tolist(), texts, strict=True):
             said[row] = text

@@ -136,7 +136,7 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     telling.watcher.ended(place.ended or "")
     best_weights(run, model)
     # a mean of models was never validated itself
-    scores = dict(setup.validate(model)) if training.average else _scores_at(run, place.best_step)
+    scores = dict(setup.validate(model)) if training.average else scores_of(run, place)
     test = validator(data.task, data.test, training.batch, device, written=10**9)(model) if data.test else {}
     trained = Trained(run, recipe, data, model, place, scores, test)
     write_text(run.card, card(run, recipe, data, model, place, scores, test, device))
@@ -152,12 +152,12 @@ def _start_vectors(model: Model, data: Corpora, telling: Telling) -> None:
         telling.note(f"{name}: {found:,} of its words begin from the vectors that the recipe names")
 
 
-def _scores_at(run: RunFolder, step: int) -> dict[str, float]:
-    """Those of the validation after a step."""
+def scores_of(run: RunFolder, place: Place) -> dict[str, float]:
+    """Of the best model, on the validation examples."""
     return {
         name.removeprefix("valid."): value
         for line in run.read_metrics()
-        if line["step"] == step
+        if line["step"] == place.best_step
         for name, value in line.items()
         if name.startswith("valid.")
     }

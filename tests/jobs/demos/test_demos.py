@@ -55,8 +55,11 @@ def test_nothing_breaks_a_table(demo: Demo) -> None:
 
 
 def test_an_unknown_demo() -> None:
-    with pytest.raises(UserError, match=r"^there is no demo 'dtes'; the demos are dates, numbers, phonemes, digits$"):
+    known = "demos are dates, numbers, phonemes, digits"
+    with pytest.raises(UserError, match=rf"^there is no demo 'dtes'; did you mean 'dates'\? The {known}$"):
         make(cast(Name, "dtes"))
+    with pytest.raises(UserError, match=rf"^there is no demo 'xyz'; the {known}$"):
+        make(cast(Name, "xyz"))
 
 
 def test_no_training_examples() -> None:

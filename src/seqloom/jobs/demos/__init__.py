@@ -11,17 +11,27 @@ from seqloom.jobs.demos.example import Demo, Example
 from seqloom.jobs.demos.numbers import make_numbers
 from seqloom.jobs.demos.phonemes import make_phonemes
 from seqloom.settings import UserError
+from seqloom.settings.words import nearest
 
-__all__ = ["NAMES", "Demo", "Example", "Name", "make"]
+__all__ = ["NAMES", "Demo", "Example", "Name", "check_name", "make"]
 
 Name = Literal["dates", "numbers", "phonemes", "digits"]
 NAMES: tuple[Name, ...] = get_args(Name)
 
 
+def check_name(name: str) -> Name:
+    """The name, if there is such a demo; otherwise a UserError."""
+    for known in NAMES:
+        if name == known:
+            return known
+    near = nearest(name, NAMES)
+    guess = f"did you mean {near!r}? The" if near else "the"
+    raise UserError(f"there is no demo {name!r}; {guess} demos are {', '.join(NAMES)}")
+
+
 def make(name: Name, seed: int = 1, train: int | None = None) -> Demo:
     """A demo's data, with `train` training examples where given (there may be fewer: not all are made at will)."""
-    if name not in NAMES:
-        raise UserError(f"there is no demo {name!r}; the demos are {', '.join(NAMES)}")
+    check_name(name)
     if train is not None and train < 1:
         raise UserError(f"a demo needs at least one training example, not {train}")
     match name:
