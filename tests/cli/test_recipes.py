@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.cli import recipes
+from seqloom.jobs import recipe_file
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import folder
 from seqloom.settings import load, loads
@@ -56,7 +56,7 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two recipes, one of them broken, in place of the real one."""
     (tmp_path / "good.toml").write_text('source = "a paper"\n')
     (tmp_path / "broken.toml").write_text("source = \n")
-    monkeypatch.setattr(recipes, "folder", lambda: tmp_path)
+    monkeypatch.setattr(recipe_file, "folder", lambda: tmp_path)
     return tmp_path
 
 

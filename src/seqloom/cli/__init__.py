@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from seqloom.cli import check, demo, recipes, train
-from seqloom.settings import FailedError, UserError
 
 app = typer.Typer(
     help="Models that read one sequence and write another: train them on your own files.",
@@ -51,25 +50,28 @@ MANY = ("--data", "--valid", "--test")
 
 def spread(words: Sequence[str]) -> list[str]:
     """`--data a b` as `--data a --data b`, which is what typer understands; a recipe's name ends the files."""
-    result, option = list[str](), ""
-    for word in words:
+    result, option, files = list[str](), "", 0
+    for word in [*words, "--"]:
         if word.startswith("-") and word != "-":
-            option = word if word in MANY else ""
+            result += [option] if option and not files else []  # typer says that a file is missing
+            option, files = (word, 0) if word in MANY else ("", 0)
             result += [] if option else [word]
         elif option and not word.endswith(".toml"):
             result += [option, word]
+            files += 1
         else:
             result.append(word)
-    return result
+    return result[:-1]
 
 
 def main() -> None:
     """Run the command line; a mistake of the user ends in its message alone."""
     try:
         app(args=spread(sys.argv[1:]))
-    except UserError as error:
+    except Exception as error:
+        from seqloom.settings import FailedError, UserError  # here, as help needs none of it
+
+        if not isinstance(error, UserError | FailedError):
+            raise
         typer.echo(error, err=True)
-        sys.exit(2)
-    except FailedError as error:
-        typer.echo(error, err=True)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UserError) else 1)

@@ -7,9 +7,6 @@ from typing import Annotated
 
 import typer
 
-from seqloom.jobs.recipe_file import find, folder
-from seqloom.settings import dump, load, schema
-
 
 def recipes(
     name: Annotated[
@@ -36,11 +33,14 @@ def recipes(
         raise typer.BadParameter("--schema goes alone")
     if changes and not name:
         raise typer.BadParameter("--set needs a recipe to change")
+    from seqloom.jobs import recipe_file
+
     if not (name or as_schema):
-        typer.echo(_listing(folder()))
+        typer.echo(_listing(recipe_file.folder()))
         return
-    file = find(name) if name else None
+    file = recipe_file.find(name) if name else None
     from seqloom.jobs.recipe import Recipe
+    from seqloom.settings import dump, load, schema
 
     if file:
         typer.echo(dump(load(file, Recipe, changes or ())), nl=False)

@@ -1,0 +1,52 @@
+"""`seqloom.train` does what `seqloom train` does."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seqloom
+from seqloom.settings import UserError
+from tests.jobs.run import write_pairs, write_recipe
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_train(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    recipe, pairs = write_recipe(place / "recipe.toml"), write_pairs(place / "pairs.tsv")
+    done = seqloom.train(recipe, data=pairs, out=place / "run", changes=["training.steps=6"], view="none")
+    assert done.place.step == 6
+    assert (place / "run" / "model.safetensors").exists()
+    assert done.scores.keys() >= {"loss", "exact"}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_two_files(place: Path) -> None:
+    recipe, pairs = write_recipe(place / "recipe.toml"), write_pairs(place / "pairs.tsv")
+    for number, name in enumerate(("a.src", "a.tgt")):
+        lines = [line.split("\t")[number] for line in pairs.read_text().splitlines()]
+        (place / name).write_text("\n".join(lines) + "\n")
+    data = [place / "a.src", place / "a.tgt"]
+    done = seqloom.train(str(recipe), data=data, out=place / "run", changes=["training.steps=2"], view="none")
+    assert done.corpora.examples > 250
+
+
+def test_a_mistake(place: Path) -> None:
+    with pytest.raises(UserError, match=r"nothing.tsv: no such file"):
+        seqloom.train(write_recipe(place / "recipe.toml"), data=place / "nothing.tsv", out=place / "run")
+
+
+def test_importing_is_quick() -> None:
+    """No torch before it is needed."""
+    code = "import seqloom, sys; assert 'torch' not in sys.modules; seqloom.train; assert 'torch' in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'trian'"):
+        _ = seqloom.trian  # type: ignore[attr-defined]
