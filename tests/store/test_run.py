@@ -79,9 +79,9 @@ def test_force_removes_what_a_run_writes_and_nothing_else(run: RunFolder) -> Non
 
 
 def test_one_process_at_a_time(run: RunFolder) -> None:
-    with run.locked(), pytest.raises(UserError, match="another process is training there; wait for it"):
-        with RunFolder(run.path).locked():
-            pass
+    again = RunFolder(run.path).locked()
+    with run.locked(), pytest.raises(UserError, match="another process is training there; wait for it"), again:
+        pass
     with run.locked():  # and it is free again
         pass
 

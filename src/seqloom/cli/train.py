@@ -1,5 +1,6 @@
 """`seqloom train`: from files to a trained model."""
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -42,6 +43,8 @@ def train(
       seqloom train transformer-base --data train.en train.de --valid dev.en dev.de --out runs/mine
       seqloom train my.toml --data corpus.jsonl.gz --set training.steps=20000
     """
+    began = time.monotonic()  # what is imported takes seconds too
+
     from seqloom.jobs.asked import Command
     from seqloom.jobs.train import train as job
 
@@ -57,7 +60,7 @@ def train(
         skip_bad,
     )
     try:
-        trained = job(command)
+        trained = job(command, began=began)
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from the last checkpoint", err=True)
         raise typer.Exit(130) from None
