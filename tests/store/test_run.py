@@ -27,8 +27,7 @@ def _fill(run: RunFolder) -> None:
         folder.mkdir(parents=True)
         (folder / "file").write_text("x")
     (run.path / "model.safetensors.partial").write_text("x")
-    with run.locked():
-        pass
+    run.lock.touch()
 
 
 def test_a_file(tmp_path: Path) -> None:
@@ -82,8 +81,16 @@ def test_one_process_at_a_time(run: RunFolder) -> None:
     again = RunFolder(run.path).locked()
     with run.locked(), pytest.raises(UserError, match="another process is training there; wait for it"), again:
         pass
+    run.create()
     with run.locked():  # and it is free again
+        run.recipe.touch()
+    assert run.lock.exists()
+
+
+def test_an_empty_folder_is_not_left_behind(run: RunFolder) -> None:
+    with run.locked():
         pass
+    assert not run.path.exists()
 
 
 def test_metrics_until_a_step(run: RunFolder) -> None:
