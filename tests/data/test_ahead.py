@@ -62,3 +62,12 @@ def test_little_is_done_ahead() -> None:
     time.sleep(0.1)
     assert len(drawn) <= 2 * 3 + 1
     results.close()  # type: ignore[attr-defined]
+
+
+def test_without_workers_it_is_done_when_asked_for() -> None:
+    before = threading.active_count()
+    drawn: list[int] = []
+    results = ahead(lambda item: drawn.append(item) or item, range(5), 0)  # type: ignore[func-returns-value]
+    assert next(results) == 0
+    assert (drawn, threading.active_count()) == ([0], before)
+    assert list(results) == [1, 2, 3, 4]

@@ -101,7 +101,7 @@ def _chosen(command: Command) -> tuple[Recipe, tuple[str, ...]]:
     settings = default_settings(seen)
     shared = bool(settings["text"].get("shared"))
     small = settings | {"model": model_of(SIZES[0], seen.shape, 0.1, shared)}
-    recipe = loads(dump(Recipe.model_validate(small)), Recipe, command.changes, name=CHOSEN)
+    recipe = loads(dump(Recipe.model_validate(small), defaults=False), Recipe, command.changes, name=CHOSEN)
     kind, pieces = recipe.task.kind, recipe.text.source.kind
     note = f"no recipe named: the data looks like {kind} ({pieces}); another task: --set task.kind=…, or a recipe"
     return recipe, (note,)
@@ -116,8 +116,9 @@ def _shape(changes: Sequence[str]) -> Shape | None:
 
 def with_model(recipe: Recipe, model: dict[str, Any], changes: Sequence[str]) -> Recipe:
     """The chosen recipe with a model of another size; what was changed by hand stays changed."""
-    plain = recipe.model_dump(mode="json", exclude_none=True, exclude={"model"})
-    return loads(dump(Recipe.model_validate({**_tuples(plain), "model": model})), Recipe, changes, name=CHOSEN)
+    plain = recipe.model_dump(mode="json", exclude_none=True, exclude_unset=True, exclude={"model"})
+    whole = Recipe.model_validate({**_tuples(plain), "model": model})
+    return loads(dump(whole, defaults=False), Recipe, changes, name=CHOSEN)
 
 
 def _tuples(value: Any) -> Any:

@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from seqloom.data.file_format import format_by_name
 from seqloom.data.reading import Block, Shape, read, size
 from seqloom.data.settings import Bad, Corpus
+
+BLOCKS = 2
+"""What examples look like is told by the first."""
+
+ENOUGH = 8 << 20
+"""How many there are is told by so many bytes: files are read in large pieces, and fewer would mislead."""
 
 SMALL_TEXT = 5_000_000
 """Running text of fewer bytes is read by characters."""
@@ -29,9 +34,12 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
     """shape: if it is known already."""
     first, total = corpora[0], sum(map(size, corpora))
     guess = shape or shape_by_name(first)
-    blocks = list(islice(read(first, guess, bad), 2))
-    rows = sum(len(block.lines) for block in blocks)
-    read_bytes = sum(block.bytes for block in blocks)
+    blocks, rows, read_bytes = list[Block](), 0, 0
+    for block in read(first, guess, bad):
+        blocks += [block] if len(blocks) < BLOCKS else []
+        rows, read_bytes = rows + len(block.lines), read_bytes + block.bytes
+        if read_bytes > ENOUGH:
+            break
     if shape is None and guess == "pairs" and _few_answers(blocks):
         guess = "classes"
     examples = round(rows * max(1.0, total / max(read_bytes, 1)))

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from seqloom.data.order import Order
+from seqloom.data.reading import size
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, longest_of
@@ -48,7 +49,10 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
     """began: when the command did, by the monotonic clock; the minutes count from there."""
     began = time.monotonic() if began is None else began
     wish = asked(command)
-    request = request_of(wish.recipe, fingerprints(wish.recipe.data))  # a file that is missing is told before all
+    # a file that is missing is told before all
+    request = request_of(wish.recipe, fingerprints(wish.recipe.data))
+    for corpus in wish.recipe.data.test:
+        size(corpus)
     run = RunFolder(wish.out)
     run.create()
     with run.locked(), Telling(run, "loss", view) as telling:

@@ -11,9 +11,13 @@ from pydantic import BaseModel
 LINE = 100
 
 
-def dump(settings: BaseModel) -> str:
-    """Text that loads to equal settings: every default written out (but see `Changes`), what is None left out."""
-    return "\n".join(_table(settings.model_dump(exclude_none=True), ())).strip("\n") + "\n"
+def dump(settings: BaseModel, defaults: bool = True) -> str:
+    """Text that loads to equal settings: every default written out (but see `Changes`), what is None left out.
+
+    defaults: False leaves out what nobody set, so that a variant can still be exchanged by its `kind` alone.
+    """
+    values = settings.model_dump(exclude_none=True, exclude_unset=not defaults)
+    return "\n".join(_table(values, ())).strip("\n") + "\n"
 
 
 def _table(values: dict[str, Any], path: tuple[str, ...]) -> list[str]:

@@ -76,7 +76,12 @@ class RunFolder:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise UserError(f"{self.path}: another process is training there; wait for it, or stop it") from None
-            yield
+            try:
+                yield
+            finally:
+                if list(self.path.iterdir()) == [self.lock]:  # nothing came of it: no empty folder is left behind
+                    self.lock.unlink()
+                    self.path.rmdir()
 
     def read_metrics(self) -> list[dict[str, Any]]:
         if not self.metrics.exists():

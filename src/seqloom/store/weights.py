@@ -23,7 +23,7 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def load_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Copy them in, in place. Raises ValueError where names or shapes differ."""
+    """Copy them in, in place. ValueError, and nothing changed, where names or shapes differ."""
     mine = weights(model)
     missing, extra = sorted(mine.keys() - tensors.keys()), sorted(tensors.keys() - mine.keys())
     if missing or extra:
@@ -31,6 +31,7 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     for name, tensor in mine.items():
         if tensor.shape != tensors[name].shape:
             raise ValueError(f"{name} has the shape {list(tensors[name].shape)}, not {list(tensor.shape)}")
+    for name, tensor in mine.items():
         tensor.copy_(tensors[name])
 
 

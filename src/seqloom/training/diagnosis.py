@@ -72,11 +72,13 @@ def _watched(model: nn.Module, seen: _Seen) -> Iterator[None]:
             kind = type(module).__name__
             seen.look(f"the input of {name} ({kind})", given)
             seen.look(f"the output of {name} ({kind})", result)
+            # on the tensors: a module's own backward hook warns where its input needs no gradient
+            for tensor in _tensors(result):
+                if tensor.requires_grad:
+                    what = f"the gradient of the output of {name} ({kind})"
+                    tensor.register_hook(lambda gradient, what=what: seen.look(what, gradient))
 
-        def behind(module: nn.Module, given: Any, result: Any, name: str = name) -> None:
-            seen.look(f"the gradient of the output of {name} ({type(module).__name__})", result)
-
-        hooks += [module.register_forward_hook(after), module.register_full_backward_hook(behind)]
+        hooks.append(module.register_forward_hook(after))
     try:
         yield
     finally:

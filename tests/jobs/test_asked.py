@@ -1,0 +1,66 @@
+"""The command line's files over the recipe's."""
+
+from pathlib import Path
+
+import pytest
+
+from seqloom.jobs.asked import Command, asked
+from seqloom.settings import SettingsError, UserError
+
+COLUMNS = """
+[[data.corpora]]
+files = ["mine.csv"]
+source = "en"
+target = "de"
+"""
+
+
+def test_how_the_recipe_reads_its_corpus_holds_for_all_files(place: Path) -> None:
+    (place / "r.toml").write_text(COLUMNS)
+    data = asked(Command("r.toml", ("a.csv",), ("b.csv",), ("c.csv",), skip_bad=True, minutes=2.0)).recipe.data
+    for corpus in (*data.corpora, *data.valid, *data.test):
+        assert (corpus.source, corpus.target) == ("en", "de")
+    assert [corpus.files for corpus in (*data.corpora, *data.valid, *data.test)] == [
+        ("a.csv",),
+        ("b.csv",),
+        ("c.csv",),
+    ]
+    assert data.bad == "skip"
+
+
+def test_files_that_cannot_be_read_so(place: Path) -> None:
+    (place / "r.toml").write_text(COLUMNS)
+    with pytest.raises(UserError) as caught:
+        asked(Command("r.toml", ("a.en", "a.de")))
+    assert str(caught.value) == (
+        "a.en a.de: cannot be read as the recipe's [data] says "
+        '(source = "en", target = "de"): aligned files have no columns'
+    )
+
+
+def test_minutes_and_out(place: Path) -> None:
+    (place / "r.toml").write_text(COLUMNS)
+    wish = asked(Command("r.toml", minutes=2.0))
+    assert wish.recipe.training.minutes == 2.0
+    assert wish.out == Path("runs/mine")
+    assert asked(Command("r.toml", ("-",))).out == Path("runs/stdin")
+    assert asked(Command("r.toml", out=Path("x"))).out == Path("x")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[model]\nfamily = "decoder-only"\n', "r.toml:2: .*translate reads one sequence.*not decoder-only"),
+        ('[task]\nkind = "tag"\n', "tag gives each word a tag: it needs an encoder-only model, not encoder-decoder"),
+        ('[training]\nbest = "rouge"\n', "r.toml:2: .*translate has no score 'rouge'; it has loss, exact, bleu, chrf"),
+        (
+            '[task]\nkind = "language"\ncontext = 300\n[model]\nfamily = "decoder-only"\n'
+            'positions = { kind = "learned", length = 256 }\n',
+            "r.toml:3: .*300 tokens, but the model's positions end at 256",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_told_with_its_line(place: Path, text: str, message: str) -> None:
+    (place / "r.toml").write_text(text)
+    with pytest.raises(SettingsError, match=message):
+        asked(Command("r.toml", ("a.tsv",)))

@@ -1,0 +1,101 @@
+"""What is chosen for who names no recipe."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqloom.data.settings import corpora_of
+from seqloom.jobs.asked import Asked, Command, asked, with_model
+from seqloom.jobs.default import Look, default_settings, look
+from seqloom.jobs.sizes import SIZES, model_of
+from seqloom.settings import SettingsError, UserError
+from tests.jobs.run import write_pairs
+from tests.jobs.shapes import write_conllu, write_labels, write_sentences, write_text
+
+SHAPES: list[tuple[Callable[[Path], Path], str, str, str, str]] = [
+    (write_pairs, "a.tsv", "translate", "characters", "encoder-decoder"),
+    (write_sentences, "a.tsv", "translate", "bpe", "encoder-decoder"),
+    (write_labels, "a.tsv", "classify", "bpe", "encoder-only"),
+    (write_text, "a.txt", "language", "characters", "decoder-only"),
+    (write_conllu, "a.conllu", "tag", "bpe", "encoder-only"),
+]
+
+
+def _asked(*data: str, **more: Any) -> Asked:
+    return asked(Command(data=data, **more))
+
+
+@pytest.mark.parametrize(("write", "name", "task", "pieces", "family"), SHAPES, ids=lambda value: str(value))
+def test_what_is_chosen(
+    place: Path, write: Callable[[Path], Path], name: str, task: str, pieces: str, family: str
+) -> None:
+    wish = _asked(str(write(place / name)))
+    recipe = wish.recipe
+    assert (recipe.task.kind, recipe.text.source.kind, recipe.model.family) == (task, pieces, family)
+    assert wish.model_open
+    assert wish.notes == (
+        f"no recipe named: the data looks like {task} ({pieces}); another task: --set task.kind=…, or a recipe",
+    )
+    assert wish.out == Path("runs") / "a"
+
+
+@pytest.mark.parametrize("kind", ["translate", "classify"])
+def test_another_task_as_the_note_says(place: Path, kind: str) -> None:
+    write_labels(place / "a.tsv")
+    recipe = _asked("a.tsv", changes=(f"task.kind={kind}",)).recipe
+    assert recipe.task.kind == kind
+    assert recipe.model.family == ("encoder-decoder" if kind == "translate" else "encoder-only")
+
+
+def test_a_variant_is_exchanged_by_its_kind_alone(place: Path) -> None:
+    write_pairs(place / "a.tsv")
+    changes = ("text.source.kind=bytes", "training.schedule.kind=constant", "training.optimiser.kind=sgd")
+    recipe = _asked("a.tsv", changes=changes).recipe
+    kinds = (recipe.text.source.kind, recipe.training.schedule.kind, recipe.training.optimiser.kind)
+    assert kinds == ("bytes", "constant", "sgd")
+    larger = model_of(SIZES[1], "pairs", 0.1, shared=True)
+    again = with_model(recipe, larger, (*changes, "model.positions.kind=learned"))
+    assert again.model.width == SIZES[1].width
+    assert again.model.positions.kind == "learned"
+    assert again.training == recipe.training
+
+
+def test_a_task_that_there_is_not(place: Path) -> None:
+    write_labels(place / "a.tsv")
+    with pytest.raises(SettingsError, match="dance"):
+        _asked("a.tsv", changes=("task.kind=dance",))
+
+
+def test_two_aligned_files(place: Path) -> None:
+    (place / "a.en").write_text("one two three\n" * 20)
+    (place / "a.de").write_text("eins zwei drei\n" * 20)
+    recipe = _asked("a.en", "a.de").recipe
+    assert [corpus.files for corpus in recipe.data.corpora] == [("a.en", "a.de")]
+    assert recipe.task.kind == "translate"
+
+
+def test_how_many_there_are_is_estimated_from_the_first(place: Path) -> None:
+    write_sentences(place / "a.tsv", 20_000)
+    seen = look(corpora_of([str(place / "a.tsv")]), "stop")
+    assert seen.examples == pytest.approx(20_000, rel=0.05)
+    assert seen.words == pytest.approx(5, rel=0.1)
+
+
+def test_more_data_more_pieces() -> None:
+    sizes = [
+        default_settings(Look("pairs", examples, 10.0, 10**6))["text"]["source"]["size"]
+        for examples in (1000, 100_000, 10_000_000)
+    ]
+    assert sizes == [4000, 8000, 16_000]
+    large = default_settings(Look("text", 10**6, 10.0, 10**8))
+    assert large["text"]["source"]["kind"] == "bpe"
+
+
+def test_nothing_to_train_on(place: Path) -> None:
+    with pytest.raises(UserError, match="nothing to train on: name a file with --data"):
+        _asked()
+    (place / "r.toml").write_text("")
+    with pytest.raises(UserError, match=r"name a file with --data, or corpora in the recipe's \[data\]"):
+        asked(Command("r.toml"))

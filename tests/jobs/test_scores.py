@@ -1,0 +1,90 @@
+"""Scores: of all that they should be of, and right."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from seqloom.data import cache as cache_module
+from seqloom.data.cache import Cache, CacheWriter
+from seqloom.jobs import scores
+from seqloom.jobs.scores import accuracy, validator
+from seqloom.models.build import Model
+from seqloom.tasks import Classify, Tag, Task, Translate
+from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.tag import TagTask
+from seqloom.training.validation import mean_loss
+from tests.tasks.small import CHARACTERS, WORDS, encoded, model_for, task_of
+from tests.training.small import WORDS as LETTERS
+
+CPU = torch.device("cpu")
+BACKWARDS = [word[::-1] for word in LETTERS]
+
+
+@pytest.fixture
+def task() -> Task:
+    return task_of(Translate(), "pairs", CHARACTERS, LETTERS, BACKWARDS)
+
+
+def _cache(task: Task, path: Path, *columns: list[str]) -> Cache:
+    with CacheWriter(path, task.columns, {}) as writer:
+        for at in range(len(columns[0])):
+            writer.add(encoded(task, *(column[at : at + 1] for column in columns)))
+    return Cache(path)
+
+
+def test_as_many_as_asked_for_are_written(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where they stand in several chunks; for a test, all."""
+    monkeypatch.setattr(cache_module, "CHUNK", 40)
+    caches = [
+        _cache(task, tmp_path / "a.arrow", LETTERS, BACKWARDS),
+        _cache(task, tmp_path / "b.arrow", LETTERS[:16], BACKWARDS[:16]),
+    ]
+    assert len(caches[0].rows) > 3
+    assert len(scores._sample(caches, 10**9)) == 64
+    assert len(scores._sample(caches, 32)) == 32
+    assert len(scores._sample(caches, 4)) == 4
+
+
+def test_what_is_written_against_the_references(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = _cache(task, tmp_path / "a.arrow", LETTERS, BACKWARDS)
+    said = [*BACKWARDS[:12], *["wrong"] * 36]
+    monkeypatch.setattr(scores, "answers", lambda *given: said)
+    model = model_for(task, "encoder-decoder").float()
+    found = validator(task, [cache], 100, CPU)(model)
+    assert found.keys() == set(task.scores)
+    assert found["exact"] == 25.0
+    assert found["loss"] == pytest.approx(mean_loss(model, task, cache.read([0]), CPU), rel=1e-5)
+    assert model.training
+
+
+def test_answers_do_not_depend_on_who_shares_the_batch(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    from seqloom.jobs import answers
+
+    model = model_for(task, "encoder-decoder")
+    examples = encoded(task, LETTERS, BACKWARDS)
+    whole = answers.answers(task, model, examples, CPU)  # type: ignore[arg-type]
+    monkeypatch.setattr(answers, "ROWS", 5)
+    apart = answers.answers(task, model, examples, CPU)  # type: ignore[arg-type]
+    # how long an answer may get is told by the longest source of its batch
+    assert all(one.startswith(other) or other.startswith(one) for one, other in zip(whole, apart, strict=True))
+    assert len(set(whole)) > 1
+
+
+def test_accuracy_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class that was never seen in training is always wrong."""
+    task = task_of(Classify(), "classes", WORDS, ["a", "b", "c"], ["x", "y", "y"])
+    assert isinstance(task, ClassifyTask)
+    model: Model = model_for(task, "encoder-only", "classes")
+    monkeypatch.setattr(scores, "chosen", lambda task, model, batch, device: torch.tensor([0, 0, 0, 0]))
+    # y is the most frequent: 0
+    found = accuracy(task, model, [encoded(task, ["a", "b", "c", "a"], ["y", "y", "x", "new"])], CPU)
+    assert found == 50.0
+
+
+def test_accuracy_of_tags_counts_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = task_of(Tag(), "tags", CHARACTERS, [["ab", "c"]], [["X", "X"]])
+    assert isinstance(task, TagTask)
+    monkeypatch.setattr(scores, "chosen", lambda task, model, batch, device: torch.tensor([0, 0, 1]))
+    model: Model = model_for(task, "encoder-only", "tags")
+    assert accuracy(task, model, [encoded(task, [["ab", "c"]], [["X", "X"]])], CPU) == 50.0

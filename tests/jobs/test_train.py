@@ -1,0 +1,315 @@
+"""Whole runs, in this process: each shape without a recipe, going on, limits, and what a run leaves."""
+
+import errno
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from seqloom.jobs import corpora as corpora_module
+from seqloom.jobs.asked import Command
+from seqloom.jobs.train import Trained, train
+from seqloom.settings import FailedError, UserError
+from seqloom.store import RunFolder, atomic
+from seqloom.text import Vocabulary
+from tests.jobs.run import PAIRS, write_pairs, write_recipe
+from tests.jobs.shapes import write_conllu, write_labels, write_sentences, write_text
+
+
+def _train(*data: str, recipe: str | None = None, out: str = "run", **more: Any) -> Trained:
+    changes = tuple(f"{name.replace('__', '.')}={value}" for name, value in more.pop("set", {}).items())
+    return train(Command(recipe, data, out=Path(out), changes=changes, **more), view="none")
+
+
+@pytest.fixture
+def pairs(place: Path) -> Path:
+    write_pairs(place / "pairs.tsv")
+    write_recipe(place / "r.toml")
+    return place
+
+
+def _again(**more: Any) -> Trained:
+    return _train("pairs.tsv", recipe="r.toml", **more)
+
+
+# -- without a recipe
+
+
+@pytest.mark.parametrize(
+    ("write", "name", "scores"),
+    [
+        (write_sentences, "a.tsv", {"loss", "exact", "bleu", "chrf"}),
+        (write_labels, "a.tsv", {"loss", "accuracy"}),
+        (write_text, "a.txt", {"loss", "perplexity"}),
+        (write_conllu, "a.conllu", {"loss", "accuracy"}),
+    ],
+    ids=["pairs", "classes", "text", "tags"],
+)
+def test_each_shape_without_a_recipe(place: Path, write: Callable[[Path], Path], name: str, scores: set[str]) -> None:
+    write(place / name)
+    threads = threading.active_count()
+    trained = _train(name, test=(name,), set={"training.steps": 6})
+    assert trained.place.step == 6
+    assert trained.scores.keys() == trained.test_scores.keys() == scores
+    first = trained.run.read_metrics()[0]
+    assert trained.scores["loss"] < first["valid.loss"]
+    assert {file.name for file in trained.run.path.iterdir()} >= {
+        "recipe.toml",
+        "request.json",
+        "model.safetensors",
+        "vocabulary",
+        "metrics.jsonl",
+        "curves.svg",
+        "card.md",
+        "state",
+    }
+    assert threading.active_count() == threads
+    # what the recipe says of itself is a whole recipe: the same again, by name
+    assert _train(recipe=str(trained.run.recipe), out="other").scores == trained.scores
+
+
+def test_bytes_as_running_text(place: Path) -> None:
+    """Bytes are not learnt from the text, but how much of it there is must be known."""
+    write_text(place / "a.txt")
+    trained = _train("a.txt", set={"training.steps": 1, "text.source.kind": "bytes"})
+    assert (trained.corpora.examples, len(trained.corpora.valid[0])) == (190, 10)
+
+
+# -- limits
+
+
+def test_minutes(place: Path) -> None:
+    write_pairs(place / "pairs.tsv")
+    began = time.monotonic()
+    trained = _train("pairs.tsv", minutes=0.1)
+    took = time.monotonic() - began
+    assert took < 6 + 4
+    rates = [line["rate"] for line in trained.run.read_metrics() if "rate" in line]
+    assert len(rates) > 3
+    assert trained.place.ended == "the time is over"
+    assert rates[-1] < max(rates) / 2  # it was annealed
+
+
+def test_minutes_count_from_when_the_command_began(pairs: Path) -> None:
+    began = time.monotonic() - 100
+    command = Command("r.toml", ("pairs.tsv",), out=Path("run"), minutes=1.0, changes=("training.steps=100000",))
+    assert train(command, view="none", began=began).place.ended == "the time is over"
+    assert time.monotonic() - began < 110
+
+
+def test_no_steps(pairs: Path) -> None:
+    trained = _again(set={"training.steps": 0})
+    assert trained.place.step == 0
+    assert (pairs / "run" / "model.safetensors").exists()
+
+
+def test_epochs(pairs: Path) -> None:
+    trained = _train(
+        "pairs.tsv", recipe=str(write_recipe(pairs / "e.toml", text=PAIRS.replace("steps = 40", "epochs = 2.0")))
+    )
+    assert trained.place.epoch in (1, 2)
+
+
+def test_the_best_by_another_score(pairs: Path) -> None:
+    trained = _again(set={"training.best": "exact", "training.steps": 16})
+    values = {line["step"]: line["valid.exact"] for line in trained.run.read_metrics() if "valid.exact" in line}
+    assert trained.place.best == max(values.values())
+    assert values[trained.place.best_step] == trained.scores["exact"]
+
+
+def test_the_scores_of_a_mean_are_its_own(pairs: Path) -> None:
+    trained = _again(set={"training.average": 2, "training.steps": 24})
+    validated = [line["valid.loss"] for line in trained.run.read_metrics() if "valid.loss" in line]
+    assert trained.scores["loss"] not in validated
+    kept = [load_file(file) for file in sorted(trained.run.kept.iterdir())]
+    assert len(kept) == 2
+    for name, tensor in load_file(trained.run.model).items():
+        torch.testing.assert_close(tensor, (kept[0][name] + kept[1][name]) / 2)
+
+
+# -- going on
+
+
+def test_the_same_command_again_changes_nothing(pairs: Path) -> None:
+    first = _again()
+    before = {file: file.read_bytes() for file in sorted((pairs / "run").rglob("*.safetensors"))}
+    again = _again()
+    assert again.place.step == first.place.step
+    assert again.scores == first.scores
+    assert {file: file.read_bytes() for file in sorted((pairs / "run").rglob("*.safetensors"))} == before
+
+
+def test_more_steps(pairs: Path) -> None:
+    """With a rate that does not look ahead, as if they had been asked for from the start."""
+    constant = {"training.schedule": '{ kind = "constant" }'}
+    _again(out="whole", set=constant | {"training.steps": 32})
+    _again(out="parts", set=constant | {"training.steps": 16})
+    rest = _again(out="parts", set=constant | {"training.steps": 32})
+    assert rest.place.step == 32
+    assert (pairs / "whole" / "metrics.jsonl").read_bytes() == (pairs / "parts" / "metrics.jsonl").read_bytes()
+    assert (pairs / "whole" / "model.safetensors").read_bytes() == (pairs / "parts" / "model.safetensors").read_bytes()
+    assert "steps = 32" in (pairs / "parts" / "recipe.toml").read_text()
+
+
+def test_other_settings_and_other_data_are_refused(pairs: Path) -> None:
+    _again(set={"training.steps": 1})
+    before = (pairs / "run" / "recipe.toml").read_bytes()
+    with pytest.raises(UserError) as caught:
+        _again(set={"training.steps": 1, "model.width": 32})
+    assert str(caught.value) == (
+        "run: holds a run with other settings; name another --out, or start anew with --force\n"
+        "  model.width: 16 there, 32 now"
+    )
+    with (pairs / "pairs.tsv").open("a") as file:
+        file.write("new\twen\n")
+    with pytest.raises(UserError, match=r"run: its data changed since it began \(pairs.tsv\); name another --out"):
+        _again(set={"training.steps": 1})
+    assert (pairs / "run" / "recipe.toml").read_bytes() == before
+    assert _again(set={"training.steps": 1, "model.width": 32}, force=True).recipe.model.width == 32
+
+
+def test_a_vocabulary_that_comes_out_otherwise(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache was emptied, and a library changed."""
+    _again(set={"training.steps": 1})
+    real = Vocabulary.train
+    monkeypatch.setenv("SEQLOOM_CACHE", str(pairs / "empty"))
+    monkeypatch.setattr(
+        Vocabulary, "train", classmethod(lambda cls, settings, texts: real(settings, [*texts, "a piece more: ß"]))
+    )
+    with pytest.raises(UserError, match="the run began with another vocabulary than is learnt from its data now"):
+        _again(set={"training.steps": 2})
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("request.json", "request.json: cannot be read; --force starts the run anew"),
+        ("recipe.toml", "recipe.toml"),
+        ("metrics.jsonl", "metrics.jsonl:1: not a line of metrics; remove it"),
+        ("vocabulary/shared.json", "shared.json: not a vocabulary"),
+        ("state/step-00000001/state.json", "state.json: cannot be read"),
+        ("state/step-00000001/weights.safetensors", "weights.safetensors: not a whole safetensors file"),
+        ("model.safetensors", "model.safetensors: not a whole safetensors file"),
+    ],
+)
+def test_a_file_of_the_run_that_is_not_whole(pairs: Path, name: str, message: str) -> None:
+    _again(set={"training.steps": 1})
+    (pairs / "run" / name).write_bytes(b"{ nonsense\n")
+    with pytest.raises(UserError, match=message):
+        _again(set={"training.steps": 1})
+    _again(set={"training.steps": 1}, force=True)
+
+
+def test_a_disk_that_fills_up(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of a checkpoint: the last good one stays, and the run goes on from it to the same end."""
+    _again(out="straight")
+    real, calls = atomic.save_file, 0
+
+    def full(tensors: Mapping[str, Tensor], path: Path) -> None:
+        nonlocal calls
+        calls += 1
+        real(dict(tensors), path)
+        if calls >= 9:
+            path.write_bytes(path.read_bytes()[:100])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(atomic, "save_file", full)
+    with pytest.raises(FailedError, match="cannot be written: the disk is full; what was saved before is still there"):
+        _again()
+    monkeypatch.setattr(atomic, "save_file", real)
+    left = RunFolder(pairs / "run").checkpoints.newest()
+    assert left is not None
+    assert 0 < left.numbers["place"]["step"] < 40
+    _again()
+    for name in ("model.safetensors", "metrics.jsonl"):
+        assert (pairs / "straight" / name).read_bytes() == (pairs / "run" / name).read_bytes()
+
+
+def test_the_second_run_reads_no_source(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = _again(set={"training.steps": 1})
+    monkeypatch.setattr(corpora_module, "read", lambda *given: pytest.fail("read again"))
+    other = _again(set={"training.steps": 1}, out="other")
+    assert one.scores == other.scores
+
+
+# -- data that is left out
+
+
+def test_learned_positions_bound_examples_and_answers(pairs: Path) -> None:
+    changes = {"model.positions": '{ kind = "learned", length = 5 }', "training.steps": 2}
+    trained = _again(set=changes)
+    assert any("longer than 4 tokens (model.positions.length)" in note for note in trained.corpora.notes)
+    assert trained.corpora.train[0].cache.totals.longest["source"] == 4
+
+
+@pytest.mark.parametrize(("how", "done"), [("skip", "left out"), ("truncate", "cut")])
+def test_too_long_documents_are_counted(place: Path, how: str, done: str) -> None:
+    write_text(place / "a.txt")
+    changes = {"task.lines": "documents", "task.context": 20, "data.too_long": how, "training.steps": 1}
+    trained = _train("a.txt", set=changes)
+    (note,) = trained.corpora.notes
+    assert note.endswith(f" {done}: longer than 20 tokens (task.context)")
+    assert note in (trained.run.card).read_text()
+
+
+def test_nothing_left_to_train_or_test_on(pairs: Path) -> None:
+    with pytest.raises(UserError, match=r"pairs.tsv: no example is left to train on\n.*300 left out: longer than 1 "):
+        _again(set={"data.longest": 1})
+    (pairs / "long.tsv").write_text("abcabcabc\tabcabcabc\n")
+    with pytest.raises(UserError, match=r"long.tsv: no example is left to test on\n"):
+        _again(test=("long.tsv",), set={"data.longest": 8})
+
+
+def test_too_few_for_validation(place: Path) -> None:
+    (place / "few.tsv").write_text("a\tb\nb\tc\n")
+    write_recipe(place / "r.toml")
+    with pytest.raises(UserError, match=r"few.tsv: too few examples \(2\) to keep some .*: --valid FILE"):
+        _train("few.tsv", recipe="r.toml")
+
+
+def test_a_corpus_of_which_nothing_is_left_beside_another(pairs: Path) -> None:
+    (pairs / "long.tsv").write_text("abcabcabc\tabcabcabc\n" * 3)
+    trained = _train(
+        "pairs.tsv",
+        "long.tsv",
+        recipe="r.toml",
+        set={"data.longest": 8, "training.batch": '"auto"', "training.steps": 1},
+    )
+    assert [len(part.cache) for part in trained.corpora.train] == [len(trained.corpora.train[0].cache), 0]
+
+
+def test_the_held_out_are_the_same_through_another_path(pairs: Path) -> None:
+    one = _again(set={"training.steps": 1})
+    (pairs / "deep").mkdir()
+    (pairs / "deep" / "copy.tsv").write_bytes((pairs / "pairs.tsv").read_bytes())
+    other = _train("deep/copy.tsv", recipe="r.toml", out="other", set={"training.steps": 1})
+    assert other.scores == one.scores
+
+
+def test_a_device_that_is_not_there(pairs: Path) -> None:
+    with pytest.raises(UserError, match=r"training.device = 'nonsense' cannot be used: "):
+        _again(set={"training.device": "nonsense"})
+
+
+def test_word_vectors_that_the_recipe_names(pairs: Path) -> None:
+    (pairs / "vectors.txt").write_text("a " + " ".join(["7.5"] * 16) + "\n")
+    trained = _again(set={"model.input": '{ kind = "tokens", vectors = "vectors.txt" }', "training.steps": 0})
+    weights = load_file(trained.run.model)["source.embedding.weight_VD"]
+    token = trained.corpora.task.codecs.source.encode(["a"])[0][0]
+    assert weights[token].abs().min() > 1
+
+
+def test_what_was_asked_for_is_kept(pairs: Path) -> None:
+    trained = _again(set={"training.steps": 1})
+    request = json.loads(trained.run.request.read_text())
+    assert request["recipe"]["training"]["steps"] == 1
+    assert list(request["data"]) == ["pairs.tsv"]
+    assert trained.run.recipe.read_text().startswith("# seqloom ")

@@ -1,0 +1,78 @@
+"""R-Drop, and the balance of mixtures, against their formulas."""
+
+import torch
+import torch.nn.functional as F
+
+from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.encoder_only import EncoderOnly
+from seqloom.tasks import Goals, Tag, Translate
+from tests.tasks.small import CHARACTERS, WORDS, by_hand, encoded, model_for, task_of
+
+PAIRS = ["a b c", "d", "c c c c"], ["x", "y z y", "z"]
+
+
+def test_r_drop() -> None:
+    """½ (loss₁ + loss₂) + α/4 (KL(p₁‖p₂) + KL(p₂‖p₁)), each token."""
+    task = task_of(Translate(), "pairs", WORDS, *PAIRS)
+    model = model_for(task, "encoder-decoder", dropout=0.3).train()
+    assert isinstance(model, EncoderDecoder)
+    batch = task.batch(encoded(task, *PAIRS))
+    assert batch.source is not None
+    assert batch.target is not None
+    torch.manual_seed(7)
+    loss = task.loss(model, batch, Goals(0.1, r_drop=5.0))
+    torch.manual_seed(7)
+    one, other = (
+        model.scores(model(batch.source.tokens_N, batch.source.layout, batch.target.tokens_N, batch.target.layout))
+        for _ in range(2)
+    )
+    goal = [batch.goal.tolist()]
+    apart = sum(
+        F.kl_div(F.log_softmax(q, -1), F.log_softmax(p, -1), log_target=True, reduction="sum")
+        for p, q in ((one, other), (other, one))
+    )
+    wanted = (by_hand([one], goal, 0.1) + by_hand([other], goal, 0.1)) / 2 + 5 / 4 * apart
+    assert apart > 0.01
+    torch.testing.assert_close(loss, wanted)
+
+
+def test_r_drop_looks_at_what_counts_only() -> None:
+    """Other pieces of a word than its first do not."""
+    sentences, tags = [["ab", "cde"]], [["N", "V"]]
+    task = task_of(Tag(), "tags", CHARACTERS, sentences, tags)
+    model = model_for(task, "encoder-only", "tags", dropout=0.3).train()
+    assert isinstance(model, EncoderOnly)
+    batch = task.batch(encoded(task, sentences, tags))
+    assert batch.source is not None
+    torch.manual_seed(7)
+    loss = task.loss(model, batch, Goals(r_drop=2.0))
+    torch.manual_seed(7)
+    one, other = (model.scores(model(batch.source.tokens_N, batch.source.layout)) for _ in range(2))
+    first = [0, 2]
+    p, q = F.softmax(one[first], -1), F.softmax(other[first], -1)
+    apart = (p * (p / q).log() + q * (q / p).log()).sum()
+    goal = batch.goal[first].tolist()
+    wanted = (by_hand([one[first]], [goal]) + by_hand([other[first]], [goal])) / 2 + 2 / 4 * apart
+    torch.testing.assert_close(loss, wanted)
+
+
+def test_in_evaluation_r_drop_is_one_plain_pass() -> None:
+    task = task_of(Translate(), "pairs", WORDS, *PAIRS)
+    model = model_for(task, "encoder-decoder", dropout=0.3).eval()
+    batch = task.batch(encoded(task, *PAIRS))
+    assert task.loss(model, batch, Goals(r_drop=5.0)) == task.loss(model, batch, Goals())
+
+
+def test_experts_are_kept_in_balance_for_each_token_that_counts() -> None:
+    task = task_of(Translate(), "pairs", WORDS, *PAIRS)
+    experts = {"kind": "experts", "experts": 4, "active": 2, "width": 8, "noise": False}
+    model = model_for(task, "encoder-decoder", feed_forward=experts).train()
+    assert isinstance(model, EncoderDecoder)
+    batch = task.batch(encoded(task, *PAIRS))
+    assert batch.source is not None
+    assert batch.target is not None
+    output = model(batch.source.tokens_N, batch.source.layout, batch.target.tokens_N, batch.target.layout)
+    assert output.report is not None
+    assert output.report.loss > 0
+    plain = by_hand([model.scores(output)], [batch.goal.tolist()])
+    torch.testing.assert_close(task.loss(model, batch, Goals()), plain + output.report.loss * batch.count)

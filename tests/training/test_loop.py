@@ -1,0 +1,318 @@
+"""The loop: when it ends, which model it keeps, and what it says when numbers are none."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from seqloom.models.build import Model
+from seqloom.settings import FailedError, UserError
+from seqloom.store import weights
+from seqloom.training.loop import WARM, Limits, Loop
+from tests.training.small import FILE, WORDS, Heard, Small, small
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Small:
+    return small(tmp_path)
+
+
+def _scripted(values: list[float], name: str = "loss") -> Callable[[Model], Mapping[str, float]]:
+    left = iter(values)
+    return lambda model: {"loss": 1.0, name: next(left)}
+
+
+def _metrics(loop: Loop) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in loop.run.metrics.read_text().splitlines()]
+
+
+def _saved(loop: Loop) -> dict[str, torch.Tensor]:
+    return load_file(loop.run.model)
+
+
+# -- when it ends
+
+
+def test_steps(made: Small) -> None:
+    loop = made.loop(limits=Limits(7, None), every=3)
+    place = loop.train()
+    assert (place.step, place.ended) == (7, "all steps are done")
+    lines = _metrics(loop)
+    assert [line["step"] for line in lines if "loss" in line] == [1, 2, 3, 4, 5, 6, 7]
+    assert [line["step"] for line in lines if "valid.loss" in line] == [0, 3, 6, 7]
+
+
+def test_no_steps_at_all(made: Small) -> None:
+    model = made.model()
+    first = {name: tensor.clone() for name, tensor in weights(model).items()}
+    loop = made.loop(model=model, limits=Limits(0, None))
+    assert (loop.train().step, loop.place.ended) == (0, "all steps are done")
+    saved = _saved(loop)
+    assert all(saved[name].equal(tensor) for name, tensor in first.items())
+    assert loop.run.checkpoints.newest() is not None
+
+
+def test_time(made: Small) -> None:
+    loop = made.loop(limits=Limits(None, 0.5))
+    place = loop.train()
+    assert place.ended == "the time is over"
+    assert place.step > 3
+    assert loop.seconds < 1.5
+
+
+def test_the_rate_falls_until_the_time_is_over(made: Small) -> None:
+    heard = Heard()
+    loop = made.loop(limits=Limits(None, 1.0), schedule={"kind": "linear", "warmup": 0}, heard=heard, every=10**6)
+    loop.train()
+    rates = [step["rate"] for step in heard.steps]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] < 0.15 * rates[0]
+
+
+def test_early_stopping(made: Small) -> None:
+    loop = made.loop(validate=_scripted([5, 4, 4.5, 3, 3.5, 3.2, 9]), limits=Limits(100, None), patience=2)
+    place = loop.train()
+    assert place.ended == "no better loss in 2 validations"
+    assert (place.step, place.best_step, place.best) == (25, 15, -3)
+
+
+def test_a_run_that_ran_out_of_patience_does_not_go_on_unless_it_is_given_more(made: Small) -> None:
+    made.loop(validate=_scripted([5, 6, 7]), limits=Limits(100, None), patience=2).train()
+    again = made.loop(limits=Limits(100, None), patience=2)
+    assert again.resume()
+    assert (again.train().step, again.place.ended) == (10, "no better loss in 2 validations")
+    more = made.loop(validate=_scripted([6]), limits=Limits(100, None), patience=3)
+    assert more.resume()
+    assert (more.train().step, more.place.ended) == (15, "no better loss in 3 validations")
+
+
+def test_the_rate_falls_on_a_plateau(made: Small) -> None:
+    heard = Heard()
+    schedule = {"kind": "plateau", "patience": 2, "factor": 0.5}
+    values = _scripted([5, 4, 4, 4, 3, 3, 3])
+    made.loop(validate=values, limits=Limits(30, None), schedule=schedule, heard=heard).train()
+    rates = [step["rate"] for step in heard.steps]
+    assert rates == [1e-3] * 15 + [0.5e-3] * 15
+
+
+def test_no_examples(made: Small) -> None:
+    loop = made.loop()
+    loop.setup = replace(loop.setup, order=replace_corpora(loop, []))
+    with pytest.raises(FailedError, match="there is no example to train on"):
+        loop.train()
+
+
+def replace_corpora(loop: Loop, corpora: list[Any]) -> Any:
+    return type(loop.setup.order)(corpora, 60, 1)
+
+
+# -- going on
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_longer_run_is_a_run_that_was_made_longer(made: Small, workers: int) -> None:
+    whole = made.loop(model=made.model(dropout=0.1), out="whole", limits=Limits(20, None), workers=workers)
+    whole.train()
+    made.loop(model=made.model(dropout=0.1), out="parts", limits=Limits(10, None), workers=workers).train()
+    rest = made.loop(model=made.model(dropout=0.1), out="parts", limits=Limits(20, None), workers=workers)
+    assert rest.resume()
+    rest.run.keep_metrics(rest.place.step)
+    rest.train()
+    assert _metrics(rest) == _metrics(whole)
+    one, other = weights(whole.model), weights(rest.model)
+    assert all(one[name].equal(other[name]) for name in one)
+    assert _saved(whole).keys() == _saved(rest).keys()
+    assert all(tensor.equal(_saved(rest)[name]) for name, tensor in _saved(whole).items())
+
+
+def test_a_checkpoint_of_another_model(made: Small) -> None:
+    made.loop(limits=Limits(1, None)).train()
+    other = made.loop(model=made.model(width=32))
+    with pytest.raises(UserError, match=r"state: not a checkpoint of this run \(.*shape.*\); --force starts"):
+        other.resume()
+
+
+# -- which model
+
+
+def test_the_best_is_kept(made: Small) -> None:
+    models: list[dict[str, torch.Tensor]] = []
+    left = iter([5, 2, 3])
+
+    def validate(model: Model) -> dict[str, float]:
+        models.append({name: tensor.clone() for name, tensor in weights(model).items()})
+        return {"loss": next(left)}
+
+    loop = made.loop(validate=validate, limits=Limits(10, None))
+    loop.train()
+    saved = _saved(loop)
+    assert all(saved[name].equal(tensor) for name, tensor in models[1].items())
+    assert any(not saved[name].equal(tensor) for name, tensor in models[2].items())
+
+
+def test_the_best_by_a_score_of_which_more_is_better(made: Small) -> None:
+    loop = made.loop(validate=_scripted([1, 9, 4], "exact"), best="exact", limits=Limits(10, None))
+    place = loop.train()
+    assert (place.best, place.best_step) == (9, 5)
+
+
+def test_a_score_that_is_not_there(made: Small) -> None:
+    with pytest.raises(UserError, match=r"training.best = 'rouge', but the scores are loss"):
+        made.loop(best="rouge").train()
+
+
+def test_the_mean_of_the_last(made: Small) -> None:
+    models: list[dict[str, torch.Tensor]] = []
+
+    def validate(model: Model) -> dict[str, float]:
+        models.append({name: tensor.clone() for name, tensor in weights(model).items()})
+        return {"loss": 1.0}
+
+    loop = made.loop(validate=validate, average=2, limits=Limits(15, None))
+    place = loop.train()
+    assert place.kept == [10, 15]
+    assert sorted(file.name for file in loop.run.kept.iterdir()) == [
+        "step-00000010.safetensors",
+        "step-00000015.safetensors",
+    ]
+    for name, tensor in _saved(loop).items():
+        torch.testing.assert_close(tensor, (models[-2][name] + models[-1][name]) / 2)
+
+
+def test_the_moving_average_is_what_is_validated_and_kept(made: Small) -> None:
+    models: list[dict[str, torch.Tensor]] = []
+
+    def validate(model: Model) -> dict[str, float]:
+        models.append({name: tensor.clone() for name, tensor in weights(model).items()})
+        return {"loss": -float(len(models))}
+
+    loop = made.loop(validate=validate, ema={"decay": 0.5, "warm": False}, limits=Limits(2, None), every=1)
+    loop.train()
+    assert loop.ema is not None
+    averages = loop.ema.weights()
+    saved = _saved(loop)
+    for name, tensor in averages.items():
+        torch.testing.assert_close(saved[name], tensor)
+        assert models[-1][name].equal(saved[name])
+    assert any(not tensor.equal(saved[name]) for name, tensor in weights(loop.model).items())
+
+
+# -- numbers that are none
+
+
+def _planted(loop: Loop, step: int, name: str, value: float, at: Any = ...) -> None:
+    """Behind a step a weight is spoilt."""
+    real = loop.optimiser.step
+
+    def spoil(factor: float = 1.0) -> None:
+        real(factor)
+        if loop.place.step + 1 == step:
+            with torch.no_grad():
+                loop.model.get_parameter(name)[at] = value
+
+    loop.optimiser.step = spoil  # type: ignore[method-assign]
+
+
+def _fails(loop: Loop) -> str:
+    with pytest.raises(FailedError) as caught:
+        loop.train()
+    return str(caught.value)
+
+
+def test_a_weight_that_is_no_number(made: Small) -> None:
+    loop = made.loop(limits=Limits(20, None), every=4)
+    name = next(name for name, _ in loop.model.named_parameters() if "decoder.blocks.0.feed_forward" in name)
+    _planted(loop, 6, name, float("nan"), 0)
+    message = _fails(loop)
+    assert message.startswith(f"step 7: the loss is no number; the weights {name} were not finite before the step.\n")
+    lines = re.findall(r"pairs\.tsv:(\d+), (\d+)", message)
+    assert lines
+    assert all(0 < int(line) <= len(WORDS) for line in lines[0])
+    assert "Try a lower rate (--set training.optimiser.rate=…)" in message
+    # the last checkpoint stays, and is from before
+    again = made.loop(limits=Limits(20, None))
+    assert again.resume()
+    assert again.place.step == 4
+    assert all(tensor.isfinite().all() for tensor in weights(again.model).values())
+
+
+def test_one_token_in_one_line(made: Small) -> None:
+    """Of a batch of many lines, the one that holds the token is named."""
+    loop = made.loop(batch=1000)
+    (examples,) = made.cache.read([0])
+    token = made.task.codecs.source.encode(["f"])[0][0]
+    rows = [row for row in range(len(examples)) if token in examples.columns["source"][row]]
+    keep = [row for row in range(len(examples)) if row not in rows[1:]]
+    order = loop.setup.order
+    some = examples.take(torch.tensor(keep).numpy())
+
+    def epoch(number: int, begin: int = 0) -> Iterator[Any]:
+        yield from [some][begin:]
+
+    order.epoch = epoch  # type: ignore[method-assign]
+    loop.setup = replace(loop.setup, validate=lambda model: {"loss": 1.0})
+    with torch.no_grad():
+        loop.model.get_parameter("source.embedding.weight_VD")[token] = float("inf")
+    message = _fails(loop)
+    assert "step 1: the loss is no number; the weights source.embedding.weight_VD" in message
+    assert f"{len(keep)} examples, of which these alone give no number: {FILE}:{rows[0] + 1}." in message
+
+
+def test_the_first_layer_is_named_where_weights_are_finite(made: Small) -> None:
+    loop = made.loop(limits=Limits(20, None), every=100)
+    layers = [n for n, module in loop.model.named_modules() if isinstance(module, torch.nn.Linear) and "encoder" in n]
+    last = layers[-1]
+    _planted(loop, 3, f"{last}.weight", 3e38)
+    message = _fails(loop)
+    assert re.match(rf"step 4: the loss is no number; first in the output of {re.escape(last)} \(\w+\)\.\n", message), (
+        message
+    )
+
+
+def test_a_gradient_that_is_no_number(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loss is a number still; what flows back is none."""
+    real = made.task.loss
+
+    class Explode(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
+            return grads[0] * float("inf")
+
+    monkeypatch.setattr(made.task, "loss", lambda *given: Explode.apply(real(*given)))
+    monkeypatch.setattr(Small, "validate", lambda self, model: {"loss": 1.0})
+    message = _fails(made.loop())
+    assert message.startswith("step 1: a gradient is no number; first in the gradient of ")
+    assert f"The batch: {FILE}:" in message
+
+
+def test_a_loss_that_jumps(made: Small) -> None:
+    loop = made.loop(limits=Limits(WARM + 20, None), every=1000)
+    real = loop.optimiser.step
+
+    def spoil(factor: float = 1.0) -> None:
+        real(factor)
+        if loop.place.step + 1 == WARM + 5:
+            with torch.no_grad():
+                loop.model.get_parameter("head.weight_VD").mul_(1000)
+
+    loop.optimiser.step = spoil  # type: ignore[method-assign]
+    message = _fails(loop)
+    assert re.match(rf"step {WARM + 6}: the loss jumped from [\d.]+ to [\d.e+]+; the largest value of a layer", message)
+    assert "or allow jumps: --set training.spike=0" in message
+
+
+def test_a_validation_that_is_no_number(made: Small) -> None:
+    loop = made.loop(validate=_scripted([1.0, math.nan, math.nan]), limits=Limits(20, None))
+    message = _fails(loop)
+    assert message.startswith("step 5: the validation's loss is no number (nan); ")
