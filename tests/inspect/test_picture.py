@@ -86,7 +86,7 @@ def test_nothing_to_draw() -> None:
     ET.fromstring(attention_svg([], [], []))
 
 
-@pytest.mark.parametrize("columns", [list("a<&\""), list("אבג٣"), list("2月ा́"), ["piece", "\x00", "\ud800", "\u200f"]])
+@pytest.mark.parametrize("columns", [list('a<&"'), list("אבג٣"), list("2月ा́"), ["piece", "\x00", "\ud800", "\u200f"]])
 def test_svg_is_xml_with_every_label_and_square(columns: list[str]) -> None:
     rows = ["<", "∎"]
     text = attention_svg(torch.full((2, 4), 0.25), rows, columns, title="a < b & \x01")

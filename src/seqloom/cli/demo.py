@@ -8,7 +8,8 @@ import typer
 
 def demo(
     name: Annotated[
-        str, typer.Argument(help="dates (→ ISO 8601), numbers (words ↔ digits), phonemes (of words) or digits (images).")
+        str,
+        typer.Argument(help="dates (→ ISO 8601), numbers (words ↔ digits), phonemes (of words) or digits (images)."),
     ] = "dates",
     minutes: Annotated[
         float | None,

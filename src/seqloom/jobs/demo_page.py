@@ -144,9 +144,7 @@ def _digits(samples: Sequence[Answer], width: int) -> str:
     for begin in range(0, len(samples), beside):
         group = samples[begin : begin + beside]
         lines = list(zip(*(digit_picture(answer.example.source) for answer in group), strict=True))
-        says = [
-            f"→ {answer.text}" + ("" if answer.right else f"  wrong: {answer.example.target}") for answer in group
-        ]
+        says = [f"→ {answer.text}" + ("" if answer.right else f"  wrong: {answer.example.target}") for answer in group]
         rows = [*lines, says]
         blocks.append("\n".join("".join(f"{part:{2 * PIXELS + 2}}" for part in row).rstrip() for row in rows))
     return "\n\n".join(blocks)
