@@ -29,7 +29,7 @@ from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.translate import TranslateTask
-from seqloom.text import BEGIN, END, Vocabulary
+from seqloom.text import BEGIN, END, Labels, Vocabulary
 from seqloom.training.watch import View
 
 MINUTES: dict[Name, float] = {"dates": 2, "numbers": 3, "phonemes": 5, "digits": 0.5}
@@ -89,8 +89,9 @@ def demo(
     before = None if force else _before(run, seed, minutes)
     files = {split: data_folder(run) / f"{split}.tsv" for split in SPLITS}
     if before is None and (force or not run.exists()):
+        data = make(name, seed, examples)  # first of all: it may need a package that is not there
         run.create()
-        write(make(name, seed, examples), data_folder(run))
+        write(data, data_folder(run))
     tested = read(files["test"])
     trained = before or _trained(name, run, files, seed, minutes - (time.monotonic() - began) / 60, force, view)
     said = _answered(trained, tested)
@@ -141,14 +142,14 @@ def _write_card(trained: Trained, test: dict[str, float]) -> None:
 
 
 def _answered(trained: Trained, tested: Sequence[Example]) -> list[Answer]:
-    target = trained.corpora.task.codecs.target
+    target, said = trained.corpora.task.codecs.target, _said(trained, tested)
+    return [Answer(example, text, is_right(example, text, target)) for example, text in zip(tested, said, strict=True)]
 
-    def right(example: Example) -> set[str]:
-        texts = {example.target, *example.also}
-        return {target.normalise(text) for text in texts} if isinstance(target, Vocabulary) else texts
 
-    said = _said(trained, tested)
-    return [Answer(example, text, text in right(example)) for example, text in zip(tested, said, strict=True)]
+def is_right(example: Example, text: str, target: Vocabulary | Labels) -> bool:
+    """Whether it is one of the right answers, as the vocabulary can write them."""
+    texts = (example.target, *example.also)
+    return text in ({target.normalise(one) for one in texts} if isinstance(target, Vocabulary) else texts)
 
 
 def _said(trained: Trained, tested: Sequence[Example]) -> list[str]:
