@@ -27,7 +27,9 @@ def _asked(*data: str, **more: Any) -> Asked:
     return asked(Command(data=data, **more))
 
 
-@pytest.mark.parametrize(("write", "name", "task", "pieces", "family"), SHAPES, ids=lambda value: str(value))
+@pytest.mark.parametrize(
+    ("write", "name", "task", "pieces", "family"), SHAPES, ids=[f"{shape[2]}-{shape[3]}" for shape in SHAPES]
+)
 def test_what_is_chosen(
     place: Path, write: Callable[[Path], Path], name: str, task: str, pieces: str, family: str
 ) -> None:

@@ -4,21 +4,20 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 from seqloom.data.order import Order, Weighted
 from seqloom.jobs import plan
 from seqloom.jobs.corpora import Corpora
-from seqloom.jobs.plan import Amount, amount, budget, candidates, fitting, largest, steps_of
+from seqloom.jobs.plan import Amount, amount, budget_of, candidates, fitting, largest, steps_of, timed_budget
 from seqloom.jobs.sizes import SIZES, Size, model_of
 from seqloom.models import Sizes
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Classify, Goals, Language, Tag, Translate
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
-from tests.training.small import small
+from tests.training.small import Small, small
 
 CPU = torch.device("cpu")
 
@@ -106,33 +105,56 @@ def test_steps() -> None:
     assert steps_of(TrainingSettings(), _amount(100), 1000) == 200
 
 
-def test_a_batch_that_suits_the_run() -> None:
-    auto = TrainingSettings()
-    assert budget(TrainingSettings(batch=77), _amount(10**6), CPU, None) == 77
-    assert budget(auto, _amount(100), CPU, None) == 512
-    assert budget(auto, _amount(20_000), CPU, None) == 1000
-    assert budget(auto, _amount(10**9), CPU, None) == 4096
-    assert budget(auto, _amount(10**9), torch.device("cuda"), None) == 25_000
-    assert budget(auto, _amount(10**9), CPU, 1_500_000.0) == 1000
+def test_a_batch_that_suits_the_data() -> None:
+    assert budget_of(_amount(100), CPU) == 512
+    assert budget_of(_amount(20_000), CPU) == 1000
+    assert budget_of(_amount(10**9), CPU) == 4096
+    assert budget_of(_amount(10**9), torch.device("cuda")) == 25_000
+
+
+def _work(made: Small) -> tuple[Work, Corpora]:
+    work = Work(made.task, made.model(), Goals(), CPU, None, 0, note=lambda text: None)
+    return work, Corpora(made.task, (Weighted(made.cache),), (), (), ("a",), ())
+
+
+def test_a_batch_that_suits_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As large as leaves time for enough steps, where a step of n tokens takes n milliseconds."""
+    work, corpora = _work(small(tmp_path))
+    monkeypatch.setattr(plan, "step_seconds", lambda work, order: order.budget / 1000)
+    assert timed_budget(work, corpora, 1, seconds=1.0) == (512, 0.512)  # too little for enough steps in any case
+    assert timed_budget(work, corpora, 1, seconds=1.1 * plan.STEPS) == (1024, 1.024)
+    assert timed_budget(work, corpora, 1, seconds=3.9 * plan.STEPS) == (2048, 2.048)
+    assert timed_budget(work, corpora, 1, seconds=10**6) == (4096, 4.096)
 
 
 def test_a_batch_that_fits_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = small(tmp_path)
-    work = Work(made.task, made.model(), Goals(), CPU, None, 0, note=lambda text: None)
-    order = Order([Weighted(made.cache)], 60, 1)
-    assert fitting(4000, work, order, 8) == (4000, None)
-    per_token, fixed = plan.bytes_per_token(work, order)
+    work, corpora = _work(small(tmp_path))
+    longest = max(corpora.train[0].cache.totals.longest.values())
+    assert fitting(4000, work, corpora, 1) == (4000, None)
+    per_token, fixed = plan.bytes_per_token(work, Order(corpora.train, plan.TRIAL, 1))
     assert 1000 < per_token < 10**6
     monkeypatch.setattr(plan, "free_bytes", lambda device: (fixed + 500 * per_token) / plan.SHARE)
-    found, note = fitting(4000, work, order, 8)
+    found, note = fitting(4000, work, corpora, 1)
     assert found in (499, 500)
     assert note == f"batches of {found} tokens instead of 4,000, so that they fit into the memory"
     monkeypatch.setattr(plan, "free_bytes", lambda device: 0.0)
-    assert fitting(4000, work, order, 8)[0] == 9  # the longest example is to fit in any case
+    assert fitting(4000, work, corpora, 1)[0] == longest + 1  # the longest example is to fit in any case
 
 
-def test_speed_is_measured(tmp_path: Path) -> None:
-    made = small(tmp_path)
-    work = Work(made.task, made.model(), Goals(), CPU, None, 0, note=lambda text: None)
-    assert np.isfinite(plan.speed(work, Order([Weighted(made.cache)], 60, 1)))
-    assert plan.speed(work, Order([Weighted(made.cache)], 10**6, 1)) > 1  # one batch is all there is
+def test_a_step_is_timed(tmp_path: Path) -> None:
+    work, corpora = _work(small(tmp_path))
+    assert 0 < plan.step_seconds(work, Order(corpora.train, 60, 1)) < 60
+    assert plan.step_seconds(work, Order(corpora.train, 10**6, 1)) > 0  # one batch is all there is
+
+
+def test_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work, corpora = _work(small(tmp_path))
+    before = torch.get_num_threads()
+    with plan.threads(3):
+        monkeypatch.setattr(plan, "step_seconds", lambda work, order: 1.0 / torch.get_num_threads())
+        assert plan.threads_of(work, corpora, 1) == 3
+        monkeypatch.setattr(plan, "step_seconds", lambda work, order: float(torch.get_num_threads()))
+        assert plan.threads_of(work, corpora, 1) == 1
+        monkeypatch.setattr(plan, "SMALL", 1)
+        assert plan.threads_of(work, corpora, 1) == 3
+    assert torch.get_num_threads() == before

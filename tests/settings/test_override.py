@@ -65,3 +65,16 @@ def test_an_override_that_cannot_be(override: str, expected: str) -> None:
     with pytest.raises(SettingsError) as caught:
         apply(override, data())
     assert str(caught.value) == f"--set {override}: {expected}"
+
+
+def test_inside_a_table_that_is_not_written() -> None:
+    """It begins as the default, so that its kind need not be said."""
+    from seqloom.jobs.recipe import Recipe
+    from seqloom.settings import loads
+
+    assert loads("", Recipe, ["training.optimiser.rate=0.5"]).training.optimiser.model_dump()["rate"] == 0.5
+    muon = loads("", Recipe, ["training.optimiser.kind=muon", "training.optimiser.others.rate=0.5"])
+    assert muon.training.optimiser.model_dump()["others"]["rate"] == 0.5
+    assert loads("", Recipe, ["model.mixer.heads=2"]).model.mixer.model_dump()["kind"] == "attention"
+    other = loads("", Recipe, ["model.mixer.kind=convolution"])
+    assert other.model.mixer.model_dump()["kind"] == "convolution"

@@ -118,7 +118,10 @@ def _build(
             lines = np.asarray(block.lines, np.int64)
             examples, long = _fitting(Examples(encoded, np.zeros(len(lines), np.int64), lines), fit)
             too_long += int(long.sum())
-            kept = np.ones(len(lines), bool) if fit.too_long == "truncate" else ~long
+            blank = _blank(examples)
+            for line in lines[blank]:
+                skipped.note("blank line", (f"{block.file}:{line}",))
+            kept = ~blank if fit.too_long == "truncate" else ~(blank | long)
             main.add(examples.take(np.flatnonzero(kept & ~mask)))
             if other is not None:
                 other.add(examples.take(np.flatnonzero(kept & mask)))
@@ -148,6 +151,12 @@ def _encoded(
         return block, mask, encode(block)
 
     return ahead(work, with_masks(), workers=os.cpu_count() or 1, depth=2)
+
+
+def _blank(examples: Examples) -> Mask:
+    """Where no column holds anything: a document without text."""
+    sizes = np.stack([column.lengths_B for column in examples.columns.values()])
+    return np.asarray(sizes.sum(0) == 0)
 
 
 def _fitting(examples: Examples, fit: Fit) -> tuple[Examples, Mask]:

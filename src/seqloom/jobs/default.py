@@ -72,8 +72,17 @@ def _words(blocks: Sequence[Block], shape: Shape) -> float:
     return sum(counts) / max(len(counts), 1)
 
 
+# found on validation data of multi30k: Muon needs far fewer steps than AdamW
+OPTIMISER = {"kind": "muon", "rate": 0.01, "others": {"rate": 0.003, "decay": 0.0}}
+
+
 def default_settings(seen: Look) -> dict[str, Any]:
-    """The task and its text; the model follows when the data has been counted."""
+    """The task, its text and its training; the model follows when the data has been counted."""
+    smoothing = 0.1 if seen.shape == "pairs" else 0.0
+    return _task(seen) | {"training": {"optimiser": OPTIMISER, "smoothing": smoothing}}
+
+
+def _task(seen: Look) -> dict[str, Any]:
     match seen.shape:
         case "pairs":
             few = seen.words < 3

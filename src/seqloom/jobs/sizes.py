@@ -17,18 +17,18 @@ SIZES = (Size(64, 2, 4), Size(128, 2, 4), Size(192, 3, 6), Size(256, 4, 8), Size
 
 
 def model_of(size: Size, shape: Shape, dropout: float, shared: bool) -> dict[str, Any]:
-    """A Transformer as they are built now: norms before, rotary positions, gated feed-forward."""
+    """A Transformer as they are built now: norms before, rotary positions."""
     model: dict[str, Any] = {
         "width": size.width,
         "depth": size.depth,
         "mixer": {"kind": "attention", "heads": size.heads, "relative": {"kind": "rotary"}},
         "feed_forward": {"kind": "dense", "width": 4 * size.width, "activation": "gelu"},
         "norm": {"kind": "rms", "place": "pre"},
+        "input": {"kind": "tokens", "scale": True},
         "dropout": dropout,
     }
     match shape:
         case "pairs":
-            # cross-attention has no distances between two sequences: the source's places are also added
             return model | {
                 "family": "encoder-decoder",
                 "tie": "all" if shared else "output",

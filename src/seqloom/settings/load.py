@@ -28,7 +28,7 @@ def loads(text: str, schema: type[T], overrides: Sequence[str] = (), name: str =
     places: dict[KeyPath, _Place] = {(): _Place(0, 1, f"{name}:1")}
     places |= {path: _Place(0, line, f"{name}:{line}") for path, line in locate(text).items()}
     for number, given in enumerate(overrides):
-        _override(places, override.apply(given, data), _Place(1, number, f"--set {given}"))
+        _override(places, override.apply(given, data, schema), _Place(1, number, f"--set {given}"))
     try:
         return schema.model_validate(_frozen(data))
     except ValidationError as error:

@@ -1,25 +1,51 @@
 """Settings given on the command line: `--set model.width=512`."""
 
 import tomllib
+from itertools import pairwise
 from typing import Any
+
+from pydantic import BaseModel
 
 from seqloom.settings.base import SettingsError
 from seqloom.settings.lines import KeyPath
 from seqloom.settings.words import show
 
+KIND = "kind"
 
-def apply(override: str, data: dict[str, Any]) -> KeyPath:
-    """Change `data` as the override says; return the path that it set."""
+
+def apply(override: str, data: dict[str, Any], schema: type[BaseModel] | None = None) -> KeyPath:
+    """Change `data` as the override says; return the path that it set.
+
+    schema: a table that is not there begins as the schema's default, so that `optimiser.rate=0.1` needs no kind.
+    """
     names, value = _read(override)
     here: Any = data
     path: KeyPath = ()
-    for name in names[:-1]:
+    default: Any = schema
+    for name, below in pairwise(names):
         step = _step(override, here, name, path)
         path = (*path, step)
-        here = here.setdefault(step, {}) if isinstance(here, dict) else here[step]
+        default = _default(default, name)
+        first = {} if below == KIND else _written(default)
+        here = here.setdefault(step, first) if isinstance(here, dict) else here[step]
     step = _step(override, here, names[-1], path)
     here[step] = value
     return (*path, step)
+
+
+def _default(above: Any, name: str) -> Any:
+    """What stands under a name by default, in a class or in an instance of settings; None: nothing that helps."""
+    if isinstance(above, type) and issubclass(above, BaseModel):
+        field = above.model_fields.get(name)
+        return None if field is None or field.is_required() else field.get_default()
+    return getattr(above, name, None) if isinstance(above, BaseModel) else None
+
+
+def _written(default: Any) -> dict[str, Any]:
+    """A table for settings that have a kind: the kind, and what differs from its defaults."""
+    if not isinstance(default, BaseModel) or KIND not in type(default).model_fields:
+        return {}
+    return {KIND: getattr(default, KIND), **default.model_dump(mode="json", exclude_unset=True, exclude_none=True)}
 
 
 def _read(override: str) -> tuple[list[str], Any]:

@@ -1,5 +1,6 @@
 """The loop: steps, validations, checkpoints, until the end; from any checkpoint on, to the same bits."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -206,7 +207,9 @@ class Loop:
         tokens = sum(batch.count for batch in only)
         place.tokens += tokens
         place.flops += tokens * self.setup.flops_per_token
-        place.mean_loss = loss if place.mean_loss is None else RECENT * place.mean_loss + (1 - RECENT) * loss
+        apart = loss - (loss if place.mean_loss is None else place.mean_loss)
+        place.mean_loss = loss - RECENT * apart
+        place.mean_square = RECENT * place.mean_square + (1 - RECENT) * apart**2
         metrics = {"step": place.step, "loss": loss, "rate": self.optimiser.rate, "gradient": norm}
         self.run.add_metrics(metrics)
         self.teller.step(metrics, tokens, self.done)
@@ -286,7 +289,9 @@ class Loop:
 
     def _refuse_nonsense(self, loss: float, norm: float, batches: list[Batch]) -> None:
         place, mean = self.place, self.place.mean_loss
-        spike = self.training.spike and mean is not None and place.step > WARM and loss > self.training.spike * mean
+        spike = False
+        if self.training.spike and mean is not None and place.step > WARM:
+            spike = loss > mean + max(1.0, self.training.spike * math.sqrt(place.mean_square))
         if finite(loss, norm) and not spike:
             return
         what = f"the loss jumped from {mean:.4g} to {loss:.4g}" if finite(loss, norm) else "the loss is no number"

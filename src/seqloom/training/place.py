@@ -15,6 +15,7 @@ class Place:
     tokens: int = 0
     flops: float = 0.0
     mean_loss: float | None = None  # of the recent steps
+    mean_square: float = 0.0  # of the distance from it
     best: float | None = None  # more is better
     best_step: int = 0
     since_best: int = 0  # validations

@@ -12,15 +12,15 @@ def block_of(rows: Rows, shape: Shape, faults: Faults) -> Block:
     """The rows that are examples."""
     lines: Sequence[int] = rows.lines
     columns = rows.columns
-    if shape == "tags" or not all(map(_plain, rows.columns)):
+    if shape == "tags" or not all(_plain(column, blank=shape == "text") for column in rows.columns):
         lines, columns = _one_by_one(rows, shape, faults)
     report = faults.taken()
     return Block(rows.files[0], lines, columns, report.total, rows.bytes, report)
 
 
-def _plain(column: list[Any]) -> bool:
-    """Whether every value is text and none is empty: then there is nothing to look at one by one."""
-    return set(map(type, column)) <= {str} and all(map(str.strip, column))
+def _plain(column: list[Any], blank: bool) -> bool:
+    """Whether every value is text and none is empty, unless it may be: then there is nothing to look at one by one."""
+    return set(map(type, column)) <= {str} and (blank or all(map(str.strip, column)))
 
 
 def _one_by_one(rows: Rows, shape: Shape, faults: Faults) -> tuple[list[int], tuple[list[Any], ...]]:
@@ -41,6 +41,8 @@ def _usable(values: list[Any], line: int, rows: Rows, shape: Shape, faults: Faul
         if isinstance(value, Broken):
             faults.fault(f"{file}:{line}", value)
             return False
+    if shape == "text":
+        return True  # a blank line is a part of running text
     empty = [_is_empty(value) for value in values]
     if all(empty):
         faults.blank(f"{rows.files[0]}:{line}", "blank line" if len(set(rows.files)) == 1 else "both sides empty")
