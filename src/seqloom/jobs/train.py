@@ -10,7 +10,7 @@ from seqloom.data.order import Order
 from seqloom.data.reading import size
 from seqloom.jobs.asked import Asked, Command, asked, with_model
 from seqloom.jobs.card import card
-from seqloom.jobs.corpora import Corpora, corpora, fingerprints
+from seqloom.jobs.corpora import Corpora, corpora, fingerprints, longest_of
 from seqloom.jobs.plan import (
     Amount,
     amount,
@@ -134,7 +134,7 @@ def _planned(wish: Asked, command: Command, telling: Telling, began: float) -> t
         recipe = _with_size(recipe, data, much, left, peak_flops(device, precision.dtype), command)
         data = corpora(recipe)  # other positions may allow other lengths
     work = throwaway(recipe.model, data, device, precision.dtype)
-    trial = Order(data.train, 1024, training.seed, data.task.reshape)
+    trial = Order(data.train, 1024, training.seed, data.task.reshape, data.task.marks)
     epochs = None if left is None else speed(work, trial) * left / much.tokens
     if epochs is not None and wish.model_open:
         recipe = _with_dropout(recipe, dropout_for(epochs), command)
@@ -190,10 +190,11 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     per_token = flops_per_token(recipe.model, data.task.sizes(), much, much.tokens / much.examples)
     precision = None if training.precision == "float32" else torch.bfloat16
     telling.main = main_score(data.task)
+    longest = longest_of(recipe)
     setup = Setup(
         data.task,
         model,
-        Order(data.train, training.batch, training.seed, data.task.reshape),
+        Order(data.train, training.batch, training.seed, data.task.reshape, data.task.marks),
         training,
         Limits(steps_of(training, much, training.batch), None),
         validator(data.task, data.valid, training.batch, device),
@@ -203,6 +204,7 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
         recipe.data.workers,
         data.files,
         per_token,
+        None if longest is None else longest.tokens,
     )
     if not run.checkpoints.any():
         _start_vectors(model, data, telling)

@@ -18,6 +18,7 @@ from seqloom.store import RunFolder, load_weights, read_tensors, weights
 from seqloom.store.atomic import reported, write_tensors
 from seqloom.store.state import Checkpoint
 from seqloom.tasks import Batch, Goals, Task
+from seqloom.tasks.recut import seeds_of
 from seqloom.training.averaging import average_weights
 from seqloom.training.diagnosis import diagnose, finite, lines_of
 from seqloom.training.ema import MovingAverage
@@ -69,6 +70,8 @@ class Setup:
     workers: int
     files: tuple[str, ...]
     flops_per_token: float = 0.0
+    longest: int | None = None
+    """Tokens that a side of an example may have."""
 
 
 class Loop:
@@ -207,7 +210,8 @@ class Loop:
 
         def made(item: tuple[int, int, Examples]) -> tuple[int, int, Batch]:
             epoch, number, examples = item
-            return epoch, number, task.batch(examples)
+            varied = task.vary(examples, seeds_of(examples, self.training.seed, epoch), self.setup.longest)
+            return epoch, number, task.batch(varied)
 
         return ahead(made, self._examples(self.place.epoch, self.place.batch), self.setup.workers)
 
