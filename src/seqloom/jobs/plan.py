@@ -82,9 +82,12 @@ def largest(candidates: Sequence[tuple[Size, int, float]], much: Amount, seconds
     return best
 
 
-def speed(work: Work, order: Order) -> float:
-    """Tokens that count, a second, measured over a few steps; the model is spoilt by it."""
-    batches = order.epoch(0)
+def speed(work: Work, order: Order, seconds: float = 60.0) -> float:
+    """Tokens that count, a second, measured over a few steps; the model is spoilt by it.
+
+    seconds: after so long one step must do.
+    """
+    batches, start = order.epoch(0), time.monotonic()
     timed, tokens = 0.0, 0
     for number, examples in enumerate(batches):
         batch = work.task.batch(examples)
@@ -94,10 +97,11 @@ def speed(work: Work, order: Order) -> float:
             torch.cuda.synchronize()
         if number:  # the first is slower than all others
             timed, tokens = timed + time.monotonic() - began, tokens + batch.count
-        if number >= 2 and timed > 0.5:
+        took = time.monotonic() - began
+        if (number >= 2 and timed > 0.5) or time.monotonic() - start > seconds:
             break
     if not tokens:
-        return max(batch.count / max(time.monotonic() - began, 1e-9), 1.0)
+        return max(batch.count / max(took, 1e-9), 1.0)
     return tokens / timed
 
 

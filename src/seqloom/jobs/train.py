@@ -135,7 +135,7 @@ def _planned(wish: Asked, command: Command, telling: Telling, began: float) -> t
         data = corpora(recipe)  # other positions may allow other lengths
     work = throwaway(recipe.model, data, device, precision.dtype)
     trial = Order(data.train, 1024, training.seed, data.task.reshape, data.task.marks)
-    epochs = None if left is None else speed(work, trial) * left / much.tokens
+    epochs = None if left is None else speed(work, trial, 0.05 * left) * left / much.tokens
     if epochs is not None and wish.model_open:
         recipe = _with_dropout(recipe, dropout_for(epochs), command)
     run_tokens = None if epochs is None else epochs * much.larger

@@ -85,7 +85,7 @@ class Loop:
         goals = Goals(training.smoothing, training.r_drop)
         self.work = Work(setup.task, self.model, goals, setup.device, setup.precision, training.seed, note=teller.note)
         self.place = Place()
-        self.saved_at = self.began = time.monotonic()
+        self.saved_at = self.validated_at = self.began = time.monotonic()
         self.validation_seconds = 0.0
 
     # -- going on from where a run was
@@ -161,11 +161,16 @@ class Loop:
         place = self.place
         self.step([next(batches) for _ in range(self.training.accumulate)])
         place.ended = self._over()
-        due = place.step % self.setup.validate_every == 0
+        due = place.step % self.setup.validate_every == 0 and self._affordable()
         if place.ended or due:
             self.validate()
         if place.ended or due or time.monotonic() - self.saved_at > 60 * self.training.save_every:
             self.save()
+
+    def _affordable(self) -> bool:
+        """Where time is short, a fifth of it is for validations at most."""
+        since = time.monotonic() - self.validated_at
+        return self.setup.limits.seconds is None or since >= 4 * self.validation_seconds
 
     def _over(self) -> str | None:
         """Why the run is at its end, if it is."""
@@ -244,7 +249,8 @@ class Loop:
                 self._keep()
             elif better:
                 write_tensors(self.run.model, weights(self.model))
-        self.validation_seconds = time.monotonic() - began
+        self.validated_at = time.monotonic()
+        self.validation_seconds = self.validated_at - began
         self.schedule.saw(value)
         place.ended = place.ended or self._patience_over()
         line = {"step": place.step, **{f"valid.{name}": score for name, score in scores.items()}}
