@@ -87,7 +87,6 @@ def _anonymous() -> float:
 
 
 def stage(name: str, folder: Path, seconds: float) -> dict[str, Any]:
-    from seqloom.data.order import Order
     from seqloom.data.settings import corpora_of
     from seqloom.jobs.corpora import corpora
     from seqloom.jobs.plan import amount, step_seconds, throwaway
@@ -103,7 +102,7 @@ def stage(name: str, folder: Path, seconds: float) -> dict[str, Any]:
     if name == "cache":
         tokens = data.tokens("source") + data.tokens("target")
         return {"seconds": ready, "tokens": tokens, "tokens/s": tokens / ready, **memory.facts()}
-    order = Order(data.train, 2048, 1, data.task.reshape)
+    order = data.order(2048, 1)
     if name == "train":
         import torch
 

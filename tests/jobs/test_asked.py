@@ -54,6 +54,11 @@ def test_minutes_and_out(place: Path) -> None:
         ('[task]\nkind = "tag"\n', "tag gives each word a tag: it needs an encoder-only model, not encoder-decoder"),
         ('[training]\nbest = "rouge"\n', "r.toml:2: .*translate has no score 'rouge'; it has loss, exact, bleu, chrf"),
         (
+            '[text]\nsource = { kind = "bpe", dropout = 0.1 }\n[task]\nkind = "language"\n'
+            '[model]\nfamily = "decoder-only"\n',
+            "r.toml:2: .*running text cannot be cut anew in each epoch; set dropout = 0",
+        ),
+        (
             '[task]\nkind = "language"\ncontext = 300\n[model]\nfamily = "decoder-only"\n'
             'positions = { kind = "learned", length = 256 }\n',
             "r.toml:3: .*300 tokens, but the model's positions end at 256",

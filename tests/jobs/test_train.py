@@ -147,9 +147,12 @@ def test_the_same_command_again_changes_nothing(pairs: Path) -> None:
     assert {file: file.read_bytes() for file in sorted((pairs / "run").rglob("*.safetensors"))} == before
 
 
-def test_more_steps(pairs: Path) -> None:
+@pytest.mark.parametrize(
+    "pieces", ['{ kind = "characters" }', '{ kind = "bpe", size = 60, dropout = 0.3 }'], ids=["plain", "dropout"]
+)
+def test_more_steps(pairs: Path, pieces: str) -> None:
     """With a rate that does not look ahead, as if they had been asked for from the start."""
-    constant = {"training.schedule": '{ kind = "constant" }'}
+    constant = {"training.schedule": '{ kind = "constant" }', "text.source": pieces}
     _again(out="whole", set=constant | {"training.steps": 32})
     _again(out="parts", set=constant | {"training.steps": 16})
     rest = _again(out="parts", set=constant | {"training.steps": 32})
@@ -193,6 +196,7 @@ def test_a_vocabulary_that_comes_out_otherwise(pairs: Path, monkeypatch: pytest.
     [
         ("request.json", "request.json: cannot be read; --force starts the run anew"),
         ("recipe.toml", "recipe.toml"),
+        ("request.json ", "request.json: cannot be read; --force starts the run anew"),
         ("metrics.jsonl", "metrics.jsonl:1: not a line of metrics; remove it"),
         ("vocabulary/shared.json", "shared.json: not a vocabulary"),
         ("state/step-00000001/state.json", "state.json: cannot be read"),
@@ -202,7 +206,7 @@ def test_a_vocabulary_that_comes_out_otherwise(pairs: Path, monkeypatch: pytest.
 )
 def test_a_file_of_the_run_that_is_not_whole(pairs: Path, name: str, message: str) -> None:
     _again(set={"training.steps": 1})
-    (pairs / "run" / name).write_bytes(b"{ nonsense\n")
+    (pairs / "run" / name.strip()).write_bytes(b"{}" if name.endswith(" ") else b"{ nonsense\n")
     with pytest.raises(UserError, match=message):
         _again(set={"training.steps": 1})
     _again(set={"training.steps": 1}, force=True)

@@ -100,6 +100,15 @@ def test_no_false_neighbours_where_a_pool_ends(tmp_path: Path, small_chunks: Non
     assert len(seen) >= 399 - (len(cache.rows) - 1)  # at most the joints between chunks are missing
 
 
+def test_windows_fill_a_batch(tmp_path: Path, small_chunks: None) -> None:
+    """Two windows of five tokens into ten, though each has a goal more."""
+    task = task_of(Language(context=5), "text", CHARACTERS, LINES)
+    order = Order([Weighted(_text_cache(tmp_path / "a.arrow", 0, 400))], 10, 1, task.reshape, task.marks)
+    given = Counter(task.batch(batch).tokens for batch in order.epoch(0))
+    assert max(given) == 10
+    assert given[10] >= 35
+
+
 @pytest.mark.parametrize("weight", [2.0, 0.5])
 def test_weighted_text_is_still_text(tmp_path: Path, small_chunks: None, weight: float) -> None:
     task = task_of(Language(context=5), "text", CHARACTERS, LINES)

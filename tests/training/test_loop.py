@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -74,6 +75,16 @@ def test_the_rate_falls_until_the_time_is_over(made: Small) -> None:
     rates = [step["rate"] for step in heard.steps]
     assert rates == sorted(rates, reverse=True)
     assert rates[-1] < 0.15 * rates[0]
+
+
+def test_validations_do_not_eat_up_the_time(made: Small) -> None:
+    def slow(model: Model) -> dict[str, float]:
+        time.sleep(0.1)
+        return {"loss": 1.0}
+
+    loop = made.loop(validate=slow, limits=Limits(None, 1.5), every=1)
+    assert loop.train().step > 10
+    assert sum("valid.loss" in line for line in _metrics(loop)) <= 5
 
 
 def test_early_stopping(made: Small) -> None:

@@ -32,12 +32,15 @@ Reshape = Callable[[Examples, np.random.Generator | None], Examples]
 class Order:
     """The batches of training: `epoch(number)` yields them from any place on."""
 
-    def __init__(self, corpora: Sequence[Weighted], budget: int, seed: int, reshape: Reshape | None = None) -> None:
+    def __init__(
+        self, corpora: Sequence[Weighted], budget: int, seed: int, reshape: Reshape | None = None, marks: int = 1
+    ) -> None:
         """budget: no column of a batch has more tokens than that, unless a single example has.
 
         reshape: what a task makes of the examples of a pool, anew in each epoch (windows of a running text).
+        marks: tokens that a batch adds to each row.
         """
-        self.corpora, self.budget, self.seed, self.reshape = corpora, budget, seed, reshape
+        self.corpora, self.budget, self.seed, self.reshape, self.marks = corpora, budget, seed, reshape, marks
         self.chunks = [
             (place, chunk) for place, corpus in enumerate(corpora) for chunk in range(len(corpus.cache.rows))
         ]
@@ -55,7 +58,7 @@ class Order:
             draw = _draw(self.seed, "batches", epoch, begin)
             pool = self._pool([self.chunks[place] for place in order[begin : begin + POOL]], epoch, draw)
             if len(pool):
-                batches = cut(_sizes(pool), self.budget, draw)
+                batches = cut(_sizes(pool, self.marks), self.budget, draw)
                 yield pool, [batches[place] for place in draw.permutation(len(batches))]
 
     def _pool(self, chunks: list[tuple[int, int]], epoch: int, draw: np.random.Generator) -> Examples:
@@ -90,12 +93,12 @@ def _runs(numbers: list[int]) -> list[list[int]]:
     return runs
 
 
-def in_order(cache: Cache, budget: int, reshape: Reshape | None = None) -> Iterator[Examples]:
+def in_order(cache: Cache, budget: int, reshape: Reshape | None = None, marks: int = 1) -> Iterator[Examples]:
     """All examples once, those of like length of a pool together: for validation. The same every time."""
     for begin in range(0, len(cache.rows), POOL):
         pool = Examples.join(cache.read(range(begin, min(begin + POOL, len(cache.rows)))))
         pool = pool if reshape is None else reshape(pool, None)
-        for rows in () if not len(pool) else cut(_sizes(pool), budget):
+        for rows in () if not len(pool) else cut(_sizes(pool, marks), budget):
             yield pool.take(rows)
 
 
@@ -116,9 +119,9 @@ def cut(sizes_BC: Longs, budget: int, draw: np.random.Generator | None = None) -
     return groups
 
 
-def _sizes(examples: Examples) -> Longs:
-    """Tokens of each example, with the mark for the begin or the end that goes with each sequence."""
-    return np.stack([column.lengths_B + 1 for column in examples.columns.values()], 1)
+def _sizes(examples: Examples, marks: int) -> Longs:
+    """Tokens of each example as a batch has them, with the marks that go with each sequence."""
+    return np.stack([column.lengths_B + marks for column in examples.columns.values()], 1)
 
 
 def _repeated(examples: Examples, weight: float, draw: np.random.Generator, epoch: int) -> Examples:

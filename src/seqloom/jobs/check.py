@@ -8,7 +8,6 @@ import numpy as np
 
 from seqloom.data.check import Report, render
 from seqloom.data.check import check as check_data
-from seqloom.data.order import Order
 from seqloom.data.reading import DataError, size
 from seqloom.data.settings import Corpus, corpora_of
 from seqloom.jobs.asked import Asked, Command, asked
@@ -108,7 +107,7 @@ def _lines(decided: Decided) -> Iterator[str]:
     assert isinstance(training.batch, int)
     device = device_of(training.device)
     work = throwaway(recipe.model, data, device, None)
-    per_token, fixed = bytes_per_token(work, Order(data.train, training.batch, training.seed, data.task.reshape))
+    per_token, fixed = bytes_per_token(work, data.order(training.batch, training.seed))
     parameters = model_cost(recipe.model, sizes).parameters
     yield f"training would be: {recipe.task.kind}, {recipe.model.family}, {parameters:,} parameters"
     yield f"  memory: about {memory(fixed + per_token * training.batch)} with batches of {training.batch:,} tokens"

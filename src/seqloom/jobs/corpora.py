@@ -9,7 +9,7 @@ from typing import Any
 from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache
 from seqloom.data.cache_folder import cache_folder
-from seqloom.data.order import Weighted
+from seqloom.data.order import Order, Weighted
 from seqloom.data.prepare import Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.reading import Block, Shape, fingerprint, read, size
 from seqloom.data.settings import Corpus, DataSettings
@@ -43,6 +43,10 @@ class Corpora:
     @property
     def examples(self) -> int:
         return sum(len(part.cache) for part in self.train)
+
+    def order(self, budget: int, seed: int) -> Order:
+        """The batches of training."""
+        return Order(self.train, budget, seed, self.task.reshape, self.task.marks)
 
     def tokens(self, column: str) -> int:
         """In an epoch: a corpus counts as often as it is seen."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import torch
 
-from seqloom.data.order import Order
 from seqloom.jobs.asked import Asked, with_model
 from seqloom.jobs.corpora import Corpora, corpora
 from seqloom.jobs.plan import (
@@ -76,7 +75,7 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
     with threads(count):
         batch, took = _batch(training, work, data, left, note)
         if took is None and (measure or left is not None):
-            took = step_seconds(work, Order(data.train, batch, training.seed, data.task.reshape))
+            took = step_seconds(work, data.order(batch, training.seed))
     expected = steps_of(training, much, batch)
     if left is not None and took is not None:
         in_time = round(left / took / training.accumulate)

@@ -9,21 +9,39 @@ from torch import Tensor
 from seqloom.data.order import Order
 from seqloom.training.step import Work
 
+MEMINFO = Path("/proc/meminfo")
+CGROUP = Path("/sys/fs/cgroup")
+
 
 def free_bytes(device: torch.device) -> float:
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
     try:
-        pages = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        pages = float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (ValueError, OSError):
-        return 4e9
-    # memory that only holds copies of files can be had too, and Linux says how much
+        pages = 4e9
+    return min(_available() or pages, _allowed())
+
+
+def _available() -> float | None:
+    """Memory that only holds copies of files can be had too, and Linux says how much."""
     try:
-        with Path("/proc/meminfo").open(encoding="ascii") as file:
+        with MEMINFO.open(encoding="ascii") as file:
             known = dict(line.split(":", 1) for line in file)
         return 1024.0 * int(known["MemAvailable"].split()[0])
     except (OSError, KeyError, ValueError):
-        return float(pages)
+        return None
+
+
+def _allowed() -> float:
+    """What is left to a container, which may be less than the machine has; copies of files can be had too."""
+    try:
+        most, used = (int((CGROUP / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current"))
+        parts = dict(line.split() for line in (CGROUP / "memory.stat").read_text(encoding="ascii").splitlines())
+        copies = int(parts.get("active_file", 0)) + int(parts.get("inactive_file", 0))
+        return float(max(most - used + copies, 0))
+    except (OSError, ValueError):  # no container, or one without a limit
+        return float("inf")
 
 
 def bytes_per_token(work: Work, order: Order) -> tuple[float, float]:

@@ -106,7 +106,7 @@ def threads_of(work: Work, corpora: Corpora, seed: int) -> int:
     every = torch.get_num_threads()
     if work.device.type != "cpu" or every == 1 or sum(p.numel() for p in work.model.parameters()) > SMALL:
         return every
-    order = Order(corpora.train, TRIAL, seed, corpora.task.reshape)
+    order = corpora.order(TRIAL, seed)
     times = {}
     for count in (1, every):
         with threads(count):
@@ -130,7 +130,7 @@ def timed_budget(work: Work, corpora: Corpora, seed: int, seconds: float) -> tup
     most = MOST.get(work.device.type, MOST_ELSEWHERE)
     budget = LEAST
     while budget <= most:
-        each = step_seconds(work, Order(corpora.train, budget, seed, corpora.task.reshape))
+        each = step_seconds(work, corpora.order(budget, seed))
         if took and seconds / each < STEPS:
             break
         chosen, took = budget, each
@@ -148,7 +148,7 @@ def budget_of(much: Amount, device: torch.device) -> int:
 def fitting(budget: int, work: Work, corpora: Corpora, seed: int) -> tuple[int, str | None]:
     """A budget that fits the memory, found by measuring one batch; a note if it had to be lowered."""
     longest = max((side for part in corpora.train for side in part.cache.totals.longest.values()), default=1)
-    per_token, fixed = bytes_per_token(work, Order(corpora.train, min(budget, TRIAL), seed, corpora.task.reshape))
+    per_token, fixed = bytes_per_token(work, corpora.order(min(budget, TRIAL), seed))
     fits = int((SHARE * free_bytes(work.device) - fixed) / max(per_token, 1.0))
     if fits >= budget:
         return budget, None

@@ -9,7 +9,7 @@ from seqloom.data.settings import DataSettings
 from seqloom.layers.positions import Learned
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import Frozen, all_impossible
-from seqloom.tasks import Language, TaskSettings, Translate, task_class
+from seqloom.tasks import Language, Tag, TaskSettings, Translate, task_class
 from seqloom.text import BPE, TextSettings
 from seqloom.training.settings import TrainingSettings
 
@@ -35,11 +35,13 @@ class Recipe(Frozen):
         why = task_class(self.task).refuses(self.model)
         if why is not None:
             yield ("model", "family"), why
-        if self.task.kind in ("language", "tag") and isinstance(self.text.source, BPE) and self.text.source.dropout:
-            yield ("text", "source", "dropout"), f"BPE dropout is not for {self.task.kind}: set it to 0"
         if self.training.best not in task_class(self.task).scores:
             known = ", ".join(task_class(self.task).scores)
             yield ("training", "best"), f"{self.task.kind} has no score '{self.training.best}'; it has {known}"
+        running = isinstance(self.task, Language) and self.task.lines == "text"
+        if (running or isinstance(self.task, Tag)) and isinstance(self.text.source, BPE) and self.text.source.dropout:
+            what = "running text" if running else "tagged words"
+            yield ("text", "source", "dropout"), f"{what} cannot be cut anew in each epoch; set dropout = 0"
         if isinstance(self.task, Language) and self.task.lines == "text":
             for length in learned_positions(self.model):
                 if self.task.context > length:

@@ -35,9 +35,10 @@ def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
     """A UserError that names what differs from the run that is there."""
     try:
         before = json.loads(run.request.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
+        settings, data = dict(before["recipe"]), dict(before["data"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise UserError(f"{run.request}: cannot be read; --force starts the run anew") from None
-    changed = [path for path in _differences(before["recipe"], request["recipe"]) if path not in FREE]
+    changed = [path for path in _differences(settings, request["recipe"]) if path not in FREE]
     if changed:
         shown = "\n".join(
             f"  {'.'.join(path)}: {_at(before, path)} there, {_at(request, path)} now" for path in changed
@@ -45,7 +46,7 @@ def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
         raise UserError(
             f"{run.path}: holds a run with other settings; name another --out, or start anew with --force\n{shown}"
         )
-    names = sorted(name for name in request["data"] if before["data"].get(name) != request["data"][name])
+    names = sorted(name for name in request["data"] if data.get(name) != request["data"][name])
     if names:
         raise UserError(
             f"{run.path}: its data changed since it began ({', '.join(names)}); "

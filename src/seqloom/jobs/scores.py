@@ -29,7 +29,7 @@ def validator(
     """Scores by name: `loss`, and the task's own."""
 
     def batches() -> Iterator[Examples]:
-        return (examples for cache in caches for examples in in_order(cache, budget, task.reshape))
+        return (examples for cache in caches for examples in in_order(cache, budget, task.reshape, task.marks))
 
     sample = _sample(caches, written)
 

@@ -13,6 +13,7 @@ from seqloom.training.loop import LESS_IS_BETTER
 from seqloom.training.watch import Facts, View, Watcher
 
 DRAWN_EVERY = 20.0  # seconds between two pictures
+MOST_LINES = 20_000  # that are kept for the picture: more would not be seen, and a long run must not fill the memory
 
 
 class Telling:
@@ -29,6 +30,8 @@ class Telling:
 
     def begin(self, facts: Facts, flops_per_token: float, peak: float) -> None:
         self.lines = self.run.read_metrics()
+        while len(self.lines) > MOST_LINES:
+            self.lines = thinned(self.lines)
         self.flops_per_token, self.peak = flops_per_token, peak
         self.events = EventWriter(self.run.path, after=facts.after if facts.after else None)
         self.last = time.monotonic()
@@ -56,6 +59,8 @@ class Telling:
 
     def _add(self, metrics: Mapping[str, float], more: Mapping[str, float]) -> None:
         self.lines.append(dict(metrics))
+        if len(self.lines) > MOST_LINES:
+            self.lines = thinned(self.lines)
         values = {_tag(name): value for name, value in metrics.items() if name != "step"}
         if self.events is not None:
             self.events.scalars(int(metrics["step"]), {**values, **more})
@@ -77,6 +82,14 @@ class Telling:
         if self.events is not None:
             self.events.close()
         self.watcher.__exit__(kind, error, at)
+
+
+def thinned(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every second one, from the first; of validations too, where they are many."""
+    steps = [line for line in lines if "loss" in line]
+    validations = [line for line in lines if "loss" not in line]
+    few = validations if len(validations) < len(lines) / 4 else validations[::2]
+    return sorted([*steps[::2], *few], key=lambda line: int(line["step"]))
 
 
 _FALLING = tuple(f"valid.{name}" for name in LESS_IS_BETTER)

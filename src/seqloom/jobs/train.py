@@ -6,7 +6,6 @@ from pathlib import Path
 
 import torch
 
-from seqloom.data.order import Order
 from seqloom.data.reading import size
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
@@ -110,7 +109,7 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     setup = Setup(
         data.task,
         model,
-        Order(data.train, training.batch, training.seed, data.task.reshape),
+        data.order(training.batch, training.seed),
         training,
         Limits(steps_of(training, much, training.batch), None),
         validator(data.task, data.valid, training.batch, device),
@@ -118,9 +117,9 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
         device,
         precision,
         recipe.data.workers,
-        recipe.data.longest if longest is None else longest.tokens,
         data.files,
         per_token,
+        None if longest is None else longest.tokens,
     )
     if not run.checkpoints.any():
         _start_vectors(model, data, telling)

@@ -16,7 +16,6 @@ from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.losses import IGNORED, sequence_loss
 from seqloom.tasks.settings import Classify
 from seqloom.tasks.task import Goals, Task
-from seqloom.tasks.vary import Chance, varied
 from seqloom.text import END, Labels
 
 
@@ -48,9 +47,6 @@ class ClassifyTask(Task):
             "source": Ragged.of(*self.codecs.source.encode_arrays(texts)),
             "target": Ragged.rows([[label] for label in self.labels.encode(names, unknown="none")]),
         }
-
-    def vary(self, examples: Examples, chance: Chance) -> Examples:
-        return varied(examples, {"source": self.codecs.source}, chance)
 
     def batch(self, examples: Examples) -> Batch:
         # an end mark, so that an empty text is a sequence too

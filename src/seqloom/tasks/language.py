@@ -42,6 +42,10 @@ class LanguageTask(Task):
             return f"its input and output are text, and the model reads {model.input.kind}, writes {model.output.kind}"
         return None
 
+    @property
+    def marks(self) -> int:
+        return 1 if self.settings.lines == "documents" else -1  # a window's last token is a goal only
+
     def sizes(self) -> Sizes:
         return Sizes(len(self.vocabulary), len(self.vocabulary))
 

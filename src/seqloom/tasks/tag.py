@@ -38,6 +38,10 @@ class TagTask(Task):
             return f"it reads text and writes tags, and the model reads {model.input.kind}, writes {model.output.kind}"
         return None
 
+    @property
+    def marks(self) -> int:
+        return 0
+
     def sizes(self) -> Sizes:
         return Sizes(len(self.codecs.source), len(self.labels))
 

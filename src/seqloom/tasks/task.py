@@ -1,7 +1,7 @@
 """What every task says: how examples become numbers, what a model is to say, and how wrong it is."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from seqloom.models.build import Model
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Batch
 from seqloom.tasks.codecs import Codecs
-from seqloom.tasks.vary import Chance
+from seqloom.tasks.recut import recut_columns
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ class Task(ABC):
     def refuses(model: ModelSettings) -> str | None:
         """Why this model cannot do the task; None if it can."""
 
+    @property
+    def marks(self) -> int:
+        """How many tokens more a row has in a batch than in the cache: one for begin or end."""
+        return 1
+
     @abstractmethod
     def sizes(self) -> Sizes: ...
 
@@ -52,9 +57,14 @@ class Task(ABC):
         """What an epoch makes of the examples; draw: chance, in training."""
         return examples
 
-    def vary(self, examples: Examples, chance: Chance) -> Examples:
-        """What training makes of the examples of a batch; by default nothing."""
-        return examples
+    def vary(self, examples: Examples, seeds: Sequence[int], longest: int | None) -> Examples:
+        """What training makes of some examples in an epoch, by chance: other pieces, where the text has dropout.
+
+        seeds: one for each example. longest: tokens that a side may have.
+        """
+        target = self.codecs.source if self.columns == ("target",) else self.codecs.target
+        known = {"source": self.codecs.source, "target": target}
+        return recut_columns(examples, {name: known[name] for name in self.columns}, seeds, longest)
 
     @abstractmethod
     def batch(self, examples: Examples) -> Batch: ...

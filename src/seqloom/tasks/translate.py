@@ -16,7 +16,6 @@ from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.losses import sequence_loss
 from seqloom.tasks.settings import Translate
 from seqloom.tasks.task import Goals, Task
-from seqloom.tasks.vary import Chance, varied
 from seqloom.text import BEGIN, END, Vocabulary
 
 
@@ -44,9 +43,6 @@ class TranslateTask(Task):
             "source": Ragged.of(*self.codecs.source.encode_arrays(sources)),
             "target": Ragged.of(*self.target.encode_arrays(targets)),
         }
-
-    def vary(self, examples: Examples, chance: Chance) -> Examples:
-        return varied(examples, {"source": self.codecs.source, "target": self.target}, chance)
 
     def batch(self, examples: Examples) -> Batch:
         source, target = examples.columns["source"], examples.columns["target"]

@@ -19,7 +19,7 @@ from seqloom.store import RunFolder, load_weights, read_tensors, weights
 from seqloom.store.atomic import reported, write_tensors
 from seqloom.store.state import Checkpoint
 from seqloom.tasks import Batch, Goals, Task
-from seqloom.tasks.vary import Chance
+from seqloom.tasks.recut import seeds_of
 from seqloom.training.averaging import average_weights
 from seqloom.training.diagnosis import diagnose, finite, lines_of
 from seqloom.training.ema import MovingAverage
@@ -72,9 +72,10 @@ class Setup:
     device: torch.device
     precision: torch.dtype | None
     workers: int
-    longest: int
     files: tuple[str, ...]
     flops_per_token: float = 0.0
+    longest: int | None = None
+    """Tokens that a side of an example may have."""
 
 
 class Loop:
@@ -88,8 +89,8 @@ class Loop:
         goals = Goals(training.smoothing, training.r_drop)
         self.work = Work(setup.task, self.model, goals, setup.device, setup.precision, training.seed, note=teller.note)
         self.place = Place()
-        self.saved_at = self.began = time.monotonic()
-        self.validation_seconds = self.validated_at = 0.0
+        self.saved_at = self.validated_at = self.began = time.monotonic()
+        self.validation_seconds = 0.0
 
     # -- going on from where a run was
 
@@ -220,8 +221,8 @@ class Loop:
 
         def made(item: tuple[int, int, Examples]) -> tuple[int, int, Batch]:
             epoch, number, examples = item
-            chance = Chance(self.training.seed, epoch, self.setup.longest)
-            return epoch, number, task.batch(task.vary(examples, chance))
+            varied = task.vary(examples, seeds_of(examples, self.training.seed, epoch), self.setup.longest)
+            return epoch, number, task.batch(varied)
 
         return ahead(made, self._examples(self.place.epoch, self.place.batch), self.setup.workers)
 

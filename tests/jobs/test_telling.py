@@ -1,0 +1,33 @@
+"""What a run tells: bounded memory, and files that are closed."""
+
+from pathlib import Path
+
+import pytest
+
+from seqloom.jobs import telling as module
+from seqloom.jobs.telling import Telling, thinned
+from seqloom.store import RunFolder
+from seqloom.training.watch import Facts
+
+
+def test_a_long_run_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_LINES", 100)
+    run = RunFolder(tmp_path)
+    with Telling(run, "loss", "none") as telling:
+        telling.begin(Facts("x"), 1.0, 1.0)
+        for step in range(1, 1001):
+            telling.step({"step": step, "loss": 1 / step}, 10, step / 1000)
+            if step % 100 == 0:
+                telling.validated({"step": step, "valid.loss": 1 / step}, True)
+        assert len(telling.lines) <= 100
+        steps = [line["step"] for line in telling.lines]
+        assert steps == sorted(steps)
+        assert steps[0] == 1
+        assert sum("valid.loss" in line for line in telling.lines) == 10
+        telling.draw()
+    assert run.curves.read_text().startswith("<svg")
+
+
+def test_many_validations_are_thinned_too() -> None:
+    lines = [{"step": step, "valid.loss": 1.0} for step in range(100)]
+    assert len(thinned(lines)) == 50
