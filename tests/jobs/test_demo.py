@@ -152,6 +152,16 @@ def test_a_folder_of_other_things_is_left_alone(small: Small) -> None:
     assert not (small.folder / "run-data").exists()
 
 
+def test_where_the_data_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert job.data_folder(RunFolder(Path("runs/mine"))) == Path("runs/mine-data")
+    assert job.data_folder(RunFolder(Path())) == tmp_path / "here-data"
+    assert job.data_folder(RunFolder(Path(".."))) == tmp_path.with_name(f"{tmp_path.name}-data")
+    assert job.default_out("dates", 1) == Path("runs/demo-dates")
+    assert job.default_out("dates", 2) == Path("runs/demo-dates-2")
+
+
 def test_lost_data(done: Small) -> None:
     (done.folder / "run-data" / "test.tsv").unlink()
     with pytest.raises(UserError, match=r"test\.tsv: cannot be read: No such file or directory; --force makes"):

@@ -105,7 +105,8 @@ def default_out(name: Name, seed: int) -> Path:
 
 def data_folder(run: RunFolder) -> Path:
     """Beside the run, as any user's data is."""
-    return run.path.with_name(f"{run.path.name}-data")
+    path = run.path if run.path.name.strip(".") else run.path.resolve()  # --out . has no name of its own
+    return path.with_name(f"{path.name}-data")
 
 
 def _before(run: RunFolder, seed: int, minutes: float) -> Trained | None:
