@@ -15,7 +15,7 @@ PLAN      := $(VENV)/.plan.json
 .PHONY: help install demo test lint check bench
 
 help:
-	@echo "make demo      train a small model and see it work"
+	@echo "make demo      train a small model in two minutes and see it work"
 	@echo "make test      run all tests"
 	@echo "make check     format, lint, types, import rules and the fast tests: what a commit must pass"
 	@echo "make lint      the same without the tests"

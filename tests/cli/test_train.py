@@ -111,8 +111,10 @@ def test_a_recipe_for_another_task(place: Path) -> None:
 
 
 def test_no_data(place: Path) -> None:
-    for words in ([], ["r.toml"], ["--data"], ["r.toml", "--data"]):
+    for words in ([], ["r.toml"]):
         _refused(place, _train(*words), "nothing to train on: name a file with --data")
+    for words in (["--data"], ["r.toml", "--data"], ["--data", "--force"]):
+        _refused(place, _train(*words), "Option '--data' requires an argument")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,8 @@ def test_ctrl_c_before_the_first_step(place: Path, monkeypatch: pytest.MonkeyPat
         ("train r.toml --data a b --valid c d --out o", "train r.toml --data a --data b --valid c --valid d --out o"),
         ("train --data a --data b", "train --data a --data b"),
         ("train --data -", "train --data -"),
-        ("train --data", "train"),
+        ("train --data", "train --data"),
+        ("train --data --force", "train --data --force"),
         ("train --test a --force", "train --test a --force"),
         ("train r.toml --set a.b=c", "train r.toml --set a.b=c"),
     ],

@@ -1,21 +1,17 @@
 """A demo by its real path, on a few examples and for a few steps."""
 
-import io
 import json
 import shutil
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from seqloom.jobs import demo as job
 from seqloom.jobs import train as train_job
-from seqloom.jobs.demo import Answer, Shown, demo, is_right
-from seqloom.jobs.demo_page import digit_picture, show
+from seqloom.jobs.demo import Shown, demo, is_right
 from seqloom.jobs.demos import Demo, Example, Name, make
 from seqloom.jobs.demos.write import read
 from seqloom.jobs.finished import finished
@@ -105,12 +101,6 @@ def done(small: Small, first: Shown) -> Small:
     return small
 
 
-def text(shown: Shown, width: int = 80, terminal: bool = False) -> str:
-    file = io.StringIO()
-    show(shown, Console(file=file, width=width, force_terminal=terminal, color_system=None))
-    return file.getvalue()
-
-
 def test_data_training_and_test(first: Shown) -> None:
     run = first.trained.run
     assert [answer.example for answer in first.answers] == read(first.files["test"]) == few("dates").test
@@ -130,8 +120,6 @@ def test_again_shows_the_same_without_training(done: Small, first: Shown, monkey
     assert [answer.text for answer in again.answers] == [answer.text for answer in first.answers]
     assert again.trained.scores == first.trained.scores
     assert (done.out / "model.safetensors").read_bytes() == before
-    assert "(trained before; --force starts anew)" in text(again)
-    assert "trained before" not in text(first)
 
 
 def test_a_run_that_was_stopped_goes_on(done: Small) -> None:
@@ -164,6 +152,16 @@ def test_a_folder_of_other_things_is_left_alone(small: Small) -> None:
     assert not (small.folder / "run-data").exists()
 
 
+def test_where_the_data_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert job.data_folder(RunFolder(Path("runs/mine"))) == Path("runs/mine-data")
+    assert job.data_folder(RunFolder(Path())) == tmp_path / "here-data"
+    assert job.data_folder(RunFolder(Path(".."))) == tmp_path.with_name(f"{tmp_path.name}-data")
+    assert job.default_out("dates", 1) == Path("runs/demo-dates")
+    assert job.default_out("dates", 2) == Path("runs/demo-dates-2")
+
+
 def test_lost_data(done: Small) -> None:
     (done.folder / "run-data" / "test.tsv").unlink()
     with pytest.raises(UserError, match=r"test\.tsv: cannot be read: No such file or directory; --force makes"):
@@ -174,8 +172,7 @@ def test_lost_data(done: Small) -> None:
 def test_other_demos(small: Small, name: Name) -> None:
     shown = small.run(name)
     assert (shown.looked is None) == (name == "digits")
-    assert ("░░" in text(shown)) or name != "digits"
-    assert f"seqloom recipes demo-{name}" in text(shown)
+    assert {answer.text for answer in shown.answers} <= set("0123456789") or name != "digits"
 
 
 def test_any_pronunciation_is_right(first: Shown) -> None:
@@ -183,52 +180,3 @@ def test_any_pronunciation_is_right(first: Shown) -> None:
     target = first.trained.corpora.task.codecs.target
     said = ["IY DH ER", "AY DH ER", "IY DH"]
     assert [is_right(example, answer, target) for answer in said] == [True, True, False]
-
-
-def pretend(shown: Shown, wrong: int) -> Shown:
-    """As if all but the first few answers were right."""
-    answers = [
-        Answer(answer.example, "1999-01-01" if number < wrong else answer.example.target, number >= wrong)
-        for number, answer in enumerate(shown.answers)
-    ]
-    return replace(shown, answers=answers)
-
-
-def test_the_page(first: Shown) -> None:
-    page = text(pretend(first, wrong=1))
-    lines = page.split("\n")
-    assert lines[0] == "97.5 % of 40 dates that it never saw are right (39), after 4 steps"
-    samples = [line for line in lines if " → " in line and line.startswith("  ")]
-    assert len(samples) == 10
-    assert [line for line in samples if "wrong: " in line] == [samples[0]]
-    assert ["en-US", "0.0", "%", "0", "of", "1"] in [line.split() for line in lines]
-    assert "all right: ar, bg" in page
-    assert "\x1b" not in page
-    svg = first.trained.run.path / "attention.svg"
-    assert f"the same as a picture: {svg}" in page
-    ET.parse(svg)
-    assert f"seqloom train demo-dates --data {first.files['train']}" in page
-
-
-def test_one_wrong_of_many_is_not_all(first: Shown) -> None:
-    shown = pretend(first, wrong=1)
-    many = replace(shown, answers=[shown.answers[0], *([shown.answers[1]] * 2999)])
-    assert text(many).startswith("99.9 % of 3,000 dates that it never saw are right (2,999)")
-
-
-def test_a_terminal_has_a_table_and_a_pipe_has_not(first: Shown) -> None:
-    assert "─────" in text(pretend(first, wrong=3), terminal=True)
-    assert "─────" not in text(pretend(first, wrong=3))
-
-
-def test_many_slices_are_told_in_short(first: Shown) -> None:
-    answers = [Answer(Example(f"{number}", "x", f"slice {number}"), "y", False) for number in range(30)]
-    page = text(replace(first, answers=answers))
-    assert "  and 18 more, each at least 0.0 % right" in page
-    assert "all right" not in page
-
-
-def test_pictures_of_digits() -> None:
-    lines = digit_picture(" ".join(["0"] * 8 + ["16", "8", "4"] + ["0"] * 53))
-    assert [len(line) for line in lines] == [16] * 8
-    assert lines[1].startswith("██▒▒░░  ")

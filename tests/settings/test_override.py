@@ -76,5 +76,18 @@ def test_inside_a_table_that_is_not_written() -> None:
     muon = loads("", Recipe, ["training.optimiser.kind=muon", "training.optimiser.others.rate=0.5"])
     assert muon.training.optimiser.model_dump()["others"]["rate"] == 0.5
     assert loads("", Recipe, ["model.mixer.heads=2"]).model.mixer.model_dump()["kind"] == "attention"
-    other = loads("", Recipe, ["model.mixer.kind=convolution"])
-    assert other.model.mixer.model_dump()["kind"] == "convolution"
+
+
+def test_another_kind_leaves_behind_what_it_does_not_have() -> None:
+    from seqloom.jobs.recipe import Recipe
+    from seqloom.settings import loads
+
+    text = (
+        '[model]\nmixer = { kind = "attention", heads = 2 }\ncross = { kind = "attention", heads = 2, bias = false }\n'
+    )
+    other = loads(text, Recipe, ["model.mixer.kind=convolution", "model.cross.kind=bottleneck"]).model
+    assert (other.mixer.model_dump()["kind"], other.cross.model_dump()["kind"]) == ("convolution", "bottleneck")
+    many = text.replace('{ kind = "attention", heads = 2 }\nc', '[{ kind = "attention", heads = 2 }]\nc')
+    assert loads(many, Recipe, ["model.mixer.0.kind=convolution"]).model.mixer[0].model_dump()["kind"] == "convolution"
+    with pytest.raises(SettingsError, match="no kind 'convulution'; did you mean 'convolution'"):
+        loads(text, Recipe, ["model.mixer.kind=convulution"])

@@ -22,14 +22,14 @@ ROWS = 128  # that are written together
 
 
 @torch.no_grad()
-def answers(task: TranslateTask, model: Model, examples: Examples, device: torch.device) -> list[str]:
-    """What is written, in the order of the examples."""
+def answers(
+    task: TranslateTask, model: Model, examples: Examples, device: torch.device, longest: int | None = None
+) -> list[str]:
+    """What is written, in the order of the examples. longest: tokens of an answer at most; else the source decides."""
     assert isinstance(model, EncoderDecoder)
     was = model.training
     model.eval()
     lengths = torch.from_numpy(examples.columns["source"].lengths_B)
-    # a model that has not learnt to end would write for ever: somewhat more than the right answer is enough to see
-    longest = torch.from_numpy(examples.columns["target"].lengths_B)
     order = lengths.argsort(stable=True)
     room = min(learned_positions(model.settings, "decoder"), default=sys.maxsize)
     said: list[str] = [""] * len(order)
@@ -38,12 +38,17 @@ def answers(task: TranslateTask, model: Model, examples: Examples, device: torch
         assert source is not None
         source = source.to(device)
         state = model.start(model.encode(source.tokens_N, source.layout))
-        most = min(round(1.5 * int(longest[rows].max())) + 10, room)
+        most = min(2 * int(lengths[rows].max()) + 50 if longest is None else longest, room)
         texts = task.target.decode_many(greedy(_stepper(model), state, BEGIN, END, most))
         for row, text in zip(rows.tolist(), texts, strict=True):
             said[row] = text
     model.train(was)
     return said
+
+
+def far_enough(examples: Examples) -> int:
+    """So many tokens that no answer as long as the references is cut, but the babble of an untrained model is."""
+    return 2 * int(examples.columns["target"].lengths_B.max(initial=0)) + 10
 
 
 def _stepper(model: EncoderDecoder):  # type: ignore[no-untyped-def]

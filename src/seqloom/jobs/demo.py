@@ -12,7 +12,7 @@ from torch import Tensor
 from seqloom.data.cache import Examples
 from seqloom.data.reading import Block
 from seqloom.inspect import alignment, watch_attention
-from seqloom.jobs.answers import answers, chosen
+from seqloom.jobs.answers import answers, chosen, far_enough
 from seqloom.jobs.asked import Command
 from seqloom.jobs.card import card
 from seqloom.jobs.decide import device_of
@@ -106,7 +106,8 @@ def default_out(name: Name, seed: int) -> Path:
 
 def data_folder(run: RunFolder) -> Path:
     """Beside the run, as any user's data is."""
-    return run.path.with_name(f"{run.path.name}-data")
+    path = run.path if run.path.name.strip(".") else run.path.resolve()  # --out . has no name of its own
+    return path.with_name(f"{path.name}-data")
 
 
 def _before(run: RunFolder, seed: int, minutes: float) -> Trained | None:
@@ -157,7 +158,7 @@ def _said(trained: Trained, tested: Sequence[Example]) -> list[str]:
     examples = _encoded(trained, tested)
     match task:
         case TranslateTask():
-            return answers(task, model, examples, device)
+            return answers(task, model, examples, device, far_enough(examples))
         case ClassifyTask():
             rows = np.array_split(np.arange(len(examples)), max(1, len(examples) // 128))
             batches = [task.batch(examples.take(part)) for part in rows]

@@ -10,7 +10,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from seqloom.data.cache import Cache, Examples
 from seqloom.data.order import in_order
-from seqloom.jobs.answers import answers, chosen
+from seqloom.jobs.answers import answers, chosen, far_enough
 from seqloom.models.build import Model
 from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
@@ -62,7 +62,7 @@ def _own(
 def written_scores(task: TranslateTask, model: Model, examples: Examples, device: torch.device) -> dict[str, float]:
     """What is written, greedily, against the references: exact matches, BLEU and chrF of sacreBLEU, all in percent."""
     references = task.target.decode_many([row.tolist() for row in _rows(examples, "target")])
-    said = answers(task, model, examples, device)
+    said = answers(task, model, examples, device, far_enough(examples))
     exact = np.mean([one == other for one, other in zip(said, references, strict=True)])
     # the tokeniser's warnings are for finished systems
     return {

@@ -4,10 +4,11 @@ import tomllib
 from itertools import pairwise
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Tag
 
 from seqloom.settings.base import SettingsError
 from seqloom.settings.lines import KeyPath
+from seqloom.settings.shape import Slot, inside, is_union, kinds, members, names, slot
 from seqloom.settings.words import show
 
 KIND = "kind"
@@ -18,19 +19,52 @@ def apply(override: str, data: dict[str, Any], schema: type[BaseModel] | None = 
 
     schema: a table that is not there begins as the schema's default, so that `optimiser.rate=0.1` needs no kind.
     """
-    names, value = _read(override)
+    given, value = _read(override)
     here: Any = data
     path: KeyPath = ()
     default: Any = schema
-    for name, below in pairwise(names):
+    for name, below in pairwise(given):
         step = _step(override, here, name, path)
         path = (*path, step)
         default = _default(default, name)
         first = {} if below == KIND else _written(default)
         here = here.setdefault(step, first) if isinstance(here, dict) else here[step]
-    step = _step(override, here, names[-1], path)
+    step = _step(override, here, given[-1], path)
+    if step == KIND and schema is not None and here.get(KIND) != value:
+        _keep_what_it_has(here, value, _table(schema, data, path))
     here[step] = value
     return (*path, step)
+
+
+def _keep_what_it_has(table: dict[str, Any], kind: Any, here: Slot) -> None:
+    """Another kind has other settings: those that it does not have go with the kind that had them."""
+    if kind in kinds(here):
+        known = names(slot(kinds(here)[kind]))
+        for name in [name for name in table if name not in known]:
+            del table[name]
+
+
+def _table(schema: type[BaseModel], data: Any, path: KeyPath) -> Slot:
+    """What the schema expects under a path, where unions are told apart by what is written."""
+    here = slot(schema)
+    for step in path:
+        here = inside(_variant(here, data), step)
+        data = data[step]
+    return _one(here, data)
+
+
+def _variant(here: Slot, value: Any) -> Slot:
+    here = _one(here, value)
+    member = kinds(here).get(value.get(KIND)) if isinstance(value, dict) else None
+    return here if member is None else slot(member)
+
+
+def _one(here: Slot, value: Any) -> Slot:
+    """Of a place that takes one or many, the form that is written."""
+    for form in members(here.type) if is_union(here.type) else []:
+        if Tag("many" if isinstance(value, list) else "one") in slot(form).marks:
+            return slot(form)
+    return here
 
 
 def _default(above: Any, name: str) -> Any:
