@@ -113,7 +113,7 @@ def test_a_recipe_for_another_task(place: Path) -> None:
 def test_no_data(place: Path) -> None:
     for words in ([], ["r.toml"]):
         _refused(place, _train(*words), "nothing to train on: name a file with --data")
-    for words in (["--data"], ["r.toml", "--data"], ["--data", "--force"]):
+    for words in (["--data"], ["r.toml", "--data"]):
         _refused(place, _train(*words), "Option '--data' requires an argument")
 
 

@@ -30,6 +30,8 @@ from seqloom.training.peak import peak_flops
 from seqloom.training.place import Place
 from seqloom.training.watch import Facts, View
 
+LAST = 0.5  # seconds for what comes behind the last validation
+
 
 @dataclass(frozen=True)
 class Trained:
@@ -128,7 +130,7 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     if training.minutes is not None:
         # what the command has used so far counts; of an earlier go, only its training
         used = time.monotonic() - began
-        loop.setup = replace(setup, limits=Limits(setup.limits.steps, max(1.0, 60 * training.minutes - used)))
+        loop.setup = replace(setup, limits=Limits(setup.limits.steps, max(1.0, 60 * training.minutes - used - LAST)))
     run.keep_metrics(loop.place.step if resumed else -1)
     facts = Facts(
         run.path.name, setup.limits.steps, loop.place.step, loop.done, _about(run, recipe, data, model, device)

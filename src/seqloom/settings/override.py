@@ -55,7 +55,7 @@ def _table(schema: type[BaseModel], data: Any, path: KeyPath) -> Slot:
 
 def _variant(here: Slot, value: Any) -> Slot:
     here = _one(here, value)
-    member = kinds(here).get(value.get(KIND)) if isinstance(value, dict) else None
+    member = kinds(here).get(str(value.get(KIND))) if isinstance(value, dict) else None
     return here if member is None else slot(member)
 
 

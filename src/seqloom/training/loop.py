@@ -36,7 +36,6 @@ MOST_EMPTY = 1000  # epochs without an example, one after the other
 WARM = 50  # steps before a spike can be told from a beginning
 
 SPARE = 1.3  # what is kept free for the last validation, as a multiple of the one before
-LAST = 0.5  # seconds for what comes behind it
 
 Scores = Mapping[str, float]
 Validate = Callable[[Model], Scores]
@@ -191,7 +190,7 @@ class Loop:
     @property
     def done(self) -> float:
         """The share of the run that is over; the time that its last validation will take is kept free."""
-        return self.setup.limits.done(self.place, self.seconds + SPARE * self.validation_seconds + LAST)
+        return self.setup.limits.done(self.place, self.seconds + SPARE * self.validation_seconds)
 
     def step(self, batches: list[tuple[int, int, Batch]]) -> None:
         place = self.place

@@ -46,3 +46,5 @@ class Rows:
     columns: tuple[list[Any], ...]
     """values; `Broken` where there is none"""
     bytes: int
+    blank: bool = False
+    """whether an empty value is a value: a blank line of running text"""

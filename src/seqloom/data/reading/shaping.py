@@ -12,7 +12,7 @@ def block_of(rows: Rows, shape: Shape, faults: Faults) -> Block:
     """The rows that are examples."""
     lines: Sequence[int] = rows.lines
     columns = rows.columns
-    if shape == "tags" or not all(_plain(column, blank=shape == "text") for column in rows.columns):
+    if shape == "tags" or not all(_plain(column, rows.blank) for column in rows.columns):
         lines, columns = _one_by_one(rows, shape, faults)
     report = faults.taken()
     return Block(rows.files[0], lines, columns, report.total, rows.bytes, report)
@@ -41,8 +41,8 @@ def _usable(values: list[Any], line: int, rows: Rows, shape: Shape, faults: Faul
         if isinstance(value, Broken):
             faults.fault(f"{file}:{line}", value)
             return False
-    if shape == "text":
-        return True  # a blank line is a part of running text
+    if rows.blank:
+        return True
     empty = [_is_empty(value) for value in values]
     if all(empty):
         faults.blank(f"{rows.files[0]}:{line}", "blank line" if len(set(rows.files)) == 1 else "both sides empty")

@@ -12,4 +12,4 @@ def read_text(name: str) -> Iterator[Rows]:
         while texts := lines.take(ROWS):
             before, consumed = consumed, lines.consumed
             numbers = range(lines.count - len(texts) + 1, lines.count + 1)
-            yield Rows((lines.name,), numbers, (texts,), consumed - before)
+            yield Rows((lines.name,), numbers, (texts,), consumed - before, blank=True)
