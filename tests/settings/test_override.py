@@ -82,9 +82,7 @@ def test_another_kind_leaves_behind_what_it_does_not_have() -> None:
     from seqloom.jobs.recipe import Recipe
     from seqloom.settings import loads
 
-    text = (
-        '[model]\nmixer = { kind = "attention", heads = 2 }\ncross = { kind = "attention", heads = 2 }\n'
-    )
+    text = '[model]\nmixer = { kind = "attention", heads = 2 }\ncross = { kind = "attention", heads = 2 }\n'
     other = loads(text, Recipe, ["model.mixer.kind=convolution", "model.cross.kind=bottleneck"]).model
     assert (other.mixer.model_dump()["kind"], other.cross.model_dump()["kind"]) == ("convolution", "bottleneck")
     many = text.replace('{ kind = "attention", heads = 2 }\nc', '[{ kind = "attention", heads = 2 }]\nc')

@@ -1,6 +1,8 @@
 """Optimisers: the right rule for each parameter, the schedule's factor, and a state that goes on exactly."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -255,3 +257,20 @@ def test_settings_from_a_recipe() -> None:
     assert settings.others.betas == (0.9, 0.95)
     with pytest.raises(SettingsError, match="nesterov looks ahead along the momentum"):
         loads('optimiser = { kind = "sgd", momentum = 0.0 }', Holder)
+
+
+def test_no_compiler_is_imported() -> None:
+    """Its import would take longer than a first step."""
+    code = (
+        "import sys, torch\n"
+        "from seqloom.training.optimisers import SGD, Adam, AdamW, Muon, build_optimiser, clip\n"
+        "for settings in (Adam(), AdamW(), Muon(), SGD()):\n"
+        "    model = torch.nn.Linear(3, 3)\n"
+        "    optimiser = build_optimiser(settings, model)\n"
+        "    model(torch.ones(2, 3)).sum().backward()\n"
+        "    clip(model, 1.0)\n"
+        "    optimiser.step(1.0)\n"
+        "    optimiser.zero()\n"
+        "assert 'torch._dynamo' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from seqloom.settings import Frozen, impossible
 from seqloom.training.muon import MuonStep
 from seqloom.training.roles import Role, roles, trained
+from seqloom.training.uncompiled import uncompiled
 
 Betas = tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]]
 
@@ -159,8 +160,12 @@ def build_optimiser(settings: OptimiserSettings, model: nn.Module) -> Optimiser:
         raise ValueError("the model has no parameters that are trained")
     match settings:
         case Adam():
-            part = torch.optim.Adam(
-                list(parameters.values()), settings.rate, settings.betas, settings.epsilon, fused=_fused(parameters)
+            part = uncompiled(torch.optim.Adam)(
+                list(parameters.values()),
+                lr=settings.rate,
+                betas=settings.betas,
+                eps=settings.epsilon,
+                fused=_fused(parameters),
             )
             return Optimiser(parameters, [part])
         case AdamW():
@@ -169,17 +174,18 @@ def build_optimiser(settings: OptimiserSettings, model: nn.Module) -> Optimiser:
             return Optimiser(parameters, _muon(settings, parameters, role))
         case SGD():
             groups = _by_decay(parameters, role, settings.decay)
-            return Optimiser(
-                parameters,
-                [torch.optim.SGD(groups, settings.rate, settings.momentum, nesterov=settings.nesterov, foreach=True)],
-            )
+            kind = uncompiled(torch.optim.SGD)
+            step = kind(groups, settings.rate, settings.momentum, nesterov=settings.nesterov, foreach=True)
+            return Optimiser(parameters, [step])
         case _:
             assert_never(settings)
 
 
-def _adamw(settings: AdamW, parameters: Mapping[str, nn.Parameter], role: Mapping[str, Role]) -> torch.optim.AdamW:
+def _adamw(settings: AdamW, parameters: Mapping[str, nn.Parameter], role: Mapping[str, Role]) -> torch.optim.Optimizer:
     groups = _by_decay(parameters, role, settings.decay)
-    return torch.optim.AdamW(groups, settings.rate, settings.betas, settings.epsilon, fused=_fused(parameters))
+    return uncompiled(torch.optim.AdamW)(
+        groups, lr=settings.rate, betas=settings.betas, eps=settings.epsilon, fused=_fused(parameters)
+    )
 
 
 def _muon(
@@ -199,7 +205,7 @@ def _muon(
     ]
     groups = [group for group in groups if group["params"]]
     others = {name: parameter for name, parameter in parameters.items() if role[name] not in ("matrix", "stack")}
-    parts: list[torch.optim.Optimizer] = [MuonStep(groups)] if groups else []
+    parts: list[torch.optim.Optimizer] = [uncompiled(MuonStep)(groups)] if groups else []
     return [*parts, _adamw(settings.others, others, role)] if others else parts
 
 
