@@ -78,8 +78,15 @@ OPTIMISER = {"kind": "muon", "rate": 0.01, "others": {"rate": 0.003, "decay": 0.
 
 def default_settings(seen: Look) -> dict[str, Any]:
     """The task, its text and its training; the model follows when the data has been counted."""
-    smoothing = 0.1 if seen.shape == "pairs" else 0.0
-    return _task(seen) | {"training": {"optimiser": OPTIMISER, "smoothing": smoothing}}
+    training: dict[str, Any] = {"optimiser": OPTIMISER}
+    match seen.shape:
+        case "pairs":
+            training["smoothing"] = 0.1
+        case "tags" | "classes":
+            training["best"] = "accuracy"  # the loss rises again while the answers still get better
+        case "text":
+            pass
+    return _task(seen) | {"training": training}
 
 
 def _task(seen: Look) -> dict[str, Any]:
