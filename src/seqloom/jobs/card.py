@@ -7,6 +7,7 @@ import torch
 
 from seqloom.jobs.corpora import Corpora
 from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.scores import signature
 from seqloom.jobs.versions import versions
 from seqloom.models.build import Model
 from seqloom.store import RunFolder
@@ -46,6 +47,7 @@ def card(
         *(f"| {what} | {value} |" for what, value in rows),
     ]
     lines += _scores("Validation, of the best model", scores) + _scores("Test", test)
+    lines += ["", signature(data.task)] if signature(data.task) else []
     lines += ["", *(f"- {note}" for note in data.notes)] if data.notes else []
     lines += ["", "The settings are in `recipe.toml`, the curves in `curves.svg`, every step in `metrics.jsonl`.", ""]
     return "\n".join(lines)
@@ -66,4 +68,4 @@ def _scores(title: str, scores: Mapping[str, float]) -> list[str]:
 def _device(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"{device.type}, {platform.machine()}, {torch.get_num_threads()} threads"
+    return f"{device.type}, {platform.machine()}, {torch.get_num_threads()} thread(s)"
