@@ -16,7 +16,8 @@ from safetensors.torch import load_file
 from seqloom.models.build import Model
 from seqloom.settings import FailedError, UserError
 from seqloom.store import weights
-from seqloom.training.loop import WARM, Limits, Loop
+from seqloom.training.loop import Limits, Loop
+from seqloom.training.nonsense import WARM
 from tests.training.small import FILE, WORDS, Heard, Small, small
 
 

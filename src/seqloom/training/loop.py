@@ -1,6 +1,5 @@
 """The loop: steps, validations, checkpoints, until the end; from any checkpoint on, to the same bits."""
 
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -10,35 +9,31 @@ from typing import Any
 
 import torch
 
-from seqloom.data.ahead import ahead
-from seqloom.data.cache import Examples
 from seqloom.data.order import Order
 from seqloom.models.build import Model
-from seqloom.settings import FailedError, UserError
+from seqloom.settings import UserError
 from seqloom.store import RunFolder, load_weights, read_tensors, weights
 from seqloom.store.atomic import reported, write_tensors
 from seqloom.store.state import Checkpoint
-from seqloom.tasks import Batch, Goals, Task
-from seqloom.tasks.recut import seeds_of
+from seqloom.tasks import Goals, Task
 from seqloom.training.averaging import average_weights
-from seqloom.training.diagnosis import diagnose, finite, lines_of
 from seqloom.training.ema import MovingAverage
 from seqloom.training.interrupts import Interrupts
+from seqloom.training.nonsense import refuse_nonsense, refuse_validation
 from seqloom.training.optimisers import build_optimiser, clip
 from seqloom.training.place import Place
 from seqloom.training.schedules import Progress, build_schedule
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
+from seqloom.training.stream import Numbered, stream
 from seqloom.training.teller import Teller
 
 RECENT = 0.98  # how much of the mean loss each step keeps
-MOST_EMPTY = 1000  # epochs without an example, one after the other
-WARM = 50  # steps before a spike can be told from a beginning
 
 SPARE = 1.3  # what is kept free for the last validation, as a multiple of the one before
 
 Scores = Mapping[str, float]
-Validate = Callable[[Model], Scores]
+Validate = Callable[[Model], dict[str, float]]
 """Scores of a model on validation examples; among them `loss`."""
 
 
@@ -139,7 +134,7 @@ class Loop:
     def train(self) -> Place:
         """Until the limits, the patience or the user end it. The best model is in the run folder then."""
         with Interrupts() as stop:
-            batches = self._batches()
+            batches = self._stream()
             try:
                 self._begin()
                 while self.place.ended is None:
@@ -160,7 +155,7 @@ class Loop:
         if place.ended:
             self.save()
 
-    def _next(self, batches: Iterator[tuple[int, int, Batch]]) -> None:
+    def _next(self, batches: Iterator[Numbered]) -> None:
         place = self.place
         self.step([next(batches) for _ in range(self.training.accumulate)])
         place.ended = self._over()
@@ -192,13 +187,13 @@ class Loop:
         """The share of the run that is over; the time that its last validation will take is kept free."""
         return self.setup.limits.done(self.place, self.seconds + SPARE * self.validation_seconds)
 
-    def step(self, batches: list[tuple[int, int, Batch]]) -> None:
+    def step(self, batches: list[Numbered]) -> None:
         place = self.place
         done = self.done
         only = [batch for _, _, batch in batches]
         loss = self.work.gradients(place.step + 1, only).item()
         norm = clip(self.model, self.training.clip or None).item()
-        self._refuse_nonsense(loss, norm, only)
+        refuse_nonsense(self.work, place, self.training.spike, loss, norm, only, self.setup.files)
         self.optimiser.step(self.schedule.factor(Progress(place.step + 1, done)))
         if self.ema is not None:
             self.ema.update(self.model)
@@ -214,27 +209,11 @@ class Loop:
         self.run.add_metrics(metrics)
         self.teller.step(metrics, tokens, self.done)
 
-    def _batches(self) -> Iterator[tuple[int, int, Batch]]:
-        """From the place where the run is, made ready ahead."""
-        task = self.setup.task
-
-        def made(item: tuple[int, int, Examples]) -> tuple[int, int, Batch]:
-            epoch, number, examples = item
-            varied = task.vary(examples, seeds_of(examples, self.training.seed, epoch), self.setup.longest)
-            return epoch, number, task.batch(varied)
-
-        return ahead(made, self._examples(self.place.epoch, self.place.batch), self.setup.workers)
-
-    def _examples(self, epoch: int, begin: int) -> Iterator[tuple[int, int, Examples]]:
-        empty = 0
-        while True:
-            number = begin - 1
-            for number, examples in enumerate(self.setup.order.epoch(epoch, begin), begin):
-                yield epoch, number, examples
-            empty = empty + 1 if number < 0 else 0  # with weights below 1 an epoch of few examples may have none
-            if empty > MOST_EMPTY:
-                raise FailedError("there is no example to train on")
-            epoch, begin = epoch + 1, 0
+    def _stream(self) -> Iterator[Numbered]:
+        setup, place = self.setup, self.place
+        return stream(
+            setup.task, setup.order, self.training.seed, setup.longest, setup.workers, place.epoch, place.batch
+        )
 
     # -- what is kept
 
@@ -243,8 +222,7 @@ class Loop:
         with self._averaged():
             scores = dict(self.setup.validate(self.model))
             value = self._value(scores)
-            if not finite(value):
-                self._refuse_validation(value)
+            refuse_validation(self.model, place.step, self.training.best, value, self.setup.validate)
             better = place.best is None or value > place.best
             if better:
                 place.best, place.best_step, place.since_best = value, place.step, 0
@@ -284,47 +262,6 @@ class Loop:
 
     def _kept(self, step: int) -> Path:
         return self.run.kept / f"step-{step:08}.safetensors"
-
-    # -- when it goes wrong
-
-    def _refuse_nonsense(self, loss: float, norm: float, batches: list[Batch]) -> None:
-        place, mean = self.place, self.place.mean_loss
-        spike = False
-        if self.training.spike and mean is not None and place.step > WARM:
-            spike = loss > mean + max(1.0, self.training.spike * math.sqrt(place.mean_square))
-        if finite(loss, norm) and not spike:
-            return
-        what = f"the loss jumped from {mean:.4g} to {loss:.4g}" if finite(loss, norm) else "the loss is no number"
-        if finite(loss) and not finite(norm):
-            what = "a gradient is no number"
-        step = place.step + 1
-
-        def again() -> torch.Tensor:
-            return self.work.gradients(step, batches)
-
-        where = diagnose(self.model, again)
-        raise FailedError(
-            f"step {step}: {what}; {where}.\n"
-            f"The batch: {self._blamed(batches)}.\n"
-            "Try a lower rate (--set training.optimiser.rate=…) or longer warm-up"
-            + ("; or allow jumps: --set training.spike=0" if finite(loss, norm) else "")
-        )
-
-    def _blamed(self, batches: list[Batch]) -> str:
-        """The lines of a step's batches; if some of them alone are to blame, those."""
-        examples = Examples.join([batch.examples for batch in batches])
-        guilty = self.work.not_finite(examples)
-        if not 0 < len(guilty) < len(examples):
-            return lines_of(examples, self.setup.files)
-        which = lines_of(examples.take(guilty), self.setup.files)
-        return f"{len(examples)} examples, of which these alone give no number: {which}"
-
-    def _refuse_validation(self, value: float) -> None:
-        where = diagnose(self.model, lambda: torch.tensor(self.setup.validate(self.model)["loss"]))
-        raise FailedError(
-            f"step {self.place.step}: the validation's {self.training.best} is no number ({value}); {where}.\n"
-            "Try a lower rate (--set training.optimiser.rate=…) or longer warm-up"
-        )
 
 
 LESS_IS_BETTER = ("loss", "perplexity", "bits")
