@@ -9,7 +9,7 @@ import numpy as np
 from seqloom.data.check import Report, render
 from seqloom.data.check import check as check_data
 from seqloom.data.reading import DataError, size
-from seqloom.data.settings import Corpus, corpora_of
+from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.corpora import longest_of, name_of, vocabularies
 from seqloom.jobs.decide import Decided, decide, device_of
@@ -37,12 +37,14 @@ class Checked:
 
 def check(command: Command) -> Checked:
     """All faults of a command's files; nothing is trained."""
+    for corpus in corpora_of((*command.data, *command.valid, *command.test)):
+        size(corpus)  # a file that is not there is a mistake of the command's, not a fault of the data
     try:
         wish = asked(replace(command, skip_bad=True))
     except DataError:
         return Checked(_bare(command), ())  # what is wrong with the files is what the report says
     data, longest = wish.recipe.data, longest_of(wish.recipe)
-    with bar("checking", _bytes((*data.corpora, *data.valid, *data.test))) as report:
+    with bar("checking", sum(map(size, (*data.corpora, *data.valid, *data.test)))) as report:
         found = check_data(
             data.corpora,
             data.valid,
@@ -59,13 +61,6 @@ def _bare(command: Command) -> Report:
     """The files alone, where they are too broken to choose a recipe by them."""
     train, valid, test = (corpora_of(files) if files else () for files in (command.data, command.valid, command.test))
     return check_data(train, valid, test, shape=shape_by_name(train[0]))
-
-
-def _bytes(corpora: Sequence[Corpus]) -> int:
-    try:
-        return sum(map(size, corpora))
-    except DataError:
-        return 0
 
 
 class _Measure:

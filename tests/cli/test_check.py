@@ -1,0 +1,75 @@
+"""`seqloom check`: a report to read, an exit code to act on."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import run
+from tests.jobs.run import write_pairs, write_recipe
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_sound_data_and_what_training_would_take(place: Path) -> None:
+    write_pairs(place / "pairs.tsv")
+    write_recipe(place / "recipe.toml")
+    ran = run("check", "pairs.tsv", "--recipe", "recipe.toml")
+    assert ran.code == 0
+    assert "training: 300 examples" in ran.out
+    assert "0 faults" in ran.out
+    assert "training would be: translate, encoder-decoder, " in ran.out
+    assert "memory: about " in ran.out
+    assert " for 40 steps on this " in ran.out
+    assert "FLOPs: " in ran.out
+    assert not (place / "runs").exists()
+
+
+def test_without_a_recipe(place: Path) -> None:
+    write_pairs(place / "pairs.tsv")
+    ran = run("check", "pairs.tsv")
+    assert ran.code == 0
+    assert "training would be: translate" in ran.out
+
+
+def test_files_of_unequal_length(place: Path) -> None:
+    (place / "a.en").write_text("one\ntwo\nthree\n")
+    (place / "a.de").write_text("eins\nzwei\n")
+    ran = run("check", "a.en", "a.de")
+    assert ran.code == 1
+    assert "a.de:3: no such line: a.de has 2 lines, but a.en has 3" in ran.out
+    assert "training would be" not in ran.out
+
+
+def test_a_leak(place: Path) -> None:
+    write_pairs(place / "pairs.tsv")
+    (place / "test.tsv").write_text("\n".join((place / "pairs.tsv").read_text().splitlines()[:20]))
+    ran = run("check", "pairs.tsv", "--test", "test.tsv")
+    assert ran.code == 1
+    assert "FAULT: test: the source is in the training data as well: 20" in ran.out
+
+
+def test_unknown_tokens_are_counted(place: Path) -> None:
+    write_pairs(place / "pairs.tsv")
+    (place / "valid.tsv").write_text("zzzz\tzzzz\nabc\tcba\n" * 5)
+    ran = run("check", "pairs.tsv", "--valid", "valid.tsv")
+    assert "57.14% of the tokens are unknown" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nothing.tsv"], "nothing.tsv: no such file"),
+        (["pairs.tsv", "--recipe", "nothing.toml"], "nothing.toml: no such file"),
+        (["pairs.tsv", "--set", "training.stepps=3"], "did you mean 'steps'?"),
+    ],
+)
+def test_mistakes(place: Path, words: list[str], message: str) -> None:
+    write_pairs(place / "pairs.tsv")
+    ran = run("check", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.error
