@@ -17,6 +17,7 @@ from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
+from seqloom.text import Characters
 from seqloom.training.validation import mean_loss
 
 WRITTEN = 200
@@ -120,7 +121,7 @@ def main_score(task: Task) -> str:
     """The one that is shown while it trains."""
     match task:
         case TranslateTask():
-            return "chrf"
+            return "exact" if isinstance(task.target.settings, Characters) else "chrf"
         case LanguageTask():
             return "perplexity"
         case TagTask() | ClassifyTask():
