@@ -47,7 +47,7 @@ class Memo:
         with self.lock:
             if len(self.rows) > MOST:
                 self._clear()
-            self._learn(dict.fromkeys(word for word in flat if word not in self.rows))
+            self._learn([word for word in dict.fromkeys(flat) if word not in self.rows])
             rows = np.fromiter(map(self.rows.__getitem__, flat), np.int64, len(flat))
             lengths = self.lengths[rows]
             ends = np.cumsum(lengths)
@@ -56,10 +56,10 @@ class Memo:
         firsts = np.cumsum([0, *map(len, words)])[:-1]
         return values, np.add.reduceat(lengths, firsts)
 
-    def _learn(self, words: dict[str, None]) -> None:
+    def _learn(self, words: list[str]) -> None:
         if not words:
             return
-        new = [code.ids for code in self.tokenizer.encode_batch_fast(list(words), add_special_tokens=False)]
+        new = [code.ids for code in self.tokenizer.encode_batch_fast(words, add_special_tokens=False)]
         self.rows.update(zip(words, range(len(self.rows), len(self.rows) + len(words)), strict=True))
         self.values = np.concatenate([self.values, np.fromiter(chain.from_iterable(new), np.int32)])
         self.lengths = np.concatenate([self.lengths, np.fromiter(map(len, new), np.int64, len(new))])
