@@ -49,28 +49,28 @@ def write(path: Path, gigabytes: float) -> None:
     so that what remembers words has to forget some.
     """
     draw = np.random.default_rng(0)
-    words = np.array([_word(draw, 2, 9) for _ in range(WORDS)], object)
-    frequency = np.cumsum(1 / np.arange(1, WORDS + 1))
+    words = np.array(_words(draw, WORDS, 2, 9), object)
+    frequency = 1 / np.arange(1, WORDS + 1)
+    # as many tickets for a word as it is frequent
+    tickets = np.repeat(np.arange(WORDS), np.ceil(frequency * WORDS / 4).astype(int))
     size, target = 0, gigabytes * 1e9
     with path.open("wb") as file:
         while size < target:
-            taken = words[np.searchsorted(frequency, draw.random(TAKEN) * frequency[-1])]
-            rare = [str(number) for number in draw.integers(0, 10**6, TAKEN // 200)]
-            rare += [_word(draw, 5, 14) for _ in range(TAKEN // 200)]
+            taken = words[tickets[draw.integers(0, len(tickets), TAKEN)]]
+            rare = [*map(str, draw.integers(0, 10**6, TAKEN // 200)), *_words(draw, TAKEN // 200, 5, 14)]
             taken[draw.integers(0, TAKEN, len(rare))] = rare
-            lengths = np.clip(draw.lognormal(2.4, 0.6, TAKEN // 10), 1, 100).astype(int)
-            ends = np.cumsum(lengths)
-            ends = ends[ends <= TAKEN].tolist()
+            ends = np.cumsum(np.clip(draw.lognormal(2.4, 0.6, TAKEN // 10), 1, 100).astype(int))
             flat = taken.tolist()
-            texts = [" ".join(flat[begin:end]) for begin, end in itertools.pairwise([0, *ends])]
-            pairs = zip(texts[::2], texts[1::2], strict=False)
-            size += file.write("".join([f"{source}\t{target}\n" for source, target in pairs]).encode())
+            texts = [" ".join(flat[begin:end]) for begin, end in itertools.pairwise(ends[ends <= TAKEN].tolist())]
+            pairs = map("\t".join, zip(texts[::2], texts[1::2], strict=False))
+            size += file.write(("\n".join(pairs) + "\n").encode())
 
 
-def _word(draw: np.random.Generator, shortest: int, longest: int) -> str:
-    return "".join(
-        LETTERS[place] for place in np.minimum(draw.exponential(7, draw.integers(shortest, longest)), 25).astype(int)
-    )
+def _words(draw: np.random.Generator, count: int, shortest: int, longest: int) -> list[str]:
+    ends = np.cumsum(draw.integers(shortest, longest + 1, count))
+    places = np.minimum(draw.exponential(7, ends[-1]), len(LETTERS) - 1).astype(int)
+    letters = "".join(np.array(list(LETTERS))[places])
+    return [letters[begin:end] for begin, end in itertools.pairwise([0, *ends.tolist()])]
 
 
 class Memory:
