@@ -45,8 +45,9 @@ LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
 def write(path: Path, gigabytes: float) -> None:
     """Pairs of made-up sentences: words as frequent as in Zipf's law, lengths lognormal around 13.
 
-    All is drawn anew, nothing is repeated. Of a hundred words one is rare: a number or letters that hardly come again,
-    so that what remembers words has to forget some.
+    To be quick, each sentence stands in four pairs, each time with another one and not far from the other three. Of a
+    hundred words four are rare, a number or letters that hardly come again, so that what remembers words meets a new
+    one at every hundredth word and has to forget some.
     """
     draw = np.random.default_rng(0)
     words = np.array(_words(draw, WORDS, 2, 9), object)
@@ -57,13 +58,15 @@ def write(path: Path, gigabytes: float) -> None:
     with path.open("wb") as file:
         while size < target:
             taken = words[tickets[draw.integers(0, len(tickets), TAKEN)]]
-            rare = [*map(str, draw.integers(0, 10**6, TAKEN // 200)), *_words(draw, TAKEN // 200, 5, 14)]
+            rare = [*map(str, draw.integers(0, 10**6, TAKEN // 50)), *_words(draw, TAKEN // 50, 5, 14)]
             taken[draw.integers(0, TAKEN, len(rare))] = rare
             ends = np.cumsum(np.clip(draw.lognormal(2.4, 0.6, TAKEN // 10), 1, 100).astype(int))
             flat = taken.tolist()
             texts = [" ".join(flat[begin:end]) for begin, end in itertools.pairwise(ends[ends <= TAKEN].tolist())]
-            pairs = map("\t".join, zip(texts[::2], texts[1::2], strict=False))
-            size += file.write(("\n".join(pairs) + "\n").encode())
+            for _ in range(4):
+                mixed = np.array(texts, object)[draw.permutation(len(texts))].tolist()
+                pairs = map("\t".join, zip(mixed[::2], mixed[1::2], strict=False))
+                size += file.write(("\n".join(pairs) + "\n").encode())
 
 
 def _words(draw: np.random.Generator, count: int, shortest: int, longest: int) -> list[str]:
