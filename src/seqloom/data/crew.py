@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Self, TypeVar
 
@@ -105,8 +106,11 @@ def encode_all(encoder: Encoder, items: Iterable[tuple[T, Fields]], workers: int
 
 
 def _environment() -> dict[str, str]:
-    """The same modules as here; one thread each, as there is a process a core."""
-    path = os.pathsep.join(place for place in sys.path if place)
+    """The same modules as here, but none of the folder that a notebook happens to be in: `queue.py` may lie there.
+
+    One thread each, as there is a process a core.
+    """
+    path = os.pathsep.join([*filter(None, sys.path), str(Path(__file__).parents[2])])
     return os.environ | {"PYTHONPATH": path, "TOKENIZERS_PARALLELISM": "false", "OPENBLAS_NUM_THREADS": "1"}
 
 
