@@ -135,7 +135,7 @@ print(sum(encoded["target"].starts[-1] for _, encoded in crew.encode_all(encoder
 """
 
 
-@pytest.mark.parametrize("how", ["file", "-"])
+@pytest.mark.parametrize("how", [pytest.param("file", marks=pytest.mark.slow), "-"])
 def test_a_script_without_a_guard_runs_once(tmp_path: Path, how: str) -> None:
     """Also one that no other process could import, in a folder with a module of a name that Python knows."""
     script = tmp_path / "script.py"
@@ -150,7 +150,7 @@ def test_a_script_without_a_guard_runs_once(tmp_path: Path, how: str) -> None:
     assert (first, last, ran.stdout.count("begins")) == ("begins", "36", 1)
 
 
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("stop", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_workers_end_with_who_started_them(stop: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT, "endless"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
