@@ -21,7 +21,7 @@ def _cache(path: Path, count: int, seed: int = 0, first: int = 0) -> Cache:
         name: [[first + number, *draw.integers(0, 99, draw.integers(0, 30))] for number in range(count)]
         for name in ("source", "target")
     }
-    with CacheWriter(path, ["source", "target"], {"count": 7}) as writer:
+    with CacheWriter(path, {"source": np.uint16, "target": np.int32}, {"count": 7}) as writer:
         for begin in range(0, count, 7):
             here = slice(begin, begin + 7)
             columns = {name: Ragged.rows(values[here]) for name, values in rows.items()}
@@ -51,6 +51,12 @@ def test_a_cache_gives_back_what_was_put_in(cache: Cache) -> None:
     assert cache.totals.tokens["source"] == len(examples.columns["source"].values_N)
     assert cache.totals.longest["target"] == examples.columns["target"].lengths_B.max()
     assert cache.facts == {"count": 7}
+
+
+def test_a_number_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    rows = Ragged.rows([[1, -1]])
+    with pytest.raises(ValueError, match="-1"), CacheWriter(tmp_path / "a.arrow", {"target": np.uint16}, {}) as writer:
+        writer.add(Examples({"target": rows}, np.zeros(1, np.int64), np.ones(1, np.int64)))
 
 
 def test_an_epoch_holds_every_example_once(cache: Cache) -> None:

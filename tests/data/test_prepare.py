@@ -12,20 +12,27 @@ import pytest
 
 from seqloom.data import prepare as module
 from seqloom.data.cache import Cache, Examples
+from seqloom.data.crew import encode_all
+from seqloom.data.encoding import Fields, PairEncoder
 from seqloom.data.prepare import Fit, HeldOut, Prepared, prepare
 from seqloom.data.ragged import Ragged
-from seqloom.data.reading import Block, DataError, Shape
+from seqloom.data.reading import DataError, Shape
 from seqloom.data.settings import Corpus
 from seqloom.settings import UserError
+from seqloom.text import Characters, Vocabulary
 
 
-def _encode(block: Block) -> Mapping[str, Ragged]:
+class Letters:
     """A token a character."""
-    names = ("source", "target") if len(block.columns) == 2 else ("target",)
-    return {
-        name: Ragged.rows([[ord(letter) for letter in text] for text in texts])
-        for name, texts in zip(names, block.columns, strict=True)
-    }
+
+    def __init__(self, *names: str) -> None:
+        self.columns = dict.fromkeys(names, np.int32)
+
+    def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
+        return {
+            name: Ragged.rows([[ord(letter) for letter in text] for text in texts])
+            for name, texts in zip(self.columns, fields, strict=True)
+        }
 
 
 def _texts(cache: Cache, column: str) -> list[str]:
@@ -47,10 +54,10 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _prepared(
     path: Path | str, held_out: HeldOut | None = None, fit: Fit | None = None, shape: Shape = "pairs", **more: Any
 ) -> Prepared:
-    columns = ("source", "target") if shape == "pairs" else ("target",)
+    encoder = more.pop("encoder", Letters(*(("source", "target") if shape == "pairs" else ("target",))))
     key = more.pop("key", ["v1"])
     corpus = Corpus.model_validate({"files": (str(path),), **more})
-    return prepare(corpus, shape, columns, _encode, fit or Fit(), key, held_out)
+    return prepare(corpus, shape, encoder, fit or Fit(), key, held_out)
 
 
 def _folders(tmp_path: Path) -> int:
@@ -126,6 +133,44 @@ def test_a_cache_of_another_length(pairs: Path) -> None:
     facts.write_text(json.dumps(content))
     with pytest.raises(UserError, match=r"examples.arrow has 1 chunks, not 2"):
         _prepared(pairs)
+
+
+# -- in processes
+
+
+def test_processes_make_the_same_files(pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    letters = Vocabulary.train(Characters(), ["abcdefgh12"])
+    encoder = PairEncoder(letters, letters)
+    made, files = [], ("examples.arrow", "examples.json", "held_out.arrow", "held_out.json")
+    for place, large in (("here", 10**9), ("there", 0)):
+        monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / place))
+        monkeypatch.setattr(module, "LARGE", large)
+        folder = _prepared(pairs, HeldOut(0.1, 4000), encoder=encoder).examples.path.parent
+        made.append([(folder / name).read_bytes() for name in files])
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(("large", "workers"), [(100, 3), (10**9, 0)])
+def test_processes_for_large_files_alone(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch, large: int, workers: int
+) -> None:
+    asked = []
+
+    def noted(encoder: Any, items: Any, workers: int) -> Any:
+        asked.append(workers)
+        return encode_all(encoder, items, 0)
+
+    monkeypatch.setattr(module, "LARGE", large)
+    monkeypatch.setattr(module, "cores", lambda: 3)
+    monkeypatch.setattr(module, "encode_all", noted)
+    _prepared(pairs)
+    assert asked == [workers]
+
+
+def test_ids_are_kept_in_two_bytes(pairs: Path) -> None:
+    letters = Vocabulary.train(Characters(), ["abcdefgh12"])
+    cache = _prepared(pairs, encoder=PairEncoder(letters, letters)).examples
+    assert {column.values_N.dtype for column in cache.read([0])[0].columns.values()} == {np.dtype(np.uint16)}
 
 
 # -- held out

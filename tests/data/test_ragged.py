@@ -38,3 +38,19 @@ def test_cut(rows: list[list[int]], longest: int) -> None:
 @given(st.lists(ROWS, min_size=1, max_size=3))
 def test_join(parts: list[list[list[int]]]) -> None:
     assert _lists(Ragged.join([Ragged.rows(rows) for rows in parts])) == [row for rows in parts for row in rows]
+
+
+@given(st.lists(st.lists(st.integers(0, 2**16 - 1), min_size=1, max_size=6), min_size=1, max_size=8))
+def test_two_bytes_stay_two_bytes(rows: list[list[int]]) -> None:
+    small = Ragged.rows(rows, np.uint16)
+    made = {
+        "take": (small.take(np.arange(len(rows))), rows),
+        "cut": (small.cut(2), [row[:2] for row in rows]),
+        "framed": (small.framed([1], [2]), [[1, *row, 2] for row in rows]),
+        "first": (small.without_first(), [row[1:] for row in rows]),
+        "last": (small.without_last(), [row[:-1] for row in rows]),
+        "reversed": (small.reversed(), [row[::-1] for row in rows]),
+        "join": (Ragged.join([small, small]), rows * 2),
+    }
+    for name, (ragged, wanted) in made.items():
+        assert (name, ragged.values_N.dtype, _lists(ragged)) == (name, np.uint16, wanted)

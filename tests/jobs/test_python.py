@@ -41,6 +41,28 @@ def test_a_mistake(place: Path) -> None:
         seqloom.train(write_recipe(place / "recipe.toml"), data=place / "nothing.tsv", out=place / "run")
 
 
+SCRIPT = """
+import seqloom
+from seqloom.data import crew, prepare
+prepare.LARGE = 0
+first, started = crew.Worker.__init__, []
+crew.Worker.__init__ = lambda self, encoder: started.append(self) or first(self, encoder)
+done = seqloom.train("recipe.toml", data="pairs.tsv", out="run", changes=["training.steps=2"], view="none")
+print(done.place.step, bool(started), all(worker.process.returncode == 0 for worker in started))
+"""
+
+
+@pytest.mark.slow
+def test_a_script_without_a_guard_from_standard_input(place: Path) -> None:
+    """Large data is encoded by other processes, which must not run the script again."""
+    write_recipe(place / "recipe.toml")
+    write_pairs(place / "pairs.tsv")
+    ran = subprocess.run(
+        [sys.executable, "-"], input=SCRIPT, capture_output=True, text=True, cwd=place, check=False, timeout=120
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "2 True True\n", "")
+
+
 def test_importing_is_quick() -> None:
     """No torch before it is needed."""
     code = "import seqloom, sys; assert 'torch' not in sys.modules; seqloom.train; assert 'torch' in sys.modules"

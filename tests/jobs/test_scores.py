@@ -27,7 +27,7 @@ def task() -> Task:
 
 
 def _cache(task: Task, path: Path, *columns: list[str]) -> Cache:
-    with CacheWriter(path, task.columns, {}) as writer:
+    with CacheWriter(path, task.encoder.columns, {}) as writer:
         for at in range(len(columns[0])):
             writer.add(encoded(task, *(column[at : at + 1] for column in columns)))
     return Cache(path)

@@ -61,7 +61,7 @@ def test_other_offsets_in_other_epochs() -> None:
 def _text_cache(path: Path, begin: int, count: int) -> Cache:
     """Numbers in a row, four in a line."""
     values = np.arange(begin, begin + count, dtype=np.int32)
-    with CacheWriter(path, ["target"], {}) as writer:
+    with CacheWriter(path, {"target": np.int32}, {}) as writer:
         for line in range(0, count, 4):
             part = values[line : line + 4]
             writer.add(Examples({"target": Ragged.rows([part])}, np.zeros(1, np.int64), np.asarray([line // 4 + 1])))

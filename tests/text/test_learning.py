@@ -1,10 +1,15 @@
 """What a vocabulary is learnt from."""
 
+from collections import Counter
+
 import pytest
+from tokenizers import models
 
 from seqloom.settings import UserError
-from seqloom.text import BPE, Characters, PieceSettings, Unigram, Vocabulary, Words
+from seqloom.text import BPE, Characters, Normalise, PieceSettings, Unigram, Vocabulary, Words
+from seqloom.text.learning import _characters
 from seqloom.text.sample import take_sample
+from seqloom.text.tokenizer import build_tokenizer
 from tests.text.corpus import name
 
 learnt = pytest.mark.parametrize("kind", [Characters(), Words(), BPE(), Unigram()], ids=name)
@@ -44,6 +49,21 @@ def test_equal_counts_are_settled_by_the_ids() -> None:
 def test_the_most_frequent_characters_stay() -> None:
     vocabulary = Vocabulary.train(BPE(size=8), ["aab", "zy"])
     assert vocabulary.pieces(range(5, 8)) == ["▁", "a", "b"]
+
+
+@pytest.mark.parametrize("form", ["none", "nfc", "nfkc"])
+@pytest.mark.parametrize("lowercase", [False, True])
+@pytest.mark.parametrize("spaces", ["keep", "collapse"])
+@pytest.mark.parametrize("kind", [Characters(), BPE(size=300)], ids=name)
+def test_characters_are_counted_as_one_by_one(kind: PieceSettings, form: str, lowercase: bool, spaces: str) -> None:
+    normalise = Normalise.model_validate({"form": form, "lowercase": lowercase, "spaces": spaces})
+    settings = kind.model_copy(update={"normalise": normalise})
+    texts = ["Hello  World ", "a\tB\n", "Grüße", "e\u0301 ﬁ", "日本 \U0001f600"] * 2000
+    normaliser = build_tokenizer(settings, models.BPE()).normalizer
+    one_by_one: Counter[str] = Counter()
+    for text in texts:
+        one_by_one.update(normaliser.normalize_str(text))
+    assert _characters(settings, texts) == one_by_one
 
 
 def test_a_sample_is_bounded_and_the_same() -> None:

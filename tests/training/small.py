@@ -87,6 +87,6 @@ class Small:
 def small(folder: Path) -> Small:
     backwards = [word[::-1] for word in WORDS]
     task = task_of(Translate(), "pairs", CHARACTERS, WORDS, backwards)
-    with CacheWriter(folder / "examples.arrow", ["source", "target"], {}) as writer:
+    with CacheWriter(folder / "examples.arrow", task.encoder.columns, {}) as writer:
         writer.add(encoded(task, WORDS, backwards))
     return Small(task, Cache(folder / "examples.arrow"), folder)

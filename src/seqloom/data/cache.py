@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from seqloom.data.ragged import Longs, Ragged
+from seqloom.data.ragged import IdType, Longs, Ragged
 
 CHUNK = 1 << 16
 
@@ -66,9 +66,9 @@ class Totals:
 class CacheWriter:
     """Examples go in as they come; chunks of about equal size go out."""
 
-    def __init__(self, path: Path, columns: Sequence[str], facts: Mapping[str, Any]) -> None:
-        """facts: what else is to be kept with the examples."""
-        fields = [(name, pa.list_(pa.int32())) for name in columns]
+    def __init__(self, path: Path, columns: Mapping[str, IdType], facts: Mapping[str, Any]) -> None:
+        """columns: how the numbers of each are kept. facts: what else is to be kept with the examples."""
+        fields = [(name, pa.list_(pa.from_numpy_dtype(kind))) for name, kind in columns.items()]
         self.schema = pa.schema([*fields, ("line", pa.int64())])
         self.path, self.facts = path, facts
         self.totals, self.waiting = Totals(), list[Examples]()
@@ -93,8 +93,10 @@ class CacheWriter:
 
     def _write(self, examples: Examples) -> None:
         lists = [
-            pa.ListArray.from_arrays(column.starts.astype(np.int32), column.values_N)
-            for column in examples.columns.values()
+            pa.ListArray.from_arrays(
+                column.starts.astype(np.int32), pa.array(column.values_N, self.schema.field(name).type.value_type)
+            )
+            for name, column in examples.columns.items()
         ]
         lines = pa.array(examples.line_B, pa.int64())
         self.writer.write_batch(pa.record_batch([*lists, lines], schema=self.schema))

@@ -1,9 +1,8 @@
 """A corpus, once: read, encoded, split and written into the cache; found there the next time."""
 
-import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from seqloom.data.ahead import ahead
 from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache, CacheWriter, Examples
 from seqloom.data.cache_folder import cache_folder
-from seqloom.data.ragged import Ragged
-from seqloom.data.reading import Block, Shape, Skipped, fingerprint, read
+from seqloom.data.crew import MOST, Encoded, can_start, cores, encode_all
+from seqloom.data.encoding import Encoder, Fields
+from seqloom.data.ragged import IdType
+from seqloom.data.reading import Block, Shape, Skipped, fingerprint, read, size
 from seqloom.data.reading.format_choice import format_of
 from seqloom.data.settings import Bad, Corpus
 from seqloom.settings import UserError
 
-FORMAT = 2  # to be raised when what stands in a cache changes
+FORMAT = 3  # to be raised when what stands in a cache changes
+LARGE = 20_000_000  # bytes; with less, starting processes takes longer than they save
 
-Encode = Callable[[Block], Mapping[str, Ragged]]
 Report = Callable[[int], None]
 """Told how many bytes were read since the last time."""
 
@@ -73,8 +73,7 @@ class Prepared:
 def prepare(
     corpus: Corpus,
     shape: Shape,
-    columns: Sequence[str],
-    encode: Encode,
+    encoder: Encoder,
     fit: Fit,
     key: Any,
     held_out: HeldOut | None = None,
@@ -86,7 +85,7 @@ def prepare(
     folder = cache_folder() / "examples" / name
     if not folder.exists():
         with Building(folder) as partial:
-            _build(partial, corpus, shape, columns, encode, fit, held_out, report)
+            _build(partial, corpus, shape, encoder, fit, held_out, report)
     try:
         main = Cache(folder / "examples.arrow")
         other = None if held_out is None else Cache(folder / "held_out.arrow")
@@ -105,15 +104,19 @@ def _build(
     folder: Path,
     corpus: Corpus,
     shape: Shape,
-    columns: Sequence[str],
-    encode: Encode,
+    encoder: Encoder,
     fit: Fit,
     held_out: HeldOut | None,
     report: Report | None,
 ) -> None:
     skipped, facts, too_long = Skipped(), dict[str, Any](), 0
-    with CacheWriter(folder / "examples.arrow", columns, facts) as main, _other(folder, columns, held_out) as other:
-        for block, mask, encoded in _encoded(corpus, shape, encode, fit, held_out):
+    columns = encoder.columns
+    with (
+        CacheWriter(folder / "examples.arrow", columns, facts) as main,
+        _other(folder, columns, held_out) as other,
+        closing(_encoded(corpus, shape, encoder, fit, held_out)) as each,
+    ):
+        for (block, mask), encoded in each:
             skipped.add(block.report)
             lines = np.asarray(block.lines, np.int64)
             examples, long = _fitting(Examples(encoded, np.zeros(len(lines), np.int64), lines), fit)
@@ -130,27 +133,25 @@ def _build(
         facts |= {"skipped": asdict(skipped), "too_long": too_long}
 
 
-def _other(folder: Path, columns: Sequence[str], held_out: HeldOut | None) -> Any:
+def _other(folder: Path, columns: Mapping[str, IdType], held_out: HeldOut | None) -> Any:
     return nullcontext() if held_out is None else CacheWriter(folder / "held_out.arrow", columns, {})
 
 
 def _encoded(
-    corpus: Corpus, shape: Shape, encode: Encode, fit: Fit, held_out: HeldOut | None
-) -> Iterator[tuple[Block, Mask, Mapping[str, Ragged]]]:
+    corpus: Corpus, shape: Shape, encoder: Encoder, fit: Fit, held_out: HeldOut | None
+) -> Encoded[tuple[Block, Mask]]:
     """Reading, and encoding on all cores."""
 
-    def with_masks() -> Iterator[tuple[Block, Mask]]:
+    def with_masks() -> Iterator[tuple[tuple[Block, Mask], Fields]]:
         before = 0
         for block in read(corpus, shape, fit.bad):
             none = np.zeros(len(block.lines), bool)
-            yield block, none if held_out is None else held_out.mask(block, shape, before)
+            mask = none if held_out is None else held_out.mask(block, shape, before)
+            yield (block, mask), block.columns
             before += len(block.lines)
 
-    def work(item: tuple[Block, Mask]) -> tuple[Block, Mask, Mapping[str, Ragged]]:
-        block, mask = item
-        return block, mask, encode(block)
-
-    return ahead(work, with_masks(), workers=os.cpu_count() or 1, depth=2)
+    large = size(corpus) >= LARGE and can_start()
+    return encode_all(encoder, with_masks(), min(cores(), MOST) if large else 0)
 
 
 def _blank(examples: Examples) -> Mask:

@@ -3,12 +3,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int32]
+IdType = type[np.uint16] | type[np.int32]
+"""How numbers are kept: those of a vocabulary in two bytes where they fit, those that may be below zero in four."""
+
+Ints = npt.NDArray[np.integer[Any]]
 Longs = npt.NDArray[np.int64]
 
 
@@ -26,9 +29,9 @@ class Ragged:
         return cls(values_N, starts)
 
     @classmethod
-    def rows(cls, rows: Sequence[Sequence[int]]) -> Self:
+    def rows(cls, rows: Sequence[Sequence[int]], kind: IdType = np.int32) -> Self:
         lengths_B = np.fromiter(map(len, rows), np.int64, len(rows))
-        values_N = np.fromiter((value for row in rows for value in row), np.int32, int(lengths_B.sum()))
+        values_N: Ints = np.fromiter((value for row in rows for value in row), kind, int(lengths_B.sum()))
         return cls.of(values_N, lengths_B)
 
     def __len__(self) -> int:
@@ -56,10 +59,10 @@ class Ragged:
         return Ragged(self.values_N[_inside(self.lengths_B, lengths_B)], Ragged.of(self.values_N[:0], lengths_B).starts)
 
     def framed(self, before: Sequence[int] = (), after: Sequence[int] = ()) -> "Ragged":
-        """Each row with some values put before and after it."""
+        """Each row with some values put before and after it, which its type must be able to hold."""
         longer_B = self.lengths_B + len(before) + len(after)
         starts = Ragged.of(self.values_N[:0], longer_B).starts
-        values = np.empty(starts[-1], np.int32)
+        values = np.empty(starts[-1], self.values_N.dtype)
         inside = np.ones(len(values), bool)
         for place, value in enumerate(before):
             values[starts[:-1] + place], inside[starts[:-1] + place] = value, False

@@ -148,7 +148,7 @@ def _prepared(recipe: Recipe, task: Task, corpus: Corpus, held_out: HeldOut | No
     fit = Fit(recipe.data.bad, None if longest is None else longest.tokens, recipe.data.too_long)
     key = [task.codecs.fingerprint, recipe.task.model_dump(mode="json")]
     with bar(f"reading {name_of(corpus)}", size(corpus)) as report:
-        return prepare(corpus, task.shape, task.columns, task.encode, fit, key, held_out, report)
+        return prepare(corpus, task.shape, task.encoder, fit, key, held_out, report)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -56,4 +57,4 @@ def goals(rows: Ragged) -> Tensor:
 
 
 def _tensor(rows: Ragged) -> Tensor:
-    return torch.from_numpy(rows.values_N).to(torch.int64)
+    return torch.from_numpy(rows.values_N.astype(np.int64))

@@ -1,12 +1,9 @@
 """One class for the whole sequence."""
 
-from collections.abc import Mapping
-
 from torch import Tensor
 
 from seqloom.data.cache import Examples
-from seqloom.data.ragged import Ragged
-from seqloom.data.reading import Block
+from seqloom.data.encoding import ClassEncoder
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
@@ -27,6 +24,7 @@ class ClassifyTask(Task):
     def __init__(self, settings: Classify, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)
         self.settings, self.codecs, self.labels = settings, codecs, codecs.target
+        self.encoder = ClassEncoder(codecs.source, codecs.target)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
@@ -40,13 +38,6 @@ class ClassifyTask(Task):
 
     def sizes(self) -> Sizes:
         return Sizes(len(self.codecs.source), len(self.labels))
-
-    def encode(self, block: Block) -> Mapping[str, Ragged]:
-        texts, names = block.columns
-        return {
-            "source": Ragged.of(*self.codecs.source.encode_arrays(texts)),
-            "target": Ragged.rows([[label] for label in self.labels.encode(names, unknown="none")]),
-        }
 
     def batch(self, examples: Examples) -> Batch:
         # an end mark, so that an empty text is a sequence too

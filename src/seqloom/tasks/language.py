@@ -1,13 +1,11 @@
 """Running text: say what comes next."""
 
-from collections.abc import Mapping
-
 import numpy as np
 from torch import Tensor
 
 from seqloom.data.cache import Examples
+from seqloom.data.encoding import LineEncoder
 from seqloom.data.ragged import Ragged
-from seqloom.data.reading import Block
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.decoder_only import DecoderOnly
@@ -17,7 +15,7 @@ from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.losses import sequence_loss
 from seqloom.tasks.settings import Language
 from seqloom.tasks.task import Goals, Task
-from seqloom.text import BEGIN, END, Words
+from seqloom.text import BEGIN, END
 
 
 class LanguageTask(Task):
@@ -28,9 +26,8 @@ class LanguageTask(Task):
     def __init__(self, settings: Language, codecs: Codecs) -> None:
         self.settings, self.codecs = settings, codecs
         self.vocabulary = codecs.source
-        # words know no line breaks, and where white space is collapsed none is left
-        whole = self.vocabulary.normalise("a\n").endswith("\n")
-        self.line_end = "\n" if whole and not isinstance(self.vocabulary.settings, Words) else None
+        # of running text a row is a line too, its end included; `reshape` joins them again
+        self.encoder = LineEncoder(codecs.source, running=settings.lines == "text")
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
@@ -48,15 +45,6 @@ class LanguageTask(Task):
 
     def sizes(self) -> Sizes:
         return Sizes(len(self.vocabulary), len(self.vocabulary))
-
-    def encode(self, block: Block) -> Mapping[str, Ragged]:
-        """Documents: a line a row. Running text: a row a line too, its end included; `reshape` joins them again."""
-        (lines,) = block.columns
-        if self.settings.lines == "documents":
-            return {"target": Ragged.of(*self.vocabulary.encode_arrays(lines))}
-        if self.line_end is None:
-            return {"target": Ragged.of(*self.vocabulary.encode_arrays(lines)).framed(after=[END])}
-        return {"target": Ragged.of(*self.vocabulary.encode_arrays([line + self.line_end for line in lines]))}
 
     def reshape(self, examples: Examples, draw: np.random.Generator | None) -> Examples:
         """Windows of context + 1 tokens that overlap by one, at another offset in each epoch."""

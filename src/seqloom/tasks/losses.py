@@ -11,8 +11,9 @@ from seqloom.models.build import Model
 from seqloom.models.heads import TokenHead
 from seqloom.models.output import Output
 from seqloom.tasks.task import Goals
+from seqloom.text.labels import NONE
 
-IGNORED = -1
+IGNORED = NONE
 """A goal that does not count."""
 
 Run = Callable[[], Output]

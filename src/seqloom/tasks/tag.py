@@ -1,12 +1,9 @@
 """One tag for each word."""
 
-from collections.abc import Mapping
-
 from torch import Tensor
 
 from seqloom.data.cache import Examples
-from seqloom.data.ragged import Ragged
-from seqloom.data.reading import Block
+from seqloom.data.encoding import TagEncoder
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
@@ -29,6 +26,7 @@ class TagTask(Task):
     def __init__(self, settings: Tag, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)
         self.settings, self.codecs, self.labels = settings, codecs, codecs.target
+        self.encoder = TagEncoder(codecs.source, codecs.target)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
@@ -44,17 +42,6 @@ class TagTask(Task):
 
     def sizes(self) -> Sizes:
         return Sizes(len(self.codecs.source), len(self.labels))
-
-    def encode(self, block: Block) -> Mapping[str, Ragged]:
-        sentences, tags = block.columns
-        pieces, marks = [], []
-        for words, names in zip(sentences, tags, strict=True):
-            ids, word_of = self.codecs.source.encode_words(words)
-            known = self.labels.encode(names, unknown="none")
-            firsts = [place == 0 or word_of[place - 1] != word for place, word in enumerate(word_of)]
-            pieces.append(ids)
-            marks.append([known[word] if first else IGNORED for word, first in zip(word_of, firsts, strict=True)])
-        return {"source": Ragged.rows(pieces), "target": Ragged.rows(marks)}
 
     def batch(self, examples: Examples) -> Batch:
         target = examples.columns["target"]

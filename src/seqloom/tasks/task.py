@@ -9,6 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from seqloom.data.cache import Examples
+from seqloom.data.encoding import Encoder
 from seqloom.data.ragged import Ragged
 from seqloom.data.reading import Block, Shape
 from seqloom.models import Sizes
@@ -35,6 +36,7 @@ class Task(ABC):
     scores: ClassVar[tuple[str, ...]]
     """What a validation tells; one of them decides which model is the best."""
     codecs: Codecs
+    encoder: Encoder
 
     @staticmethod
     @abstractmethod
@@ -49,9 +51,9 @@ class Task(ABC):
     @abstractmethod
     def sizes(self) -> Sizes: ...
 
-    @abstractmethod
     def encode(self, block: Block) -> Mapping[str, Ragged]:
         """The columns of a block's examples as numbers."""
+        return self.encoder(block.columns)
 
     def reshape(self, examples: Examples, draw: np.random.Generator | None) -> Examples:
         """What an epoch makes of the examples; draw: chance, in training."""

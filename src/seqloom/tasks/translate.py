@@ -1,12 +1,9 @@
 """Pairs: read one sequence, write another."""
 
-from collections.abc import Mapping
-
 from torch import Tensor
 
 from seqloom.data.cache import Examples
-from seqloom.data.ragged import Ragged
-from seqloom.data.reading import Block
+from seqloom.data.encoding import PairEncoder
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_decoder import EncoderDecoder
@@ -27,6 +24,7 @@ class TranslateTask(Task):
     def __init__(self, settings: Translate, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Vocabulary)
         self.settings, self.codecs, self.target = settings, codecs, codecs.target
+        self.encoder = PairEncoder(codecs.source, codecs.target)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
@@ -36,13 +34,6 @@ class TranslateTask(Task):
 
     def sizes(self) -> Sizes:
         return Sizes(len(self.codecs.source), len(self.target))
-
-    def encode(self, block: Block) -> Mapping[str, Ragged]:
-        sources, targets = block.columns
-        return {
-            "source": Ragged.of(*self.codecs.source.encode_arrays(sources)),
-            "target": Ragged.of(*self.target.encode_arrays(targets)),
-        }
 
     def batch(self, examples: Examples) -> Batch:
         source, target = examples.columns["source"], examples.columns["target"]

@@ -1,10 +1,13 @@
 """A vocabulary's pieces from texts: the same texts give the same pieces, with any number of threads."""
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import assert_never
 
+import numpy as np
 from tokenizers import Tokenizer, models, trainers
 
 from seqloom.settings import UserError
@@ -19,6 +22,7 @@ from seqloom.text.unigram import learn_unigram
 Progress = Callable[[int], None]
 _NAMES = list(SPECIALS)
 _UNLIMITED = 2**32
+_AT_ONCE = 4096  # texts
 
 
 def learn(settings: PieceSettings, texts: Iterable[str], progress: Progress | None = None) -> Tokenizer:
@@ -62,12 +66,22 @@ def _told(texts: Iterable[str], progress: Progress | None, every: int = 1000) ->
 
 
 def _characters(settings: PieceSettings, texts: Iterable[str]) -> Counter[str]:
-    """How often each character stands in the texts, once they are normalised."""
+    """How often each character stands in the texts, once they are normalised. By table, as there may be gigabytes."""
     normaliser = build_tokenizer(settings, models.BPE()).normalizer
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(normaliser.normalize_str(text))
-    return counts
+    before = normaliser.normalize_str("a").lower().removesuffix("a")
+    lower, keep = settings.normalise.lowercase, settings.normalise.spaces == "keep"
+
+    def normal(text: str) -> str:
+        if not (keep and text.isascii()):
+            return normaliser.normalize_str(text)
+        return before + (text.lower() if lower else text)  # the forms leave ASCII as it is
+
+    counts = np.zeros(sys.maxunicode + 1, np.int64)
+    rest = iter(texts)
+    while part := list(islice(rest, _AT_ONCE)):
+        found = np.bincount(np.frombuffer("".join(map(normal, part)).encode("utf-32-le"), np.uint32))
+        counts[: len(found)] += found
+    return Counter({chr(code): int(counts[code]) for code in np.flatnonzero(counts)})
 
 
 def _common(counts: Counter[str], least: int = 1, most: int | None = None) -> list[str]:

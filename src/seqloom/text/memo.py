@@ -5,7 +5,7 @@ words: looking them up is several times faster than cutting them again.
 """
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, repeat
 from threading import Lock
 
 import numpy as np
@@ -47,8 +47,11 @@ class Memo:
         with self.lock:
             if len(self.rows) > MOST:
                 self._clear()
-            self._learn(dict.fromkeys(word for word in flat if word not in self.rows))
-            rows = np.fromiter(map(self.rows.__getitem__, flat), np.int64, len(flat))
+            rows = np.fromiter(map(self.rows.get, flat, repeat(-1)), np.int64, len(flat))
+            if len(new := np.flatnonzero(rows < 0)):
+                strange = [flat[place] for place in new.tolist()]
+                self._learn(list(dict.fromkeys(strange)))
+                rows[new] = [self.rows[word] for word in strange]
             lengths = self.lengths[rows]
             ends = np.cumsum(lengths)
             at = np.repeat(self.starts[rows] - ends + lengths, lengths) + np.arange(ends[-1])
@@ -56,10 +59,8 @@ class Memo:
         firsts = np.cumsum([0, *map(len, words)])[:-1]
         return values, np.add.reduceat(lengths, firsts)
 
-    def _learn(self, words: dict[str, None]) -> None:
-        if not words:
-            return
-        new = [code.ids for code in self.tokenizer.encode_batch_fast(list(words), add_special_tokens=False)]
+    def _learn(self, words: list[str]) -> None:
+        new = [code.ids for code in self.tokenizer.encode_batch_fast(words, add_special_tokens=False)]
         self.rows.update(zip(words, range(len(self.rows), len(self.rows) + len(words)), strict=True))
         self.values = np.concatenate([self.values, np.fromiter(chain.from_iterable(new), np.int32)])
         self.lengths = np.concatenate([self.lengths, np.fromiter(map(len, new), np.int64, len(new))])

@@ -8,6 +8,8 @@ from seqloom.settings import UserError
 
 def whole(text: str, number: int) -> str:
     """The text, if it has none."""
+    if text.isascii():
+        return text  # known without looking
     try:
         text.encode()
     except UnicodeEncodeError as error:

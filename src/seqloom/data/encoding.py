@@ -1,0 +1,113 @@
+"""The fields of examples → numbers, one encoder a shape. No torch here: processes of their own run these."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from seqloom.data.ragged import IdType, Ragged
+from seqloom.text import END, Labels, Vocabulary, Words
+from seqloom.text.labels import NONE
+
+Fields = Sequence[list[Any]]
+"""What a block's columns are: the texts of each side, or lists of words and tags."""
+
+
+class Encoder(Protocol):
+    """A function of the fields alone; can be pickled."""
+
+    @property
+    def columns(self) -> Mapping[str, IdType]:
+        """The columns that it makes, and how their numbers are kept."""
+
+    def __call__(self, fields: Fields) -> Mapping[str, Ragged]: ...
+
+
+@dataclass(frozen=True)
+class PairEncoder:
+    source: Vocabulary
+    target: Vocabulary
+
+    @property
+    def columns(self) -> Mapping[str, IdType]:
+        return {"source": id_type(self.source), "target": id_type(self.target)}
+
+    def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
+        sources, targets = fields
+        return {"source": _texts(self.source, sources), "target": _texts(self.target, targets)}
+
+
+@dataclass(frozen=True)
+class LineEncoder:
+    """running: lines are parts of one text, so the end of a line is kept. Otherwise each is a document."""
+
+    vocabulary: Vocabulary
+    running: bool
+
+    @cached_property
+    def line_end(self) -> str | None:
+        """Words know no line breaks, and where white space is collapsed none is left."""
+        whole = self.vocabulary.normalise("a\n").endswith("\n")
+        return "\n" if whole and not isinstance(self.vocabulary.settings, Words) else None
+
+    @property
+    def columns(self) -> Mapping[str, IdType]:
+        return {"target": id_type(self.vocabulary)}
+
+    def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
+        (lines,) = fields
+        if not self.running:
+            return {"target": _texts(self.vocabulary, lines)}
+        if self.line_end is None:
+            return {"target": _texts(self.vocabulary, lines).framed(after=[END])}
+        return {"target": _texts(self.vocabulary, [line + self.line_end for line in lines])}
+
+
+@dataclass(frozen=True)
+class TagEncoder:
+    """The tag of a word that is several pieces stands at its first piece; the others have none."""
+
+    vocabulary: Vocabulary
+    labels: Labels
+
+    @property
+    def columns(self) -> Mapping[str, IdType]:
+        return {"source": id_type(self.vocabulary), "target": np.int32}
+
+    def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
+        sentences, tags = fields
+        pieces, marks = [], []
+        for words, names in zip(sentences, tags, strict=True):
+            ids, word_of = self.vocabulary.encode_words(words)
+            known = self.labels.encode(names, unknown="none")
+            firsts = [place == 0 or word_of[place - 1] != word for place, word in enumerate(word_of)]
+            pieces.append(ids)
+            marks.append([known[word] if first else NONE for word, first in zip(word_of, firsts, strict=True)])
+        return {"source": Ragged.rows(pieces, id_type(self.vocabulary)), "target": Ragged.rows(marks)}
+
+
+@dataclass(frozen=True)
+class ClassEncoder:
+    vocabulary: Vocabulary
+    labels: Labels
+
+    @property
+    def columns(self) -> Mapping[str, IdType]:
+        return {"source": id_type(self.vocabulary), "target": np.int32}
+
+    def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
+        texts, names = fields
+        labels = self.labels.encode(names, unknown="none")
+        return {"source": _texts(self.vocabulary, texts), "target": Ragged.rows([[label] for label in labels])}
+
+
+def id_type(vocabulary: Vocabulary) -> IdType:
+    """Two bytes, where they can hold every id: half the disk and half the memory. Labels may be NONE, below zero."""
+    return np.uint16 if len(vocabulary) <= 1 << 16 else np.int32
+
+
+def _texts(vocabulary: Vocabulary, texts: Sequence[str]) -> Ragged:
+    values_N, lengths_B = vocabulary.encode_arrays(texts)
+    return Ragged.of(values_N.astype(id_type(vocabulary), copy=False), lengths_B)

@@ -1,0 +1,51 @@
+"""Fields to numbers: each shape's columns, as small as they can be kept."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from seqloom.data.encoding import ClassEncoder, Encoder, LineEncoder, PairEncoder, TagEncoder, id_type
+from seqloom.text import END, Characters, Labels, Vocabulary, Words
+
+LETTERS = Vocabulary.train(Characters(), ["abc\n"])
+WORDS = Vocabulary.train(Words(), ["a b c"])
+CASES: list[tuple[Encoder, list[list[Any]]]] = [
+    (PairEncoder(LETTERS, WORDS), [["ab", "c"], ["a b", "c"]]),
+    (LineEncoder(LETTERS, running=True), [["ab", ""]]),
+    (LineEncoder(LETTERS, running=False), [["ab", "c"]]),
+    (TagEncoder(LETTERS, Labels(["X", "Y"])), [[["ab", "c"]], [["X", "Z"]]]),
+    (ClassEncoder(WORDS, Labels(["X", "Y"])), [["a", "b c"], ["Y", "Z"]]),
+]
+
+
+@pytest.mark.parametrize(("encoder", "fields"), CASES)
+def test_columns_are_as_announced_there_and_in_another_process(encoder: Encoder, fields: list[list[Any]]) -> None:
+    encoded, again = encoder(fields), pickle.loads(pickle.dumps(encoder))(fields)
+    assert {name: column.values_N.dtype for name, column in encoded.items()} == dict(encoder.columns)
+    for name, column in encoded.items():
+        np.testing.assert_array_equal(column.values_N, again[name].values_N)
+        np.testing.assert_array_equal(column.starts, again[name].starts)
+
+
+def test_two_bytes_where_the_vocabulary_fits() -> None:
+    many = [chr(code) for code in range(0x4E00, 0x9FFF)] + [chr(code) for code in range(0x20000, 0x20000 + 50_000)]
+    large = Vocabulary.train(Characters(), many)
+    assert len(large) > 1 << 16
+    assert (id_type(LETTERS), id_type(large)) == (np.uint16, np.int32)
+    last = PairEncoder(large, LETTERS)([[many[-1]], ["a"]])["source"]
+    assert large.decode(last[0].tolist()) == many[-1]
+
+
+def test_what_has_no_label_is_below_zero() -> None:
+    encoded = TagEncoder(LETTERS, Labels(["X", "Y"]))([[["ab", "c"]], [["Y", "Z"]]])
+    assert encoded["target"][0].tolist() == [1, -1, -1]
+    assert ClassEncoder(WORDS, Labels(["X"]))([["a"], ["Z"]])["target"][0].tolist() == [-1]
+
+
+def test_the_end_of_a_line() -> None:
+    line_feed = LETTERS.encode(["\n"])[0][0]
+    assert LineEncoder(LETTERS, running=True)([["a", ""]])["target"][1].tolist() == [line_feed]
+    assert LineEncoder(WORDS, running=True)([["a", ""]])["target"][1].tolist() == [END]
+    assert LineEncoder(LETTERS, running=False)([["a", ""]])["target"][1].tolist() == []
