@@ -32,7 +32,7 @@ def _size(tokens: int, seconds: float | None, peak: float = 1e11) -> Size:
     def made(size: Size) -> ModelSettings:
         return ModelSettings.model_validate(model_of(size, "pairs", 0.1, shared=True))
 
-    return largest(candidates(made, Sizes(4000, 4000), much, 20.0), much, seconds, peak)
+    return largest(candidates(SIZES, made, Sizes(4000, 4000), much, 20.0), much, seconds, peak)
 
 
 def test_sizes_grow_with_data_and_time() -> None:

@@ -48,7 +48,7 @@ def test_steps(made: Small) -> None:
     assert (place.step, place.ended) == (7, "all steps are done")
     lines = _metrics(loop)
     assert [line["step"] for line in lines if "loss" in line] == [1, 2, 3, 4, 5, 6, 7]
-    assert [line["step"] for line in lines if "valid.loss" in line] == [0, 3, 6, 7]
+    assert [line["step"] for line in lines if "valid.loss" in line] == [3, 6, 7]
 
 
 def test_no_steps_at_all(made: Small) -> None:
@@ -92,17 +92,17 @@ def test_early_stopping(made: Small) -> None:
     loop = made.loop(validate=_scripted([5, 4, 4.5, 3, 3.5, 3.2, 9]), limits=Limits(100, None), patience=2)
     place = loop.train()
     assert place.ended == "no better loss in 2 validations"
-    assert (place.step, place.best_step, place.best) == (25, 15, -3)
+    assert (place.step, place.best_step, place.best) == (30, 20, -3)
 
 
 def test_a_run_that_ran_out_of_patience_does_not_go_on_unless_it_is_given_more(made: Small) -> None:
     made.loop(validate=_scripted([5, 6, 7]), limits=Limits(100, None), patience=2).train()
     again = made.loop(limits=Limits(100, None), patience=2)
     assert again.resume()
-    assert (again.train().step, again.place.ended) == (10, "no better loss in 2 validations")
+    assert (again.train().step, again.place.ended) == (15, "no better loss in 2 validations")
     more = made.loop(validate=_scripted([6]), limits=Limits(100, None), patience=3)
     assert more.resume()
-    assert (more.train().step, more.place.ended) == (15, "no better loss in 3 validations")
+    assert (more.train().step, more.place.ended) == (20, "no better loss in 3 validations")
 
 
 def test_the_rate_falls_on_a_plateau(made: Small) -> None:
@@ -111,7 +111,7 @@ def test_the_rate_falls_on_a_plateau(made: Small) -> None:
     values = _scripted([5, 4, 4, 4, 3, 3, 3])
     made.loop(validate=values, limits=Limits(30, None), schedule=schedule, heard=heard).train()
     rates = [step["rate"] for step in heard.steps]
-    assert rates == [1e-3] * 15 + [0.5e-3] * 15
+    assert rates == [1e-3] * 20 + [0.5e-3] * 10
 
 
 def test_no_examples(made: Small) -> None:
@@ -162,7 +162,7 @@ def test_the_best_is_kept(made: Small) -> None:
         models.append({name: tensor.clone() for name, tensor in weights(model).items()})
         return {"loss": next(left)}
 
-    loop = made.loop(validate=validate, limits=Limits(10, None))
+    loop = made.loop(validate=validate, limits=Limits(15, None))
     loop.train()
     saved = _saved(loop)
     assert all(saved[name].equal(tensor) for name, tensor in models[1].items())
@@ -170,9 +170,32 @@ def test_the_best_is_kept(made: Small) -> None:
 
 
 def test_the_best_by_a_score_of_which_more_is_better(made: Small) -> None:
-    loop = made.loop(validate=_scripted([1, 9, 4], "exact"), best="exact", limits=Limits(10, None))
+    loop = made.loop(validate=_scripted([1, 9, 4], "exact"), best="exact", limits=Limits(15, None))
     place = loop.train()
-    assert (place.best, place.best_step) == (9, 5)
+    assert (place.best, place.best_step) == (9, 10)
+
+
+def test_between_equals_the_loss_decides(made: Small) -> None:
+    left = iter([(0.0, 3.0), (0.0, 2.0), (0.0, 2.5)])
+
+    def validate(model: Model) -> dict[str, float]:
+        exact, loss = next(left)
+        return {"loss": loss, "exact": exact}
+
+    place = made.loop(validate=validate, best="exact", limits=Limits(15, None)).train()
+    assert place.best_step == 10
+
+
+def test_a_run_that_ended_for_its_time_stays_ended(made: Small) -> None:
+    made.loop(limits=Limits(None, 0.3, (None, None, 0.1))).train()
+    again = made.loop(limits=Limits(None, 0.6, (None, None, 0.1)))
+    assert again.resume()
+    before = again.place.step
+    assert again.train().step == before
+    more = made.loop(limits=Limits(None, 5.0, (None, None, 0.2)))
+    assert more.resume()
+    more.setup = replace(more.setup, limits=replace(more.setup.limits, steps=before + 3))
+    assert more.train().step == before + 3
 
 
 def test_a_score_that_is_not_there(made: Small) -> None:
@@ -327,4 +350,4 @@ def test_a_loss_that_jumps(made: Small) -> None:
 def test_a_validation_that_is_no_number(made: Small) -> None:
     loop = made.loop(validate=_scripted([1.0, math.nan, math.nan]), limits=Limits(20, None))
     message = _fails(loop)
-    assert message.startswith("step 5: the validation's loss is no number (nan); ")
+    assert message.startswith("step 10: the validation's loss is no number (nan); ")

@@ -24,7 +24,8 @@ def train(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help="The run's folder.")] = None,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", metavar="N", help="Be done in so many minutes.", min=0.01)
+        float | None,
+        typer.Option("--minutes", metavar="N", help="Be done in so many minutes; a test comes on top.", min=0.01),
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting. May be given many times.")

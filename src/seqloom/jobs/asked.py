@@ -1,6 +1,7 @@
 """From a command's words to a recipe: what was asked for, before anything is measured."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +14,8 @@ from seqloom.data.settings import Corpus, corpora_of
 from seqloom.jobs.default import default_settings, look
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find
-from seqloom.jobs.sizes import SIZES, model_of
-from seqloom.settings import UserError, dump, load, loads
-from seqloom.tasks import task_class
+from seqloom.jobs.sizes import SIZES, Size, heads_for, model_of
+from seqloom.settings import SettingsError, UserError, dump, load, loads
 
 CHOSEN = "the chosen recipe"
 TASK = "task.kind"
@@ -100,11 +100,30 @@ def _chosen(command: Command) -> tuple[Recipe, tuple[str, ...]]:
     seen = look(corpora_of(command.data), "skip" if command.skip_bad else "stop", _shape(command.changes))
     settings = default_settings(seen)
     shared = bool(settings["text"].get("shared"))
-    small = settings | {"model": model_of(SIZES[0], seen.shape, 0.1, shared)}
-    recipe = loads(dump(Recipe.model_validate(small), defaults=False), Recipe, command.changes, name=CHOSEN)
+    recipe = _loaded(
+        Recipe.model_validate(settings | {"model": _smallest(seen.shape, shared, command)}), command.changes
+    )
     kind, pieces = recipe.task.kind, recipe.text.source.kind
     note = f"no recipe named: the data looks like {kind} ({pieces}); another task: --set task.kind=…, or a recipe"
     return recipe, (note,)
+
+
+def _smallest(shape: Shape, shared: bool, command: Command) -> dict[str, Any]:
+    """A model to begin from; a width that was asked for decides the number of heads."""
+    asked_for = [change.partition("=")[2] for change in command.changes if change.startswith("model.width=")]
+    size = SIZES[0]
+    if asked_for and asked_for[-1].strip().isdecimal():
+        width = int(asked_for[-1])
+        size = Size(width, size.depth, heads_for(max(width, 1)))
+    return model_of(size, shape, 0.1, shared)
+
+
+def _loaded(recipe: Recipe, changes: Sequence[str]) -> Recipe:
+    """With its changes; there is no file whose lines a fault could be told by."""
+    try:
+        return loads(dump(recipe, defaults=False), Recipe, changes, name=CHOSEN)
+    except SettingsError as error:
+        raise SettingsError(re.sub(rf"^{CHOSEN}:\d+: ", f"{CHOSEN}: ", str(error), flags=re.MULTILINE)) from None
 
 
 def _shape(changes: Sequence[str]) -> Shape | None:
@@ -118,7 +137,7 @@ def with_model(recipe: Recipe, model: dict[str, Any], changes: Sequence[str]) ->
     """The chosen recipe with a model of another size; what was changed by hand stays changed."""
     plain = recipe.model_dump(mode="json", exclude_none=True, exclude_unset=True, exclude={"model"})
     whole = Recipe.model_validate({**_tuples(plain), "model": model})
-    return loads(dump(whole, defaults=False), Recipe, changes, name=CHOSEN)
+    return _loaded(whole, changes)
 
 
 def _tuples(value: Any) -> Any:
@@ -129,7 +148,3 @@ def _tuples(value: Any) -> Any:
             return tuple(map(_tuples, value))
         case _:
             return value
-
-
-def columns_of(recipe: Recipe) -> tuple[str, ...]:
-    return task_class(recipe.task).columns

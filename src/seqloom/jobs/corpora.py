@@ -182,7 +182,3 @@ def _notes(recipe: Recipe, parts: Sequence[Prepared]) -> Iterator[str]:
             limit = longest_of(recipe)
             assert limit is not None
             yield f"{name}: {part.too_long:,} {done}: longer than {limit.tokens} tokens ({limit.setting})"
-
-
-def shape_of(recipe: Recipe) -> Shape:
-    return task_class(recipe.task).shape

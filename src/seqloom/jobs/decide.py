@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -24,15 +25,18 @@ from seqloom.jobs.plan import (
     timed_budget,
 )
 from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.sizes import Size, model_of
+from seqloom.jobs.sizes import SIZES, Size, heads_for, model_of
 from seqloom.settings import UserError
 from seqloom.training.peak import peak_flops
 from seqloom.training.precision import choose
+from seqloom.training.schedules import Constant, Cosine, InverseSqrt, Plateau, ScheduleSettings
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 
 VALIDATIONS = 20  # in a run, if nobody said how many
 APART = 25  # steps between two validations, at least
+LONGEST_WARMUP = 0.1  # of a run against the clock
+AN_HOUR = 3600.0  # what a model is sized for, if no time is set
 
 Note = Callable[[str], None]
 
@@ -78,22 +82,37 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
             took = step_seconds(work, data.order(batch, training.seed))
     expected = steps_of(training, much, batch)
     if left is not None and took is not None:
-        in_time = round(left / took / training.accumulate)
+        in_time = round(min(left / took / training.accumulate, 1e9))
         if wish.model_open:
             epochs = in_time * batch * training.accumulate / much.larger
             recipe = _with_dropout(recipe, dropout_for(epochs), changes)
         expected = in_time if expected is None else min(expected, in_time)
     note(f"precision: {precision.reason}")
     every = training.validate_every
-    chosen = {
+    chosen: dict[str, Any] = {
         "batch": batch,
         "validate_every": max(APART, min(1000, (expected or 0) // VALIDATIONS)) if every == "auto" else every,
         "steps": steps_of(training, much, batch),
         "precision": "float32" if precision.dtype is None else "bf16",
         "threads": count,
+        "device": str(device),
     }
+    if training.minutes is not None:
+        chosen["schedule"] = _ending(training, expected or 0, note)
     recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update=chosen)})
     return Decided(recipe, data, took)
+
+
+def _ending(training: TrainingSettings, steps: int, note: Note) -> ScheduleSettings:
+    """A schedule that is at its end when the time is; a recipe's own may be made for many more steps."""
+    schedule = training.schedule
+    if isinstance(schedule, InverseSqrt | Constant | Plateau):
+        note(f"the schedule {schedule.kind} has no end: cosine, so that the rate is down when the time is over")
+        return Cosine()
+    if isinstance(schedule.warmup, int) and schedule.warmup > LONGEST_WARMUP * steps:
+        note(f"a warm-up of {schedule.warmup:,} steps is too long for about {steps:,}: {LONGEST_WARMUP:.0%} of the run")
+        return schedule.model_copy(update={"warmup": LONGEST_WARMUP})
+    return schedule
 
 
 def _batch(
@@ -117,9 +136,11 @@ def _with_size(
     def made(size: Size) -> Recipe:
         return with_model(recipe, model_of(size, data.task.shape, 0.1, recipe.text.shared), changes)
 
+    width = recipe.model.width if any(change.startswith("model.width=") for change in changes) else None
+    sizes = SIZES if width is None else tuple(Size(width, size.depth, heads_for(width)) for size in SIZES)
     per_row = much.tokens / much.examples
-    found = candidates(lambda size: made(size).model, data.task.sizes(), much, per_row)
-    return _replaced(recipe, made(largest(found, much, left, peak)))
+    found = candidates(sizes, lambda size: made(size).model, data.task.sizes(), much, per_row)
+    return _replaced(recipe, made(largest(found, much, left or AN_HOUR, peak)))
 
 
 def _with_dropout(recipe: Recipe, dropout: float, changes: Sequence[str]) -> Recipe:

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ import torch
 from seqloom.data.order import Order
 from seqloom.jobs.corpora import Corpora
 from seqloom.jobs.memory import bytes_per_token, free_bytes
-from seqloom.jobs.sizes import SIZES, Size
+from seqloom.jobs.sizes import Size
 from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
@@ -179,10 +179,16 @@ def throwaway(model: ModelSettings, corpora: Corpora, device: torch.device, prec
     return Work(corpora.task, built, Goals(), device, precision, 0, note=lambda text: None)
 
 
-def candidates(make: Any, sizes: Sizes, much: Amount, counted_per_row: float) -> list[tuple[Size, int, float]]:
-    """make: Size → ModelSettings."""
+def candidates(
+    ladder: Sequence[Size],
+    make: Callable[[Size], ModelSettings],
+    sizes: Sizes,
+    much: Amount,
+    counted_per_row: float,
+) -> list[tuple[Size, int, float]]:
+    """Each size with the parameters of its stacks, and its FLOPs for each token."""
     found = []
-    for size in SIZES:
+    for size in ladder:
         model = make(size)
         parameters = model_cost(model, sizes).parameters - (sizes.source + sizes.target) * size.width
         found.append((size, max(parameters, 1), flops_per_token(model, sizes, much, counted_per_row)))

@@ -16,6 +16,12 @@ FREE = {
     ("training", "minutes"),
     ("training", "patience"),
     ("training", "save_every"),
+    # what is advised when the loss is no number, or jumps
+    ("training", "spike"),
+    ("training", "clip"),
+    ("training", "optimiser", "rate"),
+    ("training", "optimiser", "others", "rate"),
+    ("training", "device"),
     ("data", "workers"),
     ("data", "test"),
     ("source",),

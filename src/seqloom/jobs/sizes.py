@@ -16,6 +16,12 @@ class Size:
 SIZES = (Size(64, 2, 4), Size(128, 2, 4), Size(192, 3, 6), Size(256, 4, 8), Size(384, 5, 6), Size(512, 6, 8))
 
 
+def heads_for(width: int) -> int:
+    """As many heads as a width can be split into, of 32 numbers or more each; an even number, for rotary positions."""
+    most = max(1, width // 32)
+    return next((heads for heads in range(most, 0, -1) if width % heads == 0 and (width // heads) % 2 == 0), 1)
+
+
 def model_of(size: Size, shape: Shape, dropout: float, shared: bool) -> dict[str, Any]:
     """A Transformer as they are built now: norms before, rotary positions."""
     model: dict[str, Any] = {

@@ -1,7 +1,8 @@
 """What a run tells of itself: to the person who watches, to TensorBoard, as curves."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -51,8 +52,7 @@ class Telling:
         score = metrics.get(f"valid.{self.main}") if self.main != "loss" else None
         self.watcher.validated(int(metrics["step"]), metrics["valid.loss"], score, self.main, better)
         self._add(metrics, {})
-        if self.events is not None:
-            self.events.flush()
+        self._record(EventWriter.flush)
         if time.monotonic() - self.drawn > DRAWN_EVERY:
             self.draw()
         self.last = time.monotonic()
@@ -62,8 +62,17 @@ class Telling:
         if len(self.lines) > MOST_LINES:
             self.lines = thinned(self.lines)
         values = {_tag(name): value for name, value in metrics.items() if name != "step"}
-        if self.events is not None:
-            self.events.scalars(int(metrics["step"]), {**values, **more})
+        self._record(lambda events: events.scalars(int(metrics["step"]), {**values, **more}))
+
+    def _record(self, write: Callable[[EventWriter], None]) -> None:
+        """What TensorBoard is told is not worth a run: where it cannot be written, that is said once."""
+        if self.events is None:
+            return
+        try:
+            write(self.events)
+        except OSError as error:
+            self.events = None
+            self.note(f"{self.run.path}: no more events for TensorBoard: {error.strerror}")
 
     def draw(self) -> None:
         write_text(
@@ -80,7 +89,8 @@ class Telling:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self.events is not None:
-            self.events.close()
+            with suppress(OSError):
+                self.events.close()
         self.watcher.__exit__(kind, error, at)
 
 

@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -28,6 +28,7 @@ from seqloom.text import Vocabulary
 from seqloom.training.loop import Limits, Loop, Setup, best_weights
 from seqloom.training.peak import peak_flops
 from seqloom.training.place import Place
+from seqloom.training.settings import TrainingSettings
 from seqloom.training.watch import Facts, View
 
 LAST = 0.5  # seconds for what comes behind the last validation
@@ -57,9 +58,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
     run = RunFolder(wish.out)
     run.create()
     with run.locked(), Telling(run, "loss", view) as telling:
-        if command.force:
-            run.clear()
-        if run.exists():
+        if run.exists() and not command.force:
             compare(run, request)
             recipe = _as_before(run, wish)
             data = corpora(recipe)
@@ -68,6 +67,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
         else:
             decided = decide(wish, command.changes, telling.note, began)
             recipe, data = decided.recipe, decided.corpora
+            run.clear()  # only now: what is wrong with the files or the settings has been said
             data.task.codecs.save(run.vocabulary)
             write_text(run.recipe, header(request["data"]) + dump(recipe))
             remember(run, request)
@@ -82,8 +82,10 @@ def _as_before(run: RunFolder, wish: Asked) -> Recipe:
     """The run's own recipe, in which all is decided; how long it goes on may have been asked for anew."""
     recipe, new = load(run.recipe, Recipe), wish.recipe.training
     limits: dict[str, float | None] = {"steps": new.steps, "epochs": new.epochs, "minutes": new.minutes}
-    update: dict[str, float | None] = {"patience": new.patience, "save_every": new.save_every}
+    update: dict[str, Any] = {name: getattr(new, name) for name in ("patience", "save_every", "spike", "clip")}
     update |= limits if any(value is not None for value in limits.values()) else {}
+    update["optimiser"] = new.optimiser  # of which only a rate can be another
+    update |= {"device": new.device} if new.device != "auto" else {}
     data = recipe.data.model_copy(update={"workers": wish.recipe.data.workers, "test": wish.recipe.data.test})
     return recipe.model_copy(update={"training": recipe.training.model_copy(update=update), "data": data})
 
@@ -113,7 +115,7 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
         model,
         data.order(training.batch, training.seed),
         training,
-        Limits(steps_of(training, much, training.batch), None),
+        Limits(steps_of(training, much, training.batch), None, asked_for(training)),
         validator(data.task, data.valid, training.batch, device),
         training.validate_every,
         device,
@@ -130,7 +132,8 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     if training.minutes is not None:
         # what the command has used so far counts; of an earlier go, only its training
         used = time.monotonic() - began
-        loop.setup = replace(setup, limits=Limits(setup.limits.steps, max(1.0, 60 * training.minutes - used - LAST)))
+        seconds = max(1.0, 60 * training.minutes - used - LAST)
+        loop.setup = replace(setup, limits=replace(setup.limits, seconds=seconds))
     run.keep_metrics(loop.place.step if resumed else -1)
     facts = Facts(
         run.path.name, setup.limits.steps, loop.place.step, loop.done, _about(run, recipe, data, model, device)
@@ -146,6 +149,10 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     trained = Trained(run, recipe, data, model, place, scores, test)
     write_text(run.card, card(run, recipe, data, model, place, scores, test, device))
     return trained
+
+
+def asked_for(training: TrainingSettings) -> tuple[float | None, ...]:
+    return training.steps, training.epochs, training.minutes, training.patience
 
 
 def _start_vectors(model: Model, data: Corpora, telling: Telling) -> None:
@@ -179,7 +186,3 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
         f"batches of {training.batch:,} tokens; {device.type}",
         f"run folder: {run.path}",
     ]
-
-
-def out_of(path: str | Path) -> RunFolder:
-    return RunFolder(Path(path))

@@ -31,6 +31,7 @@ def _write(path: Path, fill: Callable[[Path], object]) -> None:
     with reported(path):
         try:
             fill(partial)
+            partial.chmod(0o666 & ~_umask())  # safetensors would keep it to its owner
             to_disk(partial)
             partial.replace(path)
             to_disk(path.parent)
@@ -71,6 +72,12 @@ def add_text(path: Path, text: str) -> None:
     """Put at the end of a file; the one write here that may happen in part."""
     with reported(path), path.open("a", encoding="utf-8") as file:
         file.write(text)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def to_disk(path: Path) -> None:

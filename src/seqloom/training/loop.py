@@ -44,11 +44,14 @@ class Limits:
     steps: int | None
     seconds: float | None
     """Of training, validations included."""
+    asked: tuple[float | None, ...] = ()
+    """What the user said of the end: a run that ended for the same stays ended."""
 
-    def done(self, place: Place, seconds: float) -> float:
-        """The share that is over."""
-        parts = [] if self.steps is None else [place.step / self.steps if self.steps else 1.0]
-        parts += [] if self.seconds is None else [seconds / self.seconds if self.seconds else 1.0]
+    def done(self, step: int, seconds: float, spare: float) -> float:
+        """The share that is over; spare: seconds that are kept free at the end."""
+        parts = [] if self.steps is None else [step / self.steps if self.steps else 1.0]
+        if self.seconds is not None:
+            parts.append(seconds / max(self.seconds - spare, self.seconds / 2, 1e-9))
         return min(1.0, max(parts, default=0.0))
 
 
@@ -84,7 +87,6 @@ class Loop:
         self.work = Work(setup.task, self.model, goals, setup.device, setup.precision, training.seed, note=teller.note)
         self.place = Place()
         self.saved_at = self.validated_at = self.began = time.monotonic()
-        self.validation_seconds = 0.0
 
     # -- going on from where a run was
 
@@ -113,6 +115,7 @@ class Loop:
 
     def save(self) -> None:
         self.place.seconds = self.seconds
+        self.place.ended_for = list(self.setup.limits.asked) if self.place.ended else []
         steps, numbers = self.optimiser.state()
         tensors: dict[str, Mapping[str, Any]] = {"weights": weights(self.model), "optimiser": steps}
         kept: dict[str, Any] = {"optimiser": numbers, "schedule": self.schedule.state(), "place": self.place.numbers()}
@@ -147,12 +150,14 @@ class Loop:
         return self.place
 
     def _begin(self) -> None:
-        """A first validation, so that there is a model from the start. A run that had ended may go on."""
+        """A run that had ended goes on if more is asked for; one without steps leaves its first weights."""
         place = self.place
-        if place.best is None:
-            self.validate()
+        if place.ended and place.ended_for and place.ended_for == list(self.setup.limits.asked):
+            return
         place.ended = self._over() or self._patience_over()
         if place.ended:
+            if place.best is None:
+                self.validate()
             self.save()
 
     def _next(self, batches: Iterator[Numbered]) -> None:
@@ -168,7 +173,7 @@ class Loop:
     def _affordable(self) -> bool:
         """A run against the clock does not spend more than a tenth of its time on validations."""
         since = time.monotonic() - self.validated_at
-        return self.setup.limits.seconds is None or since >= 9 * self.validation_seconds
+        return self.setup.limits.seconds is None or since >= 9 * self.place.validation_seconds
 
     def _over(self) -> str | None:
         """Why the run is at its end, if it is."""
@@ -185,7 +190,9 @@ class Loop:
     @property
     def done(self) -> float:
         """The share of the run that is over; the time that its last validation will take is kept free."""
-        return self.setup.limits.done(self.place, self.seconds + SPARE * self.validation_seconds)
+        validations = SPARE + bool(self.training.average)  # a mean is validated once more
+        spare = validations * self.place.validation_seconds
+        return self.setup.limits.done(self.place.step, self.seconds, spare)
 
     def step(self, batches: list[Numbered]) -> None:
         place = self.place
@@ -223,9 +230,11 @@ class Loop:
             scores = dict(self.setup.validate(self.model))
             value = self._value(scores)
             refuse_validation(self.model, place.step, self.training.best, value, self.setup.validate)
-            better = place.best is None or value > place.best
+            # of models that are equal by the score, the one with the lower loss: a score may stay at 0 for long
+            better = place.best is None or (value, -scores["loss"]) > (place.best, -place.best_loss)
             if better:
-                place.best, place.best_step, place.since_best = value, place.step, 0
+                place.best, place.best_loss = value, scores["loss"]
+                place.best_step, place.since_best = place.step, 0
             else:
                 place.since_best += 1
             if self.training.average:
@@ -233,7 +242,7 @@ class Loop:
             elif better:
                 write_tensors(self.run.model, weights(self.model))
         self.validated_at = time.monotonic()
-        self.validation_seconds = self.validated_at - began
+        place.validation_seconds = self.validated_at - began
         self.schedule.saw(value)
         place.ended = place.ended or self._patience_over()
         line = {"step": place.step, **{f"valid.{name}": score for name, score in scores.items()}}

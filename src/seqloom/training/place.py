@@ -17,10 +17,13 @@ class Place:
     mean_loss: float | None = None  # of the recent steps
     mean_square: float = 0.0  # of the distance from it
     best: float | None = None  # more is better
+    best_loss: float = 0.0  # of the same validation: it decides between equals
     best_step: int = 0
     since_best: int = 0  # validations
     kept: list[int] = field(default_factory=list)  # steps whose weights wait to be averaged
+    validation_seconds: float = 0.0  # that the latest one took
     ended: str | None = None
+    ended_for: list[float | None] = field(default_factory=list)  # the limits that were asked for when it ended
 
     def numbers(self) -> dict[str, Any]:
         return asdict(self)
