@@ -53,6 +53,14 @@ def test_a_cache_gives_back_what_was_put_in(cache: Cache) -> None:
     assert cache.facts == {"count": 7}
 
 
+def test_nothing_waits_for_nothing(tmp_path: Path) -> None:
+    with CacheWriter(tmp_path / "a.arrow", {"target": np.uint16}, {}) as writer:
+        for _ in range(3):
+            writer.add(Examples({"target": Ragged.rows([])}, np.zeros(0, np.int64), np.zeros(0, np.int64)))
+        assert writer.waiting == []
+    assert len(Cache(tmp_path / "a.arrow")) == 0
+
+
 def test_a_number_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     rows = Ragged.rows([[1, -1]])
     with pytest.raises(ValueError, match="-1"), CacheWriter(tmp_path / "a.arrow", {"target": np.uint16}, {}) as writer:

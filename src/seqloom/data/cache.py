@@ -71,18 +71,21 @@ class CacheWriter:
         fields = [(name, pa.list_(pa.from_numpy_dtype(kind))) for name, kind in columns.items()]
         self.schema = pa.schema([*fields, ("line", pa.int64())])
         self.path, self.facts = path, facts
-        self.totals, self.waiting = Totals(), list[Examples]()
+        self.totals, self.waiting, self.tokens = Totals(), list[Examples](), 0
         self.writer = pa.ipc.new_file(str(path), self.schema)
 
     def add(self, examples: Examples) -> None:
+        if not len(examples):
+            return  # a writer of a small share of all examples would keep thousands of these
         self.waiting.append(examples)
-        if sum(part.tokens for part in self.waiting) >= CHUNK:
+        self.tokens += examples.tokens
+        if self.tokens >= CHUNK:
             self._flush()
 
     def _flush(self) -> None:
         if not self.waiting:
             return
-        all_rows, self.waiting = Examples.join(self.waiting), []
+        all_rows, self.waiting, self.tokens = Examples.join(self.waiting), [], 0
         sizes = sum(column.lengths_B for column in all_rows.columns.values())
         # an example goes whole into the chunk in which it begins
         number_B = (np.cumsum(sizes) - sizes) // CHUNK
