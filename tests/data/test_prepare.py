@@ -224,6 +224,21 @@ def test_bad_lines_are_counted_from_the_cache_too(tmp_path: Path, monkeypatch: p
         assert "a.tsv:2" in next(iter(made.skipped.lines()))
 
 
+def test_places_have_the_name_that_the_file_has_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.a").write_text("a\n\nc\n")
+        (tmp_path / f"{name}.b").write_text("\n\nd\n")
+        files = tuple(str(tmp_path / f"{name}.{end}") for end in "ab")
+        corpus = Corpus(files=files)
+        made = prepare(corpus, "pairs", Letters("source", "target"), Fit(bad="skip"), [])
+        assert made.skipped.places == {
+            "the target is empty": (f"{files[1]}:1",),
+            "both sides empty": (f"{files[0]}:2",),
+        }
+    assert _folders(tmp_path) == 1
+
+
 def test_nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
     (tmp_path / "a.tsv").write_text("abcd\tx\n")

@@ -18,10 +18,11 @@ from seqloom.data.encoding import Encoder, Fields
 from seqloom.data.ragged import IdType
 from seqloom.data.reading import Block, Shape, Skipped, fingerprint, read, size
 from seqloom.data.reading.format_choice import format_of
+from seqloom.data.reading.stored_file import shown
 from seqloom.data.settings import Bad, Corpus
 from seqloom.settings import UserError
 
-FORMAT = 3  # to be raised when what stands in a cache changes
+FORMAT = 4  # to be raised when what stands in a cache changes
 LARGE = 20_000_000  # bytes; with less, starting processes takes longer than they save
 
 Report = Callable[[int], None]
@@ -89,7 +90,8 @@ def prepare(
     try:
         main = Cache(folder / "examples.arrow")
         other = None if held_out is None else Cache(folder / "held_out.arrow")
-        return Prepared(corpus, main, other, _skipped(main.facts["skipped"]), main.facts["too_long"])
+        skipped = _skipped(main.facts["skipped"]).renamed(_NUMBERS, _names(corpus))
+        return Prepared(corpus, main, other, skipped, main.facts["too_long"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{folder}: cannot be read ({error}); remove this folder, it will be made again") from None
 
@@ -130,7 +132,7 @@ def _build(
                 other.add(examples.take(np.flatnonzero(kept & mask)))
             if report is not None:
                 report(block.bytes)
-        facts |= {"skipped": asdict(skipped), "too_long": too_long}
+        facts |= {"skipped": asdict(skipped.renamed(_names(corpus), _NUMBERS)), "too_long": too_long}
 
 
 def _other(folder: Path, columns: Mapping[str, IdType], held_out: HeldOut | None) -> Any:
@@ -174,6 +176,14 @@ def _fitting(examples: Examples, fit: Fit) -> tuple[Examples, Mask]:
 
 def _text(source: Any) -> bytes:
     return (source if isinstance(source, str) else " ".join(source)).encode()
+
+
+_NUMBERS = ("0", "1")
+"""What files are called in the cache, where another corpus of the same content may find them."""
+
+
+def _names(corpus: Corpus) -> tuple[str, ...]:
+    return tuple(map(shown, corpus.files))
 
 
 def _skipped(kept: Mapping[str, Any]) -> Skipped:
