@@ -59,7 +59,11 @@ class Corpora:
 
 
 def name_of(corpus: Corpus) -> str:
-    return " and ".join(corpus.files)
+    return named(corpus.files)
+
+
+def named(files: Sequence[str]) -> str:
+    return " and ".join(files)
 
 
 def fingerprints(data: DataSettings) -> dict[str, str]:
