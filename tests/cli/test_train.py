@@ -1,5 +1,6 @@
 """`seqloom train` as a person calls it: what goes wrong is said in a few lines, and nothing is written over."""
 
+import os
 import re
 import subprocess
 import sys
@@ -213,3 +214,23 @@ def test_help_needs_no_torch(words: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("minutes", ["inf", "nan"])
+@pytest.mark.parametrize("verb", [("train", "--data", "pairs.tsv"), ("demo",)])
+def test_minutes_that_never_end(place: Path, verb: tuple[str, ...], minutes: str) -> None:
+    ran = run(*verb, "--minutes", minutes)
+    _refused(place, ran, "Invalid value for '--minutes': ")
+
+
+def test_mistakes_in_the_words(place: Path) -> None:
+    _refused(place, _train("--data", "pairs.tsv", "transformer-base"), "put the recipe before --data")
+    _refused(place, _train("--data", os.fsdecode(b"caf\xe9.tsv")), "name is not UTF-8; rename the file")
+    _refused(place, _train("r.toml", "--data", "pairs.tsv", "--set", f"training.seed={2**63}"), "training.seed")
+
+
+def test_another_way_to_write_the_path_goes_on(place: Path) -> None:
+    once = ("--out", "run", "--set", "training.steps=1")
+    assert _train("r.toml", "--data", "pairs.tsv", *once).code == 0
+    again = _train("r.toml", "--data", "./pairs.tsv", *once)
+    assert again.code == 0, again.error

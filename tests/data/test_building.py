@@ -2,6 +2,9 @@
 
 import errno
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,6 +67,32 @@ def test_what_a_killed_build_left_is_removed(tmp_path: Path, monkeypatch: pytest
             assert not left.exists()
             assert partial.exists()  # somebody holds its lock
     assert _names(tmp_path) == ["key", "other.partial-abc"]
+
+
+def test_what_another_process_removed_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Path.glob
+
+    def vanishing(folder: Path, pattern: str) -> Iterator[Path]:
+        for found in real(folder, pattern):
+            found.rmdir()
+            yield found
+
+    (tmp_path / "key.partial-abc").mkdir()
+    monkeypatch.setattr(Path, "glob", vanishing)
+    with Building(tmp_path / "key") as partial:
+        (partial / "file").write_text("1")
+    assert _names(tmp_path) == ["key"]
+
+
+def test_many_processes_at_the_same_keys(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from seqloom.data.building import Building\n"
+        "for key in range(150):\n"
+        "    with Building(Path(sys.argv[1]) / str(key)) as partial: (partial / 'file').write_text('1')\n"
+    )
+    crew = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path)]) for _ in range(4)]
+    assert [process.wait() for process in crew] == [0] * 4
+    assert _names(tmp_path) == sorted(map(str, range(150)))
 
 
 def test_a_key_is_of_the_content_not_of_its_order() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from seqloom.data.encoding import ClassEncoder, Encoder, LineEncoder, PairEncoder, TagEncoder, id_type
 from seqloom.text import END, Characters, Labels, Vocabulary, Words
+from seqloom.text.labels import NONE, UNSEEN
 
 LETTERS = Vocabulary.train(Characters(), ["abc\n"])
 WORDS = Vocabulary.train(Words(), ["a b c"])
@@ -40,8 +41,8 @@ def test_two_bytes_where_the_vocabulary_fits() -> None:
 
 def test_what_has_no_label_is_below_zero() -> None:
     encoded = TagEncoder(LETTERS, Labels(["X", "Y"]))([[["ab", "c"]], [["Y", "Z"]]])
-    assert encoded["target"][0].tolist() == [1, -1, -1]
-    assert ClassEncoder(WORDS, Labels(["X"]))([["a"], ["Z"]])["target"][0].tolist() == [-1]
+    assert encoded["target"][0].tolist() == [1, NONE, UNSEEN]
+    assert ClassEncoder(WORDS, Labels(["X"]))([["a"], ["Z"]])["target"][0].tolist() == [UNSEEN]
 
 
 def test_the_end_of_a_line() -> None:

@@ -12,6 +12,8 @@ from seqloom.data import order as order_module
 from seqloom.data.cache import Cache, CacheWriter, Examples
 from seqloom.data.order import Order, Weighted, cut, in_order
 from seqloom.data.ragged import Ragged
+from seqloom.tasks import Translate
+from tests.tasks.small import CHARACTERS, task_of
 
 
 def _cache(path: Path, count: int, seed: int = 0, first: int = 0) -> Cache:
@@ -95,6 +97,16 @@ def test_weights(cache: Cache, tmp_path: Path) -> None:
     assert (counts[:500] == 1).all()  # a quarter in each of four epochs: another quarter each time
     assert (counts[1000:] == 10).all()
     assert abs(sum(line < 1000 for line in epochs[0]) - 125) < 30
+
+
+@pytest.mark.parametrize("weight", [0.25, 1.5])
+def test_weights_as_a_task_asks_for_them(cache: Cache, weight: float) -> None:
+    """In many pools: which chunks share one differs from epoch to epoch."""
+    task = task_of(Translate(), "pairs", CHARACTERS, ["a"], ["b"])
+    order = Order([Weighted(cache, weight)], 120, 3, task.reshape, task.marks)
+    assert len(order.chunks) > 4 * order_module.POOL
+    counts = np.bincount([line for epoch in range(4) for line in _seen(list(order.epoch(epoch)))], minlength=500)
+    assert set(counts.tolist()) == {4 * weight}
 
 
 def test_batches_hold_examples_of_like_length(cache: Cache) -> None:

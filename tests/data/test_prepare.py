@@ -3,6 +3,7 @@
 import itertools
 import json
 import shutil
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,14 @@ import pytest
 from seqloom.data import prepare as module
 from seqloom.data.cache import Cache, Examples
 from seqloom.data.crew import encode_all
-from seqloom.data.encoding import Fields, PairEncoder
+from seqloom.data.encoding import ClassEncoder, Fields, PairEncoder
 from seqloom.data.prepare import Fit, HeldOut, Prepared, prepare
 from seqloom.data.ragged import Ragged
 from seqloom.data.reading import DataError, Shape
 from seqloom.data.settings import Corpus
 from seqloom.settings import UserError
-from seqloom.text import Characters, Vocabulary
+from seqloom.text import Characters, Labels, Vocabulary
+from seqloom.text.labels import UNSEEN
 
 
 class Letters:
@@ -196,6 +198,65 @@ def test_of_running_text_the_end_is_held_out(tmp_path: Path, monkeypatch: pytest
     assert _texts(made.held_out, "target") == lines[8550:]
 
 
+@pytest.mark.parametrize("lines", [1, 3, 9000])
+def test_running_text_is_split_even_within_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: int) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    words = [f"word{number}" for number in range(18000)]
+    each = len(words) // lines
+    text = [" ".join(words[begin : begin + each]) for begin in range(0, len(words), each)]
+    (tmp_path / "text.txt").write_text("\n".join(text) + "\n")
+    characters = sum(map(len, text)) + len(text)
+    made = _prepared(tmp_path / "text.txt", HeldOut(0.05, lines, characters=characters), shape="text")
+    assert made.held_out is not None
+    train, held = _texts(made.examples, "target"), _texts(made.held_out, "target")
+    assert sum(map(len, held)) + len(held) == pytest.approx(0.05 * characters, rel=0.02)
+    assert " ".join([*train, *held]).split() == words  # no word was cut, none is on both sides
+
+
+def test_a_text_without_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "text.txt").write_text("ab" * 500)
+    made = _prepared(tmp_path / "text.txt", HeldOut(0.05, 1, characters=1001), shape="text")
+    assert made.held_out is not None
+    assert (_texts(made.examples, "target"), _texts(made.held_out, "target")) == (["ab" * 450 + "a"], ["b" + "ab" * 49])
+
+
+@pytest.mark.parametrize("count", [2, 3, 10, 50])
+@pytest.mark.parametrize("share", [1e-6, 0.05, 0.999999])
+def test_something_is_on_both_sides(pairs: Path, tmp_path: Path, count: int, share: float) -> None:
+    lines = pairs.read_text().splitlines()[:count] * 3
+    (tmp_path / "few.tsv").write_text("\n".join(lines) + "\n")
+    sums = [zlib.crc32(line.split("\t")[0].encode()) for line in lines]
+    made = _prepared(tmp_path / "few.tsv", HeldOut(share, 3 * count, sums=(min(sums), max(sums))))
+    assert made.held_out is not None
+    train, held = _texts(made.examples, "source"), _texts(made.held_out, "source")
+    assert train
+    assert held
+    assert set(train).isdisjoint(held)
+
+
+def test_of_two_documents_one_is_held_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "text.txt").write_text("one\ntwo\n")
+    made = _prepared(tmp_path / "text.txt", HeldOut(0.05, 2), shape="text")
+    assert made.held_out is not None
+    assert (_texts(made.examples, "target"), _texts(made.held_out, "target")) == (["one"], ["two"])
+
+
+# -- labels
+
+
+def test_labels_that_training_never_sees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "a.tsv").write_text("".join(f"abc\t{label}\n" for label in "xyxxzuzw"))
+    encoder = ClassEncoder(Vocabulary.train(Characters(), ["abc"]), Labels(["x", "y"]))
+    for _ in range(2):  # from the cache too
+        made = _prepared(tmp_path / "a.tsv", shape="classes", encoder=encoder)
+        assert (made.labels.known, made.labels.unseen, made.labels.names[0]) == (4, 4, "z")
+    targets = made.examples.read([0])[0].columns["target"].values_N.tolist()
+    assert targets == [0, 1, 0, 0, UNSEEN, UNSEEN, UNSEEN, UNSEEN]
+
+
 # -- too long
 
 
@@ -222,6 +283,21 @@ def test_bad_lines_are_counted_from_the_cache_too(tmp_path: Path, monkeypatch: p
         made = _prepared(tmp_path / "a.tsv", fit=Fit(bad="skip"))
         assert made.skipped.total == 1
         assert "a.tsv:2" in next(iter(made.skipped.lines()))
+
+
+def test_places_have_the_name_that_the_file_has_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.a").write_text("a\n\nc\n")
+        (tmp_path / f"{name}.b").write_text("\n\nd\n")
+        files = tuple(str(tmp_path / f"{name}.{end}") for end in "ab")
+        corpus = Corpus(files=files)
+        made = prepare(corpus, "pairs", Letters("source", "target"), Fit(bad="skip"), [])
+        assert made.skipped.places == {
+            "the target is empty": (f"{files[1]}:1",),
+            "both sides empty": (f"{files[0]}:2",),
+        }
+    assert _folders(tmp_path) == 1
 
 
 def test_nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 """The command line's files over the recipe's."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,38 @@ def test_files_that_cannot_be_read_so(place: Path) -> None:
         "a.en a.de: cannot be read as the recipe's [data] says "
         '(source = "en", target = "de"): aligned files have no columns'
     )
+
+
+@pytest.mark.parametrize("minutes", [float("inf"), float("nan"), 0.0, -1.0])
+def test_minutes_without_an_end(place: Path, minutes: float) -> None:
+    with pytest.raises(UserError, match=f"--minutes {minutes}: a number of minutes above 0 is needed, such as 5"):
+        asked(Command("transformer-base", ("a.tsv",), minutes=minutes))
+
+
+@pytest.mark.parametrize("option", ["data", "valid", "test"])
+def test_a_recipe_behind_the_files(place: Path, option: str) -> None:
+    (place / "a.tsv").write_text("a\tb\n")
+    command = Command(data=("a.tsv",))
+    command = replace(command, **{option: ("a.tsv", "transformer-base")})
+    said = f"transformer-base: no such file, but a recipe; put the recipe before --{option}"
+    with pytest.raises(UserError) as caught:
+        asked(command)
+    assert str(caught.value) == said
+    (place / "transformer-base").write_text("a\tb\n" * 9)
+    assert (place / "transformer-base").exists()
+    asked(command)  # a file of that name is a file
+
+
+def test_a_name_that_is_not_utf_8(place: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        asked(Command(data=(os.fsdecode(b"caf\xe9.tsv"),)))
+    assert str(caught.value) == r"caf\xe9.tsv: the file's name is not UTF-8; rename the file"
+
+
+def test_a_seed_that_is_too_large(place: Path) -> None:
+    (place / "r.toml").write_text(f"[training]\nseed = {2**63}\n")
+    with pytest.raises(SettingsError, match=r"r.toml:2"):
+        asked(Command("r.toml", ("a.tsv",)))
 
 
 def test_minutes_and_out(place: Path) -> None:

@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import random
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -17,6 +19,7 @@ from torch import Tensor
 
 from seqloom.jobs import corpora as corpora_module
 from seqloom.jobs.asked import Command
+from seqloom.jobs.check import check
 from seqloom.jobs.train import Trained, train
 from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder, atomic
@@ -83,7 +86,7 @@ def test_bytes_as_running_text(place: Path) -> None:
     """Bytes are not learnt from the text, but how much of it there is must be known."""
     write_text(place / "a.txt")
     trained = _train("a.txt", set={"training.steps": 1, "text.source.kind": "bytes"})
-    assert (trained.corpora.examples, len(trained.corpora.valid[0])) == (190, 10)
+    assert (trained.corpora.examples, len(trained.corpora.valid[0])) == (191, 9)  # by characters, in whole lines
 
 
 # -- limits
@@ -275,11 +278,58 @@ def test_nothing_left_to_train_or_test_on(pairs: Path) -> None:
         _again(test=("long.tsv",), set={"data.longest": 8})
 
 
-def test_too_few_for_validation(place: Path) -> None:
-    (place / "few.tsv").write_text("a\tb\nb\tc\n")
+@pytest.mark.parametrize("count", [2, 5, 30])
+def test_few_examples_are_enough(place: Path, count: int) -> None:
+    (place / "few.tsv").write_text("".join(f"{chr(97 + n % 26) * (1 + n // 26)}\tb\n" for n in range(count)))
     write_recipe(place / "r.toml")
-    with pytest.raises(UserError, match=r"few.tsv: too few examples \(2\) to keep some .*: --valid FILE"):
+    trained = _train("few.tsv", recipe="r.toml", set={"training.steps": 1})
+    assert sum(map(len, trained.corpora.valid)) >= 1
+    assert trained.corpora.examples + sum(map(len, trained.corpora.valid)) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tb\n", r"few.tsv: too few examples \(1\) to keep some .*: --valid FILE"),
+        ("a\tb\n" * 500, "few.tsv: all 500 examples have the same source, .*; give a file of their own: --valid FILE"),
+    ],
+)
+def test_nothing_to_validate_on(place: Path, text: str, message: str) -> None:
+    (place / "few.tsv").write_text(text)
+    write_recipe(place / "r.toml")
+    with pytest.raises(UserError, match=message):
         _train("few.tsv", recipe="r.toml")
+    (found,) = [one.title for one in check(Command("r.toml", ("few.tsv",))).report.findings if one.severity == "fault"]
+    assert re.match(message, found)
+
+
+def test_a_text_of_one_line(place: Path) -> None:
+    words = random.Random(1).choices(["to", "be", "or", "not"], k=20_000)
+    (place / "a.txt").write_text(" ".join(words))
+    trained = _train("a.txt", set={"training.steps": 1, "training.batch": 500})
+    tokens = [sum(cache.totals.tokens["target"] for cache in trained.corpora.valid), trained.corpora.tokens("target")]
+    assert tokens[0] == pytest.approx(0.05 * sum(tokens), rel=0.01)
+
+
+def test_a_text_of_a_few_letters(place: Path) -> None:
+    (place / "a.txt").write_text("ab")
+    with pytest.raises(UserError, match=r"a.txt: too short a text to keep some of it for validation; give more"):
+        _train("a.txt", set={"training.steps": 1})
+
+
+# -- labels
+
+
+def test_labels_that_only_validation_has(place: Path) -> None:
+    (place / "a.tsv").write_text("good one\tpos\nbad one\tneg\n" * 20)
+    (place / "v.tsv").write_text("good one\tpos\n" + "so so\tother\n" * 3)
+    changes = {"task.kind": "classify", "training.steps": 1}
+    trained = _train("a.tsv", valid=("v.tsv",), set=changes)
+    assert "v.tsv: 3 labels that training never sees (other): counted as wrong" in trained.corpora.notes
+    assert trained.scores["accuracy"] in (0.0, 25.0)
+    (place / "w.tsv").write_text("so so\tother\n" * 3)
+    with pytest.raises(UserError, match=r"w.tsv: nothing to validate on: training sees none of its labels \(other\)"):
+        _train("a.tsv", valid=("w.tsv",), set=changes, out="other")
 
 
 def test_a_corpus_of_which_nothing_is_left_beside_another(pairs: Path) -> None:

@@ -32,14 +32,20 @@ def _pairs(task: Task, examples: Examples) -> Counter[tuple[int, int]]:
     return Counter(zip(batch.target.tokens_N.tolist(), batch.goal.tolist(), strict=True))
 
 
+def _task(context: int) -> LanguageTask:
+    task = task_of(Language(context=context), "text", CHARACTERS, LINES)
+    assert isinstance(task, LanguageTask)
+    return task
+
+
 @given(lengths=st.lists(st.integers(0, 9), min_size=1, max_size=12), context=st.integers(1, 9), seed=st.integers(0, 9))
 def test_every_pair_of_neighbours_counts_once(lengths: list[int], context: int, seed: int) -> None:
-    task = task_of(Language(context=context), "text", CHARACTERS, LINES)
+    task = _task(context)
     total = sum(lengths)
     rows = Ragged.of(np.arange(total, dtype=np.int32), np.asarray(lengths))
     examples = Examples({"target": rows}, np.zeros(len(lengths), np.int64), np.arange(1, len(lengths) + 1))
     for draw in (None, np.random.default_rng(seed)):
-        windows = task.reshape(examples, draw)
+        windows = task.windows(examples, draw)
         assert max(windows.columns["target"].lengths_B, default=0) <= context + 1
         if total < 2:
             assert len(windows) == 0
@@ -51,11 +57,11 @@ def test_every_pair_of_neighbours_counts_once(lengths: list[int], context: int, 
 
 
 def test_other_offsets_in_other_epochs() -> None:
-    task = task_of(Language(context=8), "text", CHARACTERS, LINES)
+    task = _task(8)
     examples = encoded(task, LINES)
-    firsts = {len(task.reshape(examples, np.random.default_rng(seed)).columns["target"][0]) for seed in range(40)}
+    firsts = {len(task.windows(examples, np.random.default_rng(seed)).columns["target"][0]) for seed in range(40)}
     assert firsts == set(range(2, 10))
-    assert len(task.reshape(examples, None).columns["target"][0]) == 9
+    assert len(task.windows(examples, None).columns["target"][0]) == 9
 
 
 def _text_cache(path: Path, begin: int, count: int) -> Cache:
@@ -120,7 +126,8 @@ def test_weighted_text_is_still_text(tmp_path: Path, small_chunks: None, weight:
 def test_documents() -> None:
     task = task_of(Language(context=5, lines="documents"), "text", WORDS, LINES)
     examples = encoded(task, LINES)
-    batch = task.batch(task.reshape(examples, None))
+    batch = task.batch(examples)
+    assert task.reshape is None
     assert batch.target is not None
     rows = rows_of(examples.columns["target"])
     assert side(batch.target.tokens_N, batch.target.layout.lengths_B) == [[BEGIN, *row] for row in rows]
@@ -163,7 +170,8 @@ def test_the_loss_is_that_of_padded_rows(lines: Any) -> None:
     task = task_of(Language(context=7, lines=lines), "text", CHARACTERS, LINES)
     model = model_for(task, "decoder-only").eval()
     assert isinstance(model, DecoderOnly)
-    examples = task.reshape(encoded(task, LINES), np.random.default_rng(3))
+    examples = encoded(task, LINES)
+    examples = examples if task.reshape is None else task.reshape(examples, np.random.default_rng(3))
     rows = rows_of(examples.columns["target"])
     given = [row[:-1] for row in rows] if lines == "text" else [[BEGIN, *row] for row in rows]
     goal = [row[1:] for row in rows] if lines == "text" else [[*row, END] for row in rows]

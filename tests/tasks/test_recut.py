@@ -8,7 +8,7 @@ import pytest
 from seqloom.data.cache import Examples
 from seqloom.tasks import Classify, Task, Translate
 from seqloom.tasks.recut import seeds_of
-from seqloom.text import TextSettings, Vocabulary
+from seqloom.text import UNKNOWN, TextSettings, Vocabulary
 from tests.tasks.small import encoded, rows_of, task_of
 
 SOURCES = ["lower lowest lowering", "newer newest", "a wider, widest ⁇ world"] * 5
@@ -67,6 +67,32 @@ def test_both_sides_of_a_shared_vocabulary_and_no_labels() -> None:
     assert varied.columns["target"] is examples.columns["target"]
     assert rows_of(varied.columns["source"]) != rows_of(examples.columns["source"])
     assert isinstance(classes.codecs.source, Vocabulary)
+
+
+@pytest.mark.parametrize("form", ["nfkc", "none"])
+@pytest.mark.parametrize("bytewise", [False, True])
+def test_what_is_unknown_stays_unknown(form: str, bytewise: bool) -> None:
+    pieces = {"kind": "bpe", "size": 300, "dropout": 0.5, "bytes": bytewise, "normalise": {"form": form}}
+    task = task_of(Translate(), "pairs", TextSettings.model_validate({"source": pieces}), SOURCES, TARGETS)
+    examples = encoded(task, ["lower 語 lowest", "wider ??", "lowest"], TARGETS[:3])
+    source = task.codecs.source
+    whole = rows_of(examples.columns["source"])
+    assert (UNKNOWN in whole[0]) is not bytewise
+    for epoch in range(5):
+        varied = rows_of(_varied(task, examples, epoch).columns["source"])
+        assert source.decode_many(varied) == source.decode_many(whole)
+        assert bytewise or varied[0] == whole[0]
+    assert varied[2] != whole[2] or varied[1] != whole[1]
+
+
+def test_a_character_that_was_cut_in_two_stays_cut() -> None:
+    text = TextSettings.model_validate({"source": {"kind": "bpe", "size": 300, "dropout": 0.5, "bytes": True}})
+    task = task_of(Translate(), "pairs", text, SOURCES, TARGETS)
+    examples = encoded(task, ["lower 語"], TARGETS[:1])
+    cut = examples.columns["source"].cut(int(examples.columns["source"].lengths_B[0]) - 1)
+    examples = Examples({**examples.columns, "source": cut}, examples.corpus_B, examples.line_B)
+    for epoch in range(5):
+        assert rows_of(_varied(task, examples, epoch).columns["source"]) == rows_of(cut)
 
 
 def test_without_dropout_nothing_is_done() -> None:

@@ -18,7 +18,7 @@ def test_by_frequency_then_by_name() -> None:
 
 
 def test_a_strange_label() -> None:
-    assert LABELS.encode(["b", "x"], unknown="none") == [0, -1]
+    assert LABELS.encode(["b", "x"], unknown="unseen") == [0, -2]
     with pytest.raises(UserError, match="no such label: 'x'; the labels are b, c, a, ü"):
         LABELS.encode(["b", "x"])
 

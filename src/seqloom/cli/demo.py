@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from seqloom.cli.minutes import finite
+
 
 def demo(
     name: Annotated[
@@ -13,7 +15,9 @@ def demo(
     ] = "dates",
     minutes: Annotated[
         float | None,
-        typer.Option("--minutes", metavar="N", help="Be done in so many minutes: 2 for dates.", min=0.01),
+        typer.Option(
+            "--minutes", metavar="N", help="Be done in so many minutes: 2 for dates.", min=0.01, callback=finite
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="RUN", help="The run's folder; its data lies beside it.")

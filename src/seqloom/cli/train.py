@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from seqloom.cli.minutes import finite
+
 
 def train(
     recipe: Annotated[
@@ -25,7 +27,7 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help="The run's folder.")] = None,
     minutes: Annotated[
         float | None,
-        typer.Option("--minutes", metavar="N", help="Be done in so many minutes; a test comes on top.", min=0.01),
+        typer.Option("--minutes", metavar="N", help="Be done in so many minutes; a test comes on top.", min=0.01, callback=finite),
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting. May be given many times.")

@@ -61,7 +61,11 @@ class Building:
     def _remove_left(self) -> None:
         """What a killed process left: nobody holds its lock."""
         for left in self.folder.parent.glob(f"{self.folder.name}{PARTIAL}*"):
-            young = time.time() - left.stat().st_mtime < JUST_MADE  # may not have its lock yet
+            try:
+                made = left.stat().st_mtime
+            except FileNotFoundError:  # another process is done with it
+                continue
+            young = time.time() - made < JUST_MADE  # may not have its lock yet
             if not young and (lock := _locked(left)) is not None:
                 shutil.rmtree(left, ignore_errors=True)
                 os.close(lock)

@@ -81,7 +81,7 @@ class TagEncoder:
         pieces, marks = [], []
         for words, names in zip(sentences, tags, strict=True):
             ids, word_of = self.vocabulary.encode_words(words)
-            known = self.labels.encode(names, unknown="none")
+            known = self.labels.encode(names, unknown="unseen")
             firsts = [place == 0 or word_of[place - 1] != word for place, word in enumerate(word_of)]
             pieces.append(ids)
             marks.append([known[word] if first else NONE for word, first in zip(word_of, firsts, strict=True)])
@@ -99,12 +99,23 @@ class ClassEncoder:
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
         texts, names = fields
-        labels = self.labels.encode(names, unknown="none")
+        labels = self.labels.encode(names, unknown="unseen")
         return {"source": _texts(self.vocabulary, texts), "target": Ragged.rows([[label] for label in labels])}
 
 
+def names_of_labels(encoder: Encoder, fields: Fields) -> tuple[Labels, list[str]] | None:
+    """The labels that an encoder knows, and those of some examples; None: it has none."""
+    match encoder:
+        case TagEncoder(labels=known):
+            return known, [name for names in fields[1] for name in names]
+        case ClassEncoder(labels=known):
+            return known, fields[1]
+        case _:
+            return None
+
+
 def id_type(vocabulary: Vocabulary) -> IdType:
-    """Two bytes, where they can hold every id: half the disk and half the memory. Labels may be NONE, below zero."""
+    """Two bytes, where they can hold every id: half the disk and half the memory. Labels may be below zero."""
     return np.uint16 if len(vocabulary) <= 1 << 16 else np.int32
 
 

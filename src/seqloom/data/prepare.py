@@ -1,9 +1,10 @@
 """A corpus, once: read, encoded, split and written into the cache; found there the next time."""
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,17 @@ from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache, CacheWriter, Examples
 from seqloom.data.cache_folder import cache_folder
 from seqloom.data.crew import MOST, Encoded, can_start, cores, encode_all
-from seqloom.data.encoding import Encoder, Fields
+from seqloom.data.encoding import Encoder, Fields, names_of_labels
 from seqloom.data.ragged import IdType
 from seqloom.data.reading import Block, Shape, Skipped, fingerprint, read, size
 from seqloom.data.reading.format_choice import format_of
+from seqloom.data.reading.stored_file import shown
 from seqloom.data.settings import Bad, Corpus
 from seqloom.settings import UserError
 
-FORMAT = 3  # to be raised when what stands in a cache changes
+FORMAT = 4  # to be raised when what stands in a cache changes
+LEAST = 100  # characters; less of a running text is no validation
+NAMES = 5  # of labels, as examples
 LARGE = 20_000_000  # bytes; with less, starting processes takes longer than they save
 
 Report = Callable[[int], None]
@@ -43,20 +47,72 @@ class Fit:
 class HeldOut:
     """Which examples are kept from training, for validation.
 
-    share  of all examples. Of pairs, tags and classes those whose source's checksum is low: a source that stands twice
-           is on one side both times. Of running text the end.
+    share       of all examples. Of pairs, tags and classes those whose source's checksum is low: a source that stands
+                twice is on one side both times. Of texts the end.
+    examples    how many there are in the corpus
+    characters  of a running text, line ends included: it is split there, even if it is all one line
+    sums        the lowest and the highest checksum of all sources, so that something is on both sides
     """
 
     share: float
     examples: int
-    """How many there are in the corpus."""
+    characters: int | None = None
+    sums: tuple[int, int] | None = None
 
-    def mask(self, block: Block, shape: Shape, before: int) -> Mask:
-        """before: how many examples of the corpus came before the block."""
+    def split(self, block: Block, shape: Shape, before: int) -> tuple[Block, Mask, int]:
+        """The block, which of it is held out, and how much of the corpus came before the next one.
+
+        A long line of a running text in which the end begins becomes two. before: as it was returned the last time.
+        """
+        if self.characters is not None:
+            return self._running(block, before, self.characters)
+        after = before + len(block.lines)
         if shape == "text":
-            return np.arange(before, before + len(block.lines)) >= round(self.examples * (1 - self.share))
-        sums = np.fromiter((zlib.crc32(_text(source)) for source in block.columns[0]), np.uint32, len(block.lines))
-        return sums < self.share * 2**32
+            first = min(round(self.examples * (1 - self.share)), max(self.examples - 1, 1))
+            return block, np.arange(before, after) >= first, after
+        limit = self.share * 2**32 - 1
+        if self.sums is not None and not self.sums[0] <= limit < self.sums[1]:
+            limit = self.sums[0]
+        return block, checksums(block) <= limit, after
+
+    def _running(self, block: Block, before: int, total: int) -> tuple[Block, Mask, int]:
+        edge = min(round(total * (1 - self.share)), max(total - LEAST, total // 2))
+        lengths = np.fromiter((len(line) + 1 for line in block.columns[0]), np.int64, len(block.lines))
+        ends = before + np.cumsum(lengths)
+        after = int(ends[-1]) if len(ends) else before
+        begins = ends - lengths
+        # a line is not cut without need: a short one stays whole, if enough comes after it
+        needed = (lengths > LEAST) | (total - ends < LEAST // 2)
+        across = np.flatnonzero((begins < edge) & (edge < ends - 1) & needed)
+        if len(across):
+            row = int(across[0])
+            block = _cut(block, row, edge - int(begins[row]))
+            begins = np.insert(begins, row + 1, edge)
+        return block, begins >= edge, after
+
+
+def _cut(block: Block, row: int, at: int) -> Block:
+    """One line as two, between words where there are some near."""
+    lines, (texts,) = list(block.lines), block.columns
+    text = texts[row]
+    space = text.rfind(" ", max(1, at - LEAST), at)
+    at = space if space > 0 else at
+    texts = [*texts[:row], text[:at], text[at:], *texts[row + 1 :]]
+    return replace(block, lines=[*lines[: row + 1], *lines[row:]], columns=(texts,))
+
+
+def checksums(block: Block) -> npt.NDArray[np.uint32]:
+    """Of the sources."""
+    return np.fromiter((zlib.crc32(_text(source)) for source in block.columns[0]), np.uint32, len(block.lines))
+
+
+@dataclass(frozen=True)
+class LabelCount:
+    """Labels that the encoder knows and others, and the most frequent names of those."""
+
+    known: int = 0
+    unseen: int = 0
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +124,7 @@ class Prepared:
     held_out: Cache | None
     skipped: Skipped
     too_long: int
+    labels: LabelCount
 
 
 def prepare(
@@ -89,7 +146,9 @@ def prepare(
     try:
         main = Cache(folder / "examples.arrow")
         other = None if held_out is None else Cache(folder / "held_out.arrow")
-        return Prepared(corpus, main, other, _skipped(main.facts["skipped"]), main.facts["too_long"])
+        skipped = _skipped(main.facts["skipped"]).renamed(_NUMBERS, _names(corpus))
+        labels = LabelCount(**main.facts["labels"])
+        return Prepared(corpus, main, other, skipped, main.facts["too_long"], labels)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{folder}: cannot be read ({error}); remove this folder, it will be made again") from None
 
@@ -110,7 +169,7 @@ def _build(
     report: Report | None,
 ) -> None:
     skipped, facts, too_long = Skipped(), dict[str, Any](), 0
-    columns = encoder.columns
+    columns, strange = encoder.columns, _Strange(encoder)
     with (
         CacheWriter(folder / "examples.arrow", columns, facts) as main,
         _other(folder, columns, held_out) as other,
@@ -118,6 +177,7 @@ def _build(
     ):
         for (block, mask), encoded in each:
             skipped.add(block.report)
+            strange.add(block)
             lines = np.asarray(block.lines, np.int64)
             examples, long = _fitting(Examples(encoded, np.zeros(len(lines), np.int64), lines), fit)
             too_long += int(long.sum())
@@ -130,7 +190,30 @@ def _build(
                 other.add(examples.take(np.flatnonzero(kept & mask)))
             if report is not None:
                 report(block.bytes)
-        facts |= {"skipped": asdict(skipped), "too_long": too_long}
+        facts |= {
+            "skipped": asdict(skipped.renamed(_names(corpus), _NUMBERS)),
+            "too_long": too_long,
+            "labels": asdict(strange.count()),
+        }
+
+
+class _Strange:
+    """Counts the labels that an encoder does not know."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder, self.known, self.unseen = encoder, 0, Counter[str]()
+
+    def add(self, block: Block) -> None:
+        found = names_of_labels(self.encoder, block.columns)
+        if found is not None:
+            labels, names = found
+            unseen = Counter(name for name in names if name not in labels)
+            self.known += len(names) - unseen.total()
+            self.unseen += unseen
+
+    def count(self) -> LabelCount:
+        names = tuple(name for name, _ in self.unseen.most_common(NAMES))
+        return LabelCount(self.known, self.unseen.total(), names)
 
 
 def _other(folder: Path, columns: Mapping[str, IdType], held_out: HeldOut | None) -> Any:
@@ -145,10 +228,10 @@ def _encoded(
     def with_masks() -> Iterator[tuple[tuple[Block, Mask], Fields]]:
         before = 0
         for block in read(corpus, shape, fit.bad):
-            none = np.zeros(len(block.lines), bool)
-            mask = none if held_out is None else held_out.mask(block, shape, before)
+            mask = np.zeros(len(block.lines), bool)
+            if held_out is not None:
+                block, mask, before = held_out.split(block, shape, before)
             yield (block, mask), block.columns
-            before += len(block.lines)
 
     large = size(corpus) >= LARGE and can_start()
     return encode_all(encoder, with_masks(), min(cores(), MOST) if large else 0)
@@ -174,6 +257,14 @@ def _fitting(examples: Examples, fit: Fit) -> tuple[Examples, Mask]:
 
 def _text(source: Any) -> bytes:
     return (source if isinstance(source, str) else " ".join(source)).encode()
+
+
+_NUMBERS = ("0", "1")
+"""What files are called in the cache, where another corpus of the same content may find them."""
+
+
+def _names(corpus: Corpus) -> tuple[str, ...]:
+    return tuple(map(shown, corpus.files))
 
 
 def _skipped(kept: Mapping[str, Any]) -> Skipped:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from seqloom.data.file_format import HUB, STDIN, Format, format_by_name
-from seqloom.settings import Frozen, impossible
+from seqloom.settings import Frozen, UserError, impossible
 
 Bad = Literal["stop", "skip"]
 
@@ -74,6 +74,12 @@ class DataSettings(Frozen):
 
 def corpora_of(files: Sequence[str]) -> tuple[Corpus, ...]:
     """The files of a command line: two of plain text are one aligned corpus, otherwise each is a corpus of its own."""
+    for name in files:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            seen = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            raise UserError(f"{seen}: the file's name is not UTF-8; rename the file") from None
     plain = all(name != STDIN and format_by_name(name) in ("text", None) for name in files)
     if len(files) == 2 and plain and files[0] != files[1]:
         return (Corpus(files=tuple(files)),)

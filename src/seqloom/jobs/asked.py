@@ -1,6 +1,7 @@
 """From a command's words to a recipe: what was asked for, before anything is measured."""
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from seqloom.data.reading import Shape
 from seqloom.data.settings import Corpus, corpora_of
 from seqloom.jobs.default import default_settings, look
 from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.recipe_file import find
+from seqloom.jobs.recipe_file import find, names
 from seqloom.jobs.sizes import SIZES, Size, heads_for, model_of
 from seqloom.settings import SettingsError, UserError, dump, load, loads
 
@@ -47,6 +48,7 @@ class Asked:
 
 
 def asked(command: Command) -> Asked:
+    _refuse(command)
     if command.recipe is not None:
         recipe, notes = load(find(command.recipe), Recipe, command.changes), tuple[str, ...]()
     else:
@@ -55,6 +57,15 @@ def asked(command: Command) -> Asked:
     if not recipe.data.corpora:
         raise UserError("nothing to train on: name a file with --data, or corpora in the recipe's [data]")
     return Asked(recipe, _out(command, recipe), command.recipe is None, notes)
+
+
+def _refuse(command: Command) -> None:
+    if command.minutes is not None and not 0 < command.minutes < math.inf:
+        raise UserError(f"--minutes {command.minutes}: a number of minutes above 0 is needed, such as 5")
+    for option, files in ("--data", command.data), ("--valid", command.valid), ("--test", command.test):
+        for name in set(files) & set(names()):
+            if not Path(name).exists():
+                raise UserError(f"{name}: no such file, but a recipe; put the recipe before {option}")
 
 
 def _with_files(recipe: Recipe, command: Command) -> Recipe:

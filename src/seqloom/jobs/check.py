@@ -6,17 +6,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seqloom.data.check import Report, render
+from seqloom.data.check import Finding, Report, render
 from seqloom.data.check import check as check_data
 from seqloom.data.reading import DataError, size
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked
-from seqloom.jobs.corpora import longest_of, name_of, vocabularies
+from seqloom.jobs.corpora import longest_of, name_of, names_of, vocabularies
 from seqloom.jobs.decide import Decided, decide, device_of
 from seqloom.jobs.default import shape_by_name
 from seqloom.jobs.memory import bytes_per_token
 from seqloom.jobs.plan import amount, flops_per_token, steps_of, throwaway
 from seqloom.jobs.progress import bar
+from seqloom.jobs.splitting import NoSplitError, held_out
 from seqloom.models import model_cost
 from seqloom.settings import UserError
 from seqloom.tasks import task_class
@@ -54,7 +55,20 @@ def check(command: Command) -> Checked:
             measures=[_Measure(vocabulary) for vocabulary in _vocabularies(wish)],
             progress=report,
         )
+    found.findings[:0] = _unsplittable(wish)
     return Checked(found, () if found.faulty else tuple(_forecast(wish, command.changes)))
+
+
+def _unsplittable(wish: Asked) -> Iterator[Finding]:
+    """Data of which nothing can be kept for validation."""
+    recipe = wish.recipe
+    try:
+        if not recipe.data.valid:
+            held_out(recipe, vocabularies(recipe).counts, names_of(recipe))
+    except NoSplitError as error:
+        yield Finding("fault", str(error), "training", 1, 1.0, (), "training would stop here")
+    except UserError:
+        return  # data that cannot be read is a fault already
 
 
 def _bare(command: Command) -> Report:

@@ -3,30 +3,31 @@
 import json
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache
 from seqloom.data.cache_folder import cache_folder
 from seqloom.data.order import Order, Weighted
-from seqloom.data.prepare import Fit, HeldOut, Prepared, content, prepare
+from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.reading import Block, Shape, fingerprint, read, size
 from seqloom.data.settings import Corpus, DataSettings
 from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, learned_positions
+from seqloom.jobs.splitting import Count, held_out
 from seqloom.settings import UserError
 from seqloom.tasks import Codecs, Language, Task, build_task, learn, task_class
 
-FORMAT = 2  # of vocabularies in the cache
+FORMAT = 3  # of vocabularies in the cache
 
 
 @dataclass(frozen=True)
 class Vocabularies:
-    """Vocabularies, and how many examples each training corpus holds."""
+    """Vocabularies, and what each training corpus holds."""
 
     codecs: Codecs
-    examples: tuple[int, ...]
+    counts: tuple[Count, ...]
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,15 @@ class Corpora:
 
 
 def name_of(corpus: Corpus) -> str:
-    return " and ".join(corpus.files)
+    return named(corpus.files)
+
+
+def names_of(recipe: Recipe) -> str:
+    return ", ".join(map(name_of, recipe.data.corpora))
+
+
+def named(files: Sequence[str]) -> str:
+    return " and ".join(files)
 
 
 def fingerprints(data: DataSettings) -> dict[str, str]:
@@ -70,23 +79,34 @@ def corpora(recipe: Recipe) -> Corpora:
     data = recipe.data
     known = vocabularies(recipe)
     task = build_task(recipe.task, known.codecs)
-    total = sum(known.examples)
-    share = min(data.held_out, data.held_out_most / max(total, 1))
-    inner = [None if data.valid else HeldOut(share, count) for count in known.examples]
+    inner = [None] * len(data.corpora) if data.valid else held_out(recipe, known.counts, names_of(recipe))
     train = [_prepared(recipe, task, corpus, held) for corpus, held in zip(data.corpora, inner, strict=True)]
     valid = [_prepared(recipe, task, corpus) for corpus in data.valid]
     test = [_prepared(recipe, task, corpus) for corpus in data.test]
-    held_out = [part.held_out for part in train if part.held_out is not None]
+    rest = [part.held_out for part in train if part.held_out is not None]
     made = Corpora(
         task,
         tuple(Weighted(part.examples, part.corpus.weight) for part in train),
-        tuple(part.examples for part in valid) or tuple(held_out),
+        tuple(part.examples for part in valid) or tuple(rest),
         tuple(part.examples for part in test),
         tuple(name_of(corpus) for corpus in data.corpora),
         tuple(_notes(recipe, [*train, *valid, *test])),
     )
     _refuse_empty(made, recipe)
+    for parts, what in (valid, "validate"), (test, "test"):
+        _refuse_unseen(parts, what)
     return made
+
+
+def _refuse_unseen(parts: Sequence[Prepared], what: str) -> None:
+    """Scores of which nothing could be right."""
+    unseen = [name for part in parts for name in part.labels.names]
+    if unseen and not sum(part.labels.known for part in parts):
+        names = ", ".join(name_of(part.corpus) for part in parts)
+        raise UserError(
+            f"{names}: nothing to {what} on: training sees none of its labels ({', '.join(unseen[:NAMES])}); "
+            "are the names the same, and is it the right column?"
+        )
 
 
 def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
@@ -96,10 +116,9 @@ def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
         if not len(cache):
             raise UserError(f"{name_of(corpus)}: no example is left to test on\n" + "\n".join(made.notes))
     if not sum(map(len, made.valid)):
-        raise UserError(
-            f"{', '.join(made.files)}: too few examples ({made.examples}) to keep some for validation; "
-            "give more, or a file of their own: --valid FILE"
-        )
+        files = ", ".join(map(name_of, recipe.data.valid or recipe.data.corpora))
+        fix = "" if recipe.data.valid else "; give more, or a file of their own: --valid FILE"
+        raise UserError("\n".join([f"{files}: no example is left to validate on{fix}", *made.notes]))
 
 
 def vocabularies(recipe: Recipe) -> Vocabularies:
@@ -111,31 +130,32 @@ def vocabularies(recipe: Recipe) -> Vocabularies:
         with Building(folder) as partial, bar("learning the vocabulary", sum(map(size, data.corpora))) as report:
             blocks = _Counted(data, shape, report)
             learn(recipe.text, shape, blocks).save(partial)
-            (partial / "examples.json").write_text(json.dumps(blocks.all()), encoding="utf-8")
+            counts = json.dumps([asdict(count) for count in blocks.all()])
+            (partial / "counts.json").write_text(counts, encoding="utf-8")
     try:
-        counts = json.loads((folder / "examples.json").read_text(encoding="utf-8"))
-        return Vocabularies(Codecs.load(folder), tuple(counts))
-    except (OSError, ValueError, UserError) as error:
+        kept = json.loads((folder / "counts.json").read_text(encoding="utf-8"))
+        return Vocabularies(Codecs.load(folder), tuple(Count(**count) for count in kept))
+    except (OSError, ValueError, TypeError, UserError) as error:
         raise UserError(f"{folder}: cannot be read ({error}); remove this folder, it will be made again") from None
 
 
 class _Counted:
-    """The blocks of all training corpora, as often as asked for; and how many examples each corpus holds."""
+    """The blocks of all training corpora, as often as asked for; and what each corpus holds."""
 
     def __init__(self, data: DataSettings, shape: Shape, report: Report) -> None:
         self.data, self.shape, self.report = data, shape, report
-        self.counts: list[int] | None = None
+        self.counts: list[Count] | None = None
 
     def __call__(self) -> Iterator[Block]:
-        counts = [0] * len(self.data.corpora)
+        counts = [Count() for _ in self.data.corpora]
         for number, corpus in enumerate(self.data.corpora):
             for block in read(corpus, self.shape, self.data.bad):
-                counts[number] += len(block.lines)
+                counts[number].add(block, self.shape)
                 self.report(block.bytes)
                 yield block
         self.counts = counts
 
-    def all(self) -> list[int]:
+    def all(self) -> list[Count]:
         """Not every vocabulary reads the text, or all of it."""
         if self.counts is None:
             deque(self(), maxlen=0)
@@ -182,3 +202,6 @@ def _notes(recipe: Recipe, parts: Sequence[Prepared]) -> Iterator[str]:
             limit = longest_of(recipe)
             assert limit is not None
             yield f"{name}: {part.too_long:,} {done}: longer than {limit.tokens} tokens ({limit.setting})"
+        if part.labels.unseen:
+            names = ", ".join(part.labels.names) + (", …" if len(part.labels.names) == NAMES else "")
+            yield f"{name}: {part.labels.unseen:,} labels that training never sees ({names}): counted as wrong"

@@ -13,11 +13,16 @@ def folder() -> Path:
     return installed if installed.is_dir() else package.parents[1] / "recipes"
 
 
+def names() -> dict[str, Path]:
+    """The recipes that come along, and their files."""
+    return {file.stem: file for file in folder().glob("*.toml")}
+
+
 def find(name: str) -> Path:
     """The file of a recipe, from its name or from a path. Raises SettingsError."""
     if name.endswith(".toml") or "/" in name or Path(name).is_file():
         return Path(name)
-    files = {file.stem: file for file in folder().glob("*.toml")}
+    files = names()
     if name in files:
         return files[name]
     near = nearest(name, files)

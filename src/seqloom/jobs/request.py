@@ -1,9 +1,11 @@
 """What was asked for, kept with the run: the same command goes on, another one is refused."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from seqloom.data.file_format import format_by_name
+from seqloom.jobs.corpora import named
 from seqloom.jobs.recipe import Recipe
 from seqloom.settings import UserError
 from seqloom.store import RunFolder
@@ -38,10 +40,14 @@ def remember(run: RunFolder, request: Mapping[str, Any]) -> None:
 
 
 def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
-    """A UserError that names what differs from the run that is there."""
+    """A UserError that names what differs from the run that is there.
+
+    A file that holds the same is the same, wherever it lies and however its path is written.
+    """
     try:
         before = json.loads(run.request.read_text(encoding="utf-8"))
-        settings, data = dict(before["recipe"]), dict(before["data"])
+        data = dict(before["data"])
+        settings = _with_names(before["recipe"], data, request)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise UserError(f"{run.request}: cannot be read; --force starts the run anew") from None
     changed = [path for path in _differences(settings, request["recipe"]) if path not in FREE]
@@ -52,12 +58,34 @@ def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
         raise UserError(
             f"{run.path}: holds a run with other settings; name another --out, or start anew with --force\n{shown}"
         )
-    names = sorted(name for name in request["data"] if data.get(name) != request["data"][name])
+    names = sorted(name for name in request["data"] if name in data and data[name] != request["data"][name])
     if names:
         raise UserError(
             f"{run.path}: its data changed since it began ({', '.join(names)}); "
             "name another --out, or start anew with --force"
         )
+
+
+def _with_names(before: Mapping[str, Any], data: Mapping[str, str], request: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that were, with the names that files of the same content have now."""
+    was, now = dict(before["data"]), request["recipe"]["data"]
+    for part in ("corpora", "valid"):
+        if len(was[part]) == len(now[part]):
+            was[part] = [
+                old | {"files": new["files"]} if _same(old, data, new, request["data"]) else old
+                for old, new in zip(was[part], now[part], strict=True)
+            ]
+    return {**before, "data": was}
+
+
+def _same(old: Any, before: Mapping[str, str], new: Any, now: Mapping[str, str]) -> bool:
+    """Content, and the format that the names tell."""
+    one, other = before.get(named(old["files"])), now.get(named(new["files"]))
+    return one == other is not None and _formats(old["files"]) == _formats(new["files"])
+
+
+def _formats(files: Sequence[str]) -> list[Any]:
+    return [format_by_name(name) for name in files]
 
 
 def _differences(one: Any, other: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -18,6 +18,7 @@ from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import Characters
+from seqloom.text.labels import NONE
 from seqloom.training.validation import mean_loss
 
 WRITTEN = 200
@@ -91,12 +92,13 @@ def signature(task: Task) -> str:
 
 
 def accuracy(task: TagTask | ClassifyTask, model: Model, batches: Iterable[Examples], device: torch.device) -> float:
+    """In percent. A label that training never saw cannot be given, and counts as wrong."""
     right, count = 0, 0
     for examples in batches:
         batch = task.batch(examples)
         goal = batch.goal
         right += int(((chosen(task, model, batch, device) == goal) & (goal >= 0)).sum())
-        count += len(goal) if isinstance(task, ClassifyTask) else int((goal >= 0).sum())
+        count += int((examples.columns["target"].values_N != NONE).sum())
     return 100 * right / max(count, 1)
 
 

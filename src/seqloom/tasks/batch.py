@@ -11,6 +11,7 @@ from torch import Tensor
 from seqloom.data.cache import Examples
 from seqloom.data.ragged import Ragged
 from seqloom.layers.layout import Packed
+from seqloom.text.labels import NONE
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,11 @@ class Batch:
     @property
     def tokens(self) -> int:
         return sum(len(side.tokens_N) for side in (self.source, self.target) if side is not None)
+
+
+def known(rows: Ragged) -> Ragged:
+    """Labels; one that no model can give does not count for the loss."""
+    return Ragged(np.maximum(rows.values_N, NONE), rows.starts)
 
 
 def goals(rows: Ragged) -> Tensor:

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from seqloom.data.cache import Examples
 from seqloom.data.encoding import LineEncoder
+from seqloom.data.order import Reshape
 from seqloom.data.ragged import Ragged
 from seqloom.models import Sizes
 from seqloom.models.build import Model
@@ -46,11 +47,14 @@ class LanguageTask(Task):
     def sizes(self) -> Sizes:
         return Sizes(len(self.vocabulary), len(self.vocabulary))
 
-    def reshape(self, examples: Examples, draw: np.random.Generator | None) -> Examples:
-        """Windows of context + 1 tokens that overlap by one, at another offset in each epoch."""
+    @property
+    def reshape(self) -> Reshape | None:
+        """Documents are no longer than the context already: longer ones were left out or cut when they were read."""
+        return self.windows if self.settings.lines == "text" else None
+
+    def windows(self, examples: Examples, draw: np.random.Generator | None) -> Examples:
+        """Windows of context + 1 tokens that overlap by one, at another offset in each epoch. draw: in training."""
         context = self.settings.context
-        if self.settings.lines == "documents":
-            return Examples({"target": examples.columns["target"].cut(context)}, examples.corpus_B, examples.line_B)
         rows = examples.columns["target"]
         if len(rows.values_N) < 2:
             return examples.take(np.arange(0))

@@ -6,7 +6,7 @@ import numpy as np
 
 from seqloom.data.cache import Examples
 from seqloom.data.ragged import Ragged
-from seqloom.text import BPE, Labels, Vocabulary
+from seqloom.text import BPE, UNKNOWN, Labels, Vocabulary
 
 # odd numbers without a pattern, so that neighbours of one kind are not neighbours of another
 _MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -19,13 +19,21 @@ def drops(vocabulary: Vocabulary | Labels) -> bool:
 
 
 def recut(rows: Ragged, vocabulary: Vocabulary, seeds: Sequence[int], longest: int | None) -> Ragged:
-    """The same texts in other pieces; a row that would get too long by it stays as it was."""
-    before = [rows[row].tolist() for row in range(len(rows))]
-    after = vocabulary.encode_dropout(vocabulary.decode_many(before), seeds)
+    """The same texts in other pieces. A row that would get too long by it, or that is not all text, stays as it was."""
+    after = [rows[row].tolist() for row in range(len(rows))]
+    texts = vocabulary.decode_many(after)
+    whole = [row for row, text in enumerate(texts) if UNKNOWN not in after[row] and _returns(vocabulary, text)]
+    new = vocabulary.encode_dropout([texts[row] for row in whole], [seeds[row] for row in whole])
     most = float("inf") if longest is None else longest
-    return Ragged.rows(
-        [new if len(new) <= max(most, len(old)) else old for old, new in zip(before, after, strict=True)]
-    )
+    for row, pieces in zip(whole, new, strict=True):
+        if len(pieces) <= max(most, len(after[row])):
+            after[row] = pieces
+    return Ragged.rows(after)
+
+
+def _returns(vocabulary: Vocabulary, text: str) -> bool:
+    """Whether a decoded text can be encoded again: no character was cut in two, and it is normal as it is."""
+    return "\ufffd" not in text and vocabulary.normalise(text) == text
 
 
 def seeds_of(examples: Examples, seed: int, epoch: int) -> list[int]:

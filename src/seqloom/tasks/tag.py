@@ -8,9 +8,9 @@ from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.settings import ModelSettings
-from seqloom.tasks.batch import Batch, Side, goals
+from seqloom.tasks.batch import Batch, Side, goals, known
 from seqloom.tasks.codecs import Codecs
-from seqloom.tasks.losses import IGNORED, sequence_loss
+from seqloom.tasks.losses import sequence_loss
 from seqloom.tasks.settings import Tag
 from seqloom.tasks.task import Goals, Task
 from seqloom.text import Labels
@@ -45,8 +45,8 @@ class TagTask(Task):
 
     def batch(self, examples: Examples) -> Batch:
         target = examples.columns["target"]
-        count = int((target.values_N != IGNORED).sum())
-        return Batch(examples, Side.of(examples.columns["source"]), None, goals(target), count)
+        count = int((target.values_N >= 0).sum())
+        return Batch(examples, Side.of(examples.columns["source"]), None, goals(known(target)), count)
 
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, EncoderOnly)

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 from torch import Tensor
 
 from seqloom.data.cache import Examples
 from seqloom.data.encoding import Encoder
+from seqloom.data.order import Reshape
 from seqloom.data.ragged import Ragged
 from seqloom.data.reading import Block, Shape
 from seqloom.models import Sizes
@@ -55,9 +55,10 @@ class Task(ABC):
         """The columns of a block's examples as numbers."""
         return self.encoder(block.columns)
 
-    def reshape(self, examples: Examples, draw: np.random.Generator | None) -> Examples:
-        """What an epoch makes of the examples; draw: chance, in training."""
-        return examples
+    @property
+    def reshape(self) -> Reshape | None:
+        """What an epoch makes of examples that follow each other; None: they stay as they are."""
+        return None
 
     def vary(self, examples: Examples, seeds: Sequence[int], longest: int | None) -> Examples:
         """What training makes of some examples in an epoch, by chance: other pieces, where the text has dropout.

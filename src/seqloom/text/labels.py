@@ -12,6 +12,8 @@ from seqloom.settings import UserError
 from seqloom.text import json_file
 
 NONE = -1
+UNSEEN = -2
+"""A label that is not in the list, where that is no mistake: no model can give it, so every answer is wrong."""
 _WHAT = "a list of labels"
 
 
@@ -36,6 +38,9 @@ class Labels:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __contains__(self, label: str) -> bool:
+        return label in self._ids
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Labels) and self.names == other.names
 
@@ -49,12 +54,12 @@ class Labels:
     def fingerprint(self) -> str:
         return hashlib.sha256(json.dumps(self.names).encode()).hexdigest()
 
-    def encode(self, labels: Iterable[str], unknown: Literal["error", "none"] = "error") -> list[int]:
-        """Their ids; for a label that is not in the list an error or, with "none", NONE."""
+    def encode(self, labels: Iterable[str], unknown: Literal["error", "unseen"] = "error") -> list[int]:
+        """Their ids; for a label that is not in the list an error or, with "unseen", UNSEEN."""
         labels = list(labels)
-        ids = [self._ids.get(label, NONE) for label in labels]
-        if unknown == "error" and NONE in ids:
-            strange = labels[ids.index(NONE)]
+        ids = [self._ids.get(label, UNSEEN) for label in labels]
+        if unknown == "error" and UNSEEN in ids:
+            strange = labels[ids.index(UNSEEN)]
             known = ", ".join(self.names[:20]) + (", …" if len(self) > 20 else "")
             raise UserError(f"no such label: {strange!r}; the labels are {known}")
         return ids

@@ -18,7 +18,7 @@ class TrainingSettings(Frozen):
     steps: int | None = Field(default=None, ge=0)
     epochs: float | None = Field(default=None, gt=0)
     minutes: float | None = Field(default=None, gt=0, description="of the whole command, its preparations included")
-    seed: int = Field(default=1, ge=0)
+    seed: int = Field(default=1, ge=0, le=2**63 - 1)
     batch: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         default="auto", description="tokens: no side of a batch has more; auto: as many as suit the data and fit"
     )

@@ -10,10 +10,10 @@ from tests.data.reading.examples import blocks, fault, rows, skipped, write
 
 class TestTSV:
     def test_the_first_two_columns(self, tmp_path: Path) -> None:
-        name = write(tmp_path / "a.tsv", 'Haus\thouse\tCC-BY\r\n"Hund\tdog\tCC-BY\textra\n')
-        assert rows(name) == [(1, "Haus", "house"), (2, '"Hund', "dog")]
+        name = write(tmp_path / "a.tsv", 'Haus\thouse\tCC-BY\r\n"Hund\tdog\tCC-BY\nno\tlicence\n')
+        assert rows(name) == [(1, "Haus", "house"), (2, '"Hund', "dog"), (3, "no", "licence")]
 
-    @pytest.mark.parametrize("header", ["source\ttarget", "tgt\tid\tsrc", "Input\tOutput"])
+    @pytest.mark.parametrize("header", ["source\ttarget\tid", "tgt\tid\tsrc", "Input\tOutput\t"])
     def test_usual_names_are_a_header(self, tmp_path: Path, header: str) -> None:
         name = write(tmp_path / "a.tsv", f"{header}\na\tb\tc\n")
         assert rows(name) == [(2, *(("c", "a") if "tgt" in header else ("a", "b")))]
@@ -47,6 +47,17 @@ class TestTSV:
         )
         assert rows(name, bad="skip") == [(1, "a", "b"), (4, "e", "f")]
         assert skipped(name) == {"too few columns": 1, "blank line": 1}
+
+    @pytest.mark.parametrize("first", ["he went\til alla", "source\ttarget"])
+    def test_too_many_columns(self, tmp_path: Path, first: str) -> None:
+        name = write(tmp_path / "a.tsv", f"{first}\nhe said\toh really\tlui\n\t\t\ne\tf\n")
+        assert fault(name) == (
+            f"{name}:2: expected 2 columns, as in the first row, found 3; "
+            "take out the tab that is too many, or pass --skip-bad"
+        )
+        assert rows(name, bad="skip")[-1] == (4, "e", "f")
+        assert skipped(name) == {"too many columns": 1, "blank line": 1}
+        assert (2, "he said", "oh really") in rows(name, source="1", target="2", bad="skip")
 
     def test_one_side_empty(self, tmp_path: Path) -> None:
         name = write(tmp_path / "a.tsv", "\tb\na\t\n")

@@ -88,9 +88,15 @@ def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _signs(texts: Sequence[str]) -> Signs:
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    signs = np.zeros(len(texts), _TABLE.dtype)
     codes = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
-    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
-    return np.bitwise_or.reduceat(_TABLE[np.minimum(codes, len(_TABLE) - 1)], np.concatenate([[0], ends[:-1]]))
+    # an empty text has no signs, and reduceat would give it its neighbour's
+    held = lengths > 0
+    if held.any():
+        begins = (np.cumsum(lengths) - lengths)[held]
+        signs[held] = np.bitwise_or.reduceat(_TABLE[np.minimum(codes, len(_TABLE) - 1)], begins)
+    return signs
 
 
 def odd_looks(texts: Sequence[str], signs: Signs) -> dict[Kind, list[int]]:

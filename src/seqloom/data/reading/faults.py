@@ -45,6 +45,15 @@ class Skipped:
         for reason, count in other.counts.items():
             self.note(reason, other.places[reason], count)
 
+    def renamed(self, old: tuple[str, ...], new: tuple[str, ...]) -> "Skipped":
+        """The same places in files that have other names now."""
+
+        def name(place: str) -> str:
+            file, _, line = place.rpartition(":")
+            return f"{new[old.index(file)]}:{line}" if file in old else place
+
+        return Skipped(self.counts, {reason: tuple(map(name, each)) for reason, each in self.places.items()})
+
     def lines(self) -> Iterator[str]:
         """One line of text for each reason."""
         for reason, count in sorted(self.counts.items(), key=lambda item: -item[1]):

@@ -7,6 +7,7 @@ from seqloom.data.reading.faults import DataError
 from seqloom.data.settings import Corpus
 
 _HEAD = 1 << 16
+MOSTLY = 0.95  # of the first lines have columns: then the file is made of columns
 _REMEDIES = {
     ".xlsx": "save the table as CSV",
     ".xls": "save the table as CSV",
@@ -37,6 +38,25 @@ def format_of(corpus: Corpus, shape: Shape) -> Format:
         return "conllu" if _a_word_a_line(_head(name)) else "tsv"
     # with two fields in one file of text, they are columns
     return "tsv" if by_name == "text" and len(FIELDS[shape]) == 2 else by_name
+
+
+def shape_of(corpus: Corpus) -> Shape:
+    """What a corpus looks like, where nobody said; labels are told from other targets by who has read some."""
+    form = corpus.format if corpus.format != "auto" else format_by_name(corpus.files[0])
+    if len(corpus.files) == 2:
+        return "pairs"
+    if form == "conllu":
+        return "tags"
+    if form not in ("text", None):
+        return "pairs"
+    head = _head(corpus.files[0])
+    if corpus.files[0] == STDIN and head.lstrip().startswith(b"{"):
+        return "pairs"
+    lines = [line for line in head.splitlines() if line.strip()][:-1] or head.splitlines()
+    columns = sum(b"\t" in line.strip() for line in lines)
+    if columns < MOSTLY * len(lines) or not columns:
+        return "text"
+    return "tags" if _a_word_a_line(head) else "pairs"
 
 
 def _head(name: str) -> bytes:

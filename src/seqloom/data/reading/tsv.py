@@ -4,14 +4,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from seqloom.data.reading.block import FIELDS, ROWS, Rows, Shape
-from seqloom.data.reading.columns import has_header, positions
+from seqloom.data.reading.columns import has_header, positions, wanted
 from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
 from seqloom.data.settings import Corpus
 
 
 def read_tsv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
-    """Rows may have more columns than are needed, even some more than others."""
+    """A file may have more columns than are needed; a row with more than the first one has a tab too many.
+
+    Where the settings name the columns, they are found in such a row too.
+    """
     with Lines(corpus.files[0]) as file:
         lines = file.take(ROWS)
         if not lines:
@@ -20,29 +23,34 @@ def read_tsv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
         header = has_header(corpus, shape, first)
         places = positions(corpus, shape, first, header, f"{file.name}:1")
         files = (file.name,) * len(FIELDS[shape])
+        most = None if any(wanted(corpus, shape)) else max(len(first), max(places) + 1)
         skip, consumed = int(header), 0
         while lines:
             before, consumed = consumed, file.consumed
             numbers = range(file.count - len(lines) + 1 + skip, file.count + 1)
-            yield Rows(files, numbers, _columns(lines[skip:], places), consumed - before)
+            yield Rows(files, numbers, _columns(lines[skip:], places, most), consumed - before)
             lines, skip = file.take(ROWS), 0
 
 
-def _columns(lines: list[Any], places: tuple[int, ...]) -> tuple[list[Any], ...]:
+def _columns(lines: list[Any], places: tuple[int, ...], most: int | None) -> tuple[list[Any], ...]:
     needed = max(places) + 1
     if set(map(type, lines)) <= {str}:
         rows = [line.split("\t") for line in lines]
-        if min(map(len, rows), default=needed) >= needed:
+        counts = set(map(len, rows))
+        if min(counts, default=needed) >= needed and (most is None or max(counts, default=0) <= most):
             return tuple([row[place] for row in rows] for place in places)
-    cells = [_cells(line, places, needed) for line in lines]
+    cells = [_cells(line, places, needed, most) for line in lines]
     return tuple(map(list, zip(*cells, strict=True)))
 
 
-def _cells(line: str | Broken, places: tuple[int, ...], needed: int) -> list[Any]:
+def _cells(line: str | Broken, places: tuple[int, ...], needed: int, most: int | None) -> list[Any]:
     if isinstance(line, Broken):
         return [line] * len(places)
     row = line.split("\t")
     if len(row) < needed and line.strip():
         what = f"expected {needed} columns with a tab between them, found {len(row)}"
         return [Broken("too few columns", what)] * len(places)
+    if most is not None and len(row) > most and line.strip():
+        what = f"expected {most} columns, as in the first row, found {len(row)}"
+        return [Broken("too many columns", what, "take out the tab that is too many")] * len(places)
     return [row[place] if place < len(row) else "" for place in places]
