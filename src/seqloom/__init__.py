@@ -21,3 +21,7 @@ def __getattr__(name: str) -> Any:
     from seqloom.jobs import python
 
     return python.train
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -59,7 +59,7 @@ def test_later_a_line_every_half_minute(clock: Clock, stream: io.StringIO) -> No
 
 def test_validations_and_the_best(clock: Clock, stream: io.StringIO) -> None:
     watcher = Watcher("lines", stream, clock)
-    watcher.began(Facts("x", steps=10))
+    watcher.began(Facts("x", steps=10, best="loss"))
     run(watcher, clock, range(1, 3), 0.1)
     watcher.validated(2, 1.5, 87.125, "accuracy", best=True)
     watcher.validated(4, 1.75, 80.0, "accuracy")
@@ -67,10 +67,10 @@ def test_validations_and_the_best(clock: Clock, stream: io.StringIO) -> None:
     clock.now += 60
     watcher.ended("stopped early")
     assert lines(stream)[1:] == [
-        "step 2 of 10   20%   valid loss 1.500   accuracy 87.12   best so far",
-        "step 4 of 10   20%   valid loss 1.750   accuracy 80.00   best 87.12 at step 2",
+        "step 2 of 10   20%   valid loss 1.500   accuracy 87.12   best so far by loss",
+        "step 4 of 10   20%   valid loss 1.750   accuracy 80.00   best by loss at step 2",
         "a step was split",
-        "ended at step 4 of 10   1 m 00 s   best accuracy 87.12 at step 2   stopped early",
+        "ended at step 4 of 10   1 m 00 s   best by loss at step 2: accuracy 87.12   stopped early",
     ]
 
 
@@ -81,7 +81,7 @@ def test_without_a_score_the_loss_is_the_best(clock: Clock, stream: io.StringIO)
     watcher.ended()
     assert lines(stream) == [
         "step 5   valid loss 1.500   best so far",
-        "ended at step 5   0 s   best valid loss 1.500 at step 5",
+        "ended at step 5   0 s   best at step 5: valid loss 1.500",
     ]
 
 

@@ -27,7 +27,13 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help="The run's folder.")] = None,
     minutes: Annotated[
         float | None,
-        typer.Option("--minutes", metavar="N", help="Be done in so many minutes; a test comes on top.", min=0.01, callback=finite),
+        typer.Option(
+            "--minutes",
+            metavar="N",
+            help="Be done in so many minutes; a test comes on top.",
+            min=0.01,
+            callback=finite,
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change a setting. May be given many times.")
@@ -65,5 +71,6 @@ def train(
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from the last checkpoint", err=True)
         raise typer.Exit(130) from None
+    part = "test" if trained.test_scores else "validation"
     for name, score in (trained.test_scores or trained.scores).items():
-        typer.echo(f"{name}\t{score:.4f}")
+        typer.echo(f"{part} {name}\t{score:.4f}")

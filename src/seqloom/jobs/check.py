@@ -8,12 +8,11 @@ import numpy as np
 
 from seqloom.data.check import Finding, Report, render
 from seqloom.data.check import check as check_data
-from seqloom.data.reading import DataError, size
+from seqloom.data.reading import DataError, shape_of, size
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.corpora import longest_of, name_of, names_of, vocabularies
 from seqloom.jobs.decide import Decided, decide, device_of
-from seqloom.jobs.default import shape_by_name
 from seqloom.jobs.memory import bytes_per_token
 from seqloom.jobs.plan import amount, flops_per_token, steps_of, throwaway
 from seqloom.jobs.progress import bar
@@ -74,7 +73,7 @@ def _unsplittable(wish: Asked) -> Iterator[Finding]:
 def _bare(command: Command) -> Report:
     """The files alone, where they are too broken to choose a recipe by them."""
     train, valid, test = (corpora_of(files) if files else () for files in (command.data, command.valid, command.test))
-    return check_data(train, valid, test, shape=shape_by_name(train[0]))
+    return check_data(train, valid, test, shape=shape_of(train[0]))
 
 
 class _Measure:

@@ -18,8 +18,12 @@ from seqloom.jobs.recipe import Recipe, learned_positions
 from seqloom.jobs.splitting import Count, held_out
 from seqloom.settings import UserError
 from seqloom.tasks import Codecs, Language, Task, build_task, learn, task_class
+from seqloom.text import Labels
 
 FORMAT = 3  # of vocabularies in the cache
+
+
+SHOWN = 60  # letters of an example
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,19 @@ class Corpora:
     def rows(self) -> int:
         """Examples of an epoch."""
         return round(sum(part.weight * len(part.cache) for part in self.train))
+
+
+def first_example(data: Corpora) -> tuple[str, str | None]:
+    """As it was read: to see whether it is what was meant. Shortened; the second side is None for running text."""
+    cache = next(part.cache for part in data.train if len(part.cache))
+    columns, codecs = cache.read([0])[0].columns, data.task.codecs
+    sides = []
+    for name, codec in ("source", codecs.source), ("target", codecs.target):
+        if name in columns:
+            ids = [id for id in columns[name][0].tolist() if id >= 0]
+            sides.append(" ".join(codec.decode(ids)) if isinstance(codec, Labels) else codec.decode(ids))
+    short = [side if len(side) <= SHOWN else side[: SHOWN - 1] + "…" for side in sides]
+    return short[0], short[1] if len(short) > 1 else None
 
 
 def name_of(corpus: Corpus) -> str:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from seqloom.data.file_format import format_by_name
-from seqloom.data.reading import Block, Shape, read, size
+from seqloom.data.reading import Block, Shape, read, shape_of, size
 from seqloom.data.settings import Bad, Corpus
 
 BLOCKS = 2
@@ -33,7 +32,7 @@ class Look:
 def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Look:
     """shape: if it is known already."""
     first, total = corpora[0], sum(map(size, corpora))
-    guess = shape or shape_by_name(first)
+    guess = shape or shape_of(first)
     blocks, rows, read_bytes = list[Block](), 0, 0
     for block in read(first, guess, bad):
         blocks += [block] if len(blocks) < BLOCKS else []
@@ -44,13 +43,6 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
         guess = "classes"
     examples = round(rows * max(1.0, total / max(read_bytes, 1)))
     return Look(guess, examples, _words(blocks, guess), total)
-
-
-def shape_by_name(corpus: Corpus) -> Shape:
-    form = corpus.format if corpus.format != "auto" else format_by_name(corpus.files[0])
-    if len(corpus.files) == 2:
-        return "pairs"
-    return "tags" if form == "conllu" else "text" if form in ("text", None) else "pairs"
 
 
 def _few_answers(blocks: Sequence[Block]) -> bool:

@@ -1,15 +1,16 @@
 """The main job: from files to a trained model."""
 
 import time
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import torch
 
 from seqloom.data.reading import size
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
-from seqloom.jobs.corpora import Corpora, corpora, fingerprints, longest_of
+from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, longest_of
 from seqloom.jobs.decide import decide, device_of
 from seqloom.jobs.plan import amount, flops_per_token, steps_of, threads
 from seqloom.jobs.recipe import Recipe
@@ -17,10 +18,12 @@ from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, validator
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
+from seqloom.layers.attention import Attention
+from seqloom.layers.positions import NoPositions
 from seqloom.models import build_model
 from seqloom.models.build import Model
 from seqloom.models.first_vectors import start_vectors
-from seqloom.settings import UserError, dump, load
+from seqloom.settings import FailedError, UserError, dump, load
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 from seqloom.tasks import Codecs
@@ -40,8 +43,8 @@ class Trained:
 
     run: RunFolder
     recipe: Recipe
-    corpora: Corpora
-    model: Model
+    corpora: Corpora = field(repr=False)
+    model: Model = field(repr=False)
     place: Place
     scores: dict[str, float]
     test_scores: dict[str, float]
@@ -71,11 +74,26 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             data.task.codecs.save(run.vocabulary)
             write_text(run.recipe, header(request["data"]) + dump(recipe))
             remember(run, request)
-        for note in (*wish.notes, *data.notes):
+        for note in (*wish.notes, *data.notes, *_doubts(recipe, data)):
             telling.note(note)
         assert recipe.training.threads != "auto"
         with threads(recipe.training.threads):
             return _run(run, recipe, data, telling, began)
+
+
+def _doubts(recipe: Recipe, data: Corpora) -> Iterator[str]:
+    """What is allowed, but may not be meant."""
+    source, target = first_example(data)
+    yield f"the first example: {source!r}" + ("" if target is None else f" → {target!r}")
+    sides: tuple[Literal["encoder", "decoder"], ...] = ("encoder", "decoder")
+    for name in sides:
+        stack = recipe.model.side(name)
+        orderless = all(isinstance(mixer, Attention) and mixer.relative is None for mixer in stack.mixers())
+        if name in recipe.model.family and orderless and isinstance(stack.positions, NoPositions) and stack.depth:
+            yield (
+                f"the {name} knows no positions, so that it sees a set, not a sequence: "
+                "--set model.positions.kind=sinusoidal, or mixer.relative"
+            )
 
 
 def _as_before(run: RunFolder, wish: Asked) -> Recipe:
@@ -138,8 +156,11 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     facts = Facts(
         run.path.name, setup.limits.steps, loop.place.step, loop.done, _about(run, recipe, data, model, device)
     )
+    facts = replace(facts, best=training.best)
     telling.begin(facts, per_token, peak_flops(device, precision))
     place = loop.train()
+    if not place.step and setup.limits.steps != 0:
+        raise FailedError(f"no step was made in {training.minutes:g} minutes: give more, or train a smaller model")
     telling.draw()
     telling.watcher.ended(place.ended or "")
     best_weights(run, model)

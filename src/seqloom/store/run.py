@@ -30,6 +30,9 @@ class RunFolder:
         self.lock = path / ".lock"
         self.checkpoints = Checkpoints(self.state)
 
+    def __repr__(self) -> str:
+        return f"RunFolder({str(self.path)!r})"
+
     def exists(self) -> bool:
         return self.request.exists()
 

@@ -35,6 +35,8 @@ class Facts:
     """The share of the run that is behind it."""
     about: Sequence[str] = ()
     """Lines to say first: the model, the data, the machine."""
+    best: str = ""
+    """The score that decides which model is the best."""
 
 
 class History:
@@ -202,8 +204,9 @@ def valid_words(seen: Seen) -> list[str]:
     words = [] if seen.valid_loss is None else [f"valid loss {figure(seen.valid_loss)}"]
     words += [] if seen.score is None else [f"{seen.score_name} {figure(seen.score)}"]
     if seen.best and words:
-        step, value = seen.best
-        words.append("best so far" if step == seen.step else f"best {figure(value)} at step {step}")
+        step, _ = seen.best
+        by = f" by {seen.facts.best}" if seen.facts.best else ""
+        words.append(f"best so far{by}" if step == seen.step else f"best{by} at step {step}")
     return words
 
 
@@ -211,7 +214,8 @@ def _closing(seen: Seen, now: float, text: str) -> str:
     words = [f"ended at {seen.where}", duration(now - seen.began)]
     if seen.best:
         name = "valid loss" if seen.score is None else seen.score_name
-        words.append(f"best {name} {figure(seen.best[1])} at step {seen.best[0]}")
+        by = f" by {seen.facts.best}" if seen.facts.best else ""
+        words.append(f"best{by} at step {seen.best[0]}: {name} {figure(seen.best[1])}")
     return "   ".join([*words, *filter(None, [text])])
 
 
