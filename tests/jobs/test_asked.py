@@ -63,7 +63,9 @@ def test_a_recipe_behind_the_files(place: Path, option: str) -> None:
 def test_a_name_that_is_not_utf_8(place: Path) -> None:
     with pytest.raises(UserError) as caught:
         asked(Command(data=(os.fsdecode(b"caf\xe9.tsv"),)))
-    assert str(caught.value) == r"caf\xe9.tsv: the file's name is not UTF-8; rename the file"
+    assert str(caught.value) == r"caf\xe9.tsv: the name is not UTF-8; rename the file"
+    with pytest.raises(UserError, match=r"caf\\xe9: the name is not UTF-8; name another --out"):
+        asked(Command(data=("a.tsv",), out=Path(os.fsdecode(b"caf\xe9"))))
 
 
 def test_a_seed_that_is_too_large(place: Path) -> None:

@@ -317,6 +317,13 @@ def test_a_text_of_a_few_letters(place: Path) -> None:
         _train("a.txt", set={"training.steps": 1})
 
 
+def test_a_validation_text_without_a_goal(place: Path) -> None:
+    write_text(place / "a.txt")
+    (place / "v.txt").write_text("\n")
+    with pytest.raises(UserError, match=r"^v.txt: no example is left to validate on$"):
+        _train("a.txt", valid=("v.txt",), set={"training.steps": 1})
+
+
 # -- labels
 
 

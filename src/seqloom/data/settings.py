@@ -72,14 +72,19 @@ class DataSettings(Frozen):
     """threads that prepare batches beside the training; 0: none"""
 
 
+def refuse_other_than_utf_8(name: str, fix: str) -> None:
+    """A name is written into files of settings and results, which are UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        seen = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        raise UserError(f"{seen}: the name is not UTF-8; {fix}") from None
+
+
 def corpora_of(files: Sequence[str]) -> tuple[Corpus, ...]:
     """The files of a command line: two of plain text are one aligned corpus, otherwise each is a corpus of its own."""
     for name in files:
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            seen = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-            raise UserError(f"{seen}: the file's name is not UTF-8; rename the file") from None
+        refuse_other_than_utf_8(name, "rename the file")
     plain = all(name != STDIN and format_by_name(name) in ("text", None) for name in files)
     if len(files) == 2 and plain and files[0] != files[1]:
         return (Corpus(files=tuple(files)),)

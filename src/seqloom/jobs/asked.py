@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from seqloom.data.reading import Shape
-from seqloom.data.settings import Corpus, corpora_of
+from seqloom.data.settings import Corpus, corpora_of, refuse_other_than_utf_8
 from seqloom.jobs.default import default_settings, look
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find, names
@@ -62,6 +62,8 @@ def asked(command: Command) -> Asked:
 def _refuse(command: Command) -> None:
     if command.minutes is not None and not 0 < command.minutes < math.inf:
         raise UserError(f"--minutes {command.minutes}: a number of minutes above 0 is needed, such as 5")
+    if command.out is not None:
+        refuse_other_than_utf_8(str(command.out), "name another --out")
     for option, files in ("--data", command.data), ("--valid", command.valid), ("--test", command.test):
         for name in set(files) & set(names()):
             if not Path(name).exists():

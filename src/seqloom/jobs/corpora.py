@@ -132,7 +132,10 @@ def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
     for cache, corpus in zip(made.test, recipe.data.test, strict=True):
         if not len(cache):
             raise UserError(f"{name_of(corpus)}: no example is left to test on\n" + "\n".join(made.notes))
-    if not sum(map(len, made.valid)):
+    # of running text each token but the first is a goal
+    running = longest_of(recipe) is None
+    goals = [cache.totals.tokens.get("target", 0) - 1 if running else len(cache) for cache in made.valid]
+    if max(goals, default=0) < 1:
         files = ", ".join(map(name_of, recipe.data.valid or recipe.data.corpora))
         fix = "" if recipe.data.valid else "; give more, or a file of their own: --valid FILE"
         raise UserError("\n".join([f"{files}: no example is left to validate on{fix}", *made.notes]))
