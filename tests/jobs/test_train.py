@@ -418,3 +418,13 @@ def test_what_is_advised_can_be_done(place: Path) -> None:
     trained = train(replace(command, changes=advised), view="none")
     assert trained.place.step == 5
     assert trained.run.read_metrics()[-2]["rate"] <= 1e-5
+
+
+def test_a_file_that_was_moved(place: Path) -> None:
+    recipe, pairs = str(write_recipe(place / "r.toml")), write_pairs(place / "pairs.tsv")
+    command = Command(recipe=recipe, data=("pairs.tsv",), out=Path("run"), changes=QUICK)
+    train(command, view="none")
+    (place / "there").mkdir()
+    pairs.rename(place / "there" / "moved.tsv")
+    again = replace(command, data=("there/moved.tsv",), changes=("training.steps=5",))
+    assert train(again, view="none").place.step == 5

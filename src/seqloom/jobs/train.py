@@ -104,7 +104,9 @@ def _as_before(run: RunFolder, wish: Asked) -> Recipe:
     update |= limits if any(value is not None for value in limits.values()) else {}
     update["optimiser"] = new.optimiser  # of which only a rate can be another
     update |= {"device": new.device} if new.device != "auto" else {}
-    data = recipe.data.model_copy(update={"workers": wish.recipe.data.workers, "test": wish.recipe.data.test})
+    # the files may lie elsewhere now: what they hold has been compared
+    free = ("workers", "test", "corpora", "valid")
+    data = recipe.data.model_copy(update={name: getattr(wish.recipe.data, name) for name in free})
     return recipe.model_copy(update={"training": recipe.training.model_copy(update=update), "data": data})
 
 
