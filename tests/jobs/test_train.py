@@ -20,7 +20,9 @@ from torch import Tensor
 from seqloom.jobs import corpora as corpora_module
 from seqloom.jobs.asked import Command
 from seqloom.jobs.check import check
+from seqloom.jobs.plan import amount
 from seqloom.jobs.train import Trained, train
+from seqloom.models import model_cost
 from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder, atomic
 from seqloom.text import Vocabulary
@@ -428,3 +430,15 @@ def test_a_file_that_was_moved(place: Path) -> None:
     pairs.rename(place / "there" / "moved.tsv")
     again = replace(command, data=("there/moved.tsv",), changes=("training.steps=5",))
     assert train(again, view="none").place.step == 5
+
+
+def test_flops_are_counted(place: Path) -> None:
+    """By the model's cost for each token that counts; R-Drop runs the model twice."""
+    write_pairs(place / "pairs.tsv")
+    command = Command(recipe=str(write_recipe(place / "r.toml")), data=("pairs.tsv",), out=Path("run"), changes=QUICK)
+    once = train(command, view="none")
+    much = amount(once.corpora)
+    cost = model_cost(once.recipe.model, once.corpora.task.sizes(), much.length, much.source_length)
+    assert once.place.flops == pytest.approx(once.place.tokens * 3 * cost.flops)
+    twice = train(replace(command, out=Path("twice"), changes=(*QUICK, "training.r_drop=1.0")), view="none")
+    assert twice.place.flops == pytest.approx(2 * once.place.flops)

@@ -16,8 +16,9 @@ from safetensors.torch import load_file
 from seqloom.models.build import Model
 from seqloom.settings import FailedError, UserError
 from seqloom.store import weights
-from seqloom.training.loop import Limits, Loop
-from seqloom.training.nonsense import WARM
+from seqloom.training.loop import SPARE, Limits, Loop
+from seqloom.training.nonsense import WARM, refuse_nonsense
+from seqloom.training.place import Place
 from tests.training.small import FILE, WORDS, Heard, Small, small
 
 
@@ -351,3 +352,24 @@ def test_a_validation_that_is_no_number(made: Small) -> None:
     loop = made.loop(validate=_scripted([1.0, math.nan, math.nan]), limits=Limits(20, None))
     message = _fails(loop)
     assert message.startswith("step 10: the validation's loss is no number (nan); ")
+
+
+def test_a_jump_is_told_by_how_even_the_loss_was() -> None:
+    even = Place(step=WARM + 1, mean_loss=2.0, mean_square=0.01)
+    uneven = replace(even, mean_square=0.25)
+    work: Any = None
+    for place, loss in (even, 2.9), (uneven, 6.9):  # within a nat, and within ten deviations
+        refuse_nonsense(work, place, 10.0, loss, 1.0, [], [])
+    refuse_nonsense(work, uneven, 0.0, 99.0, 1.0, [], [])
+    refuse_nonsense(work, replace(even, step=WARM), 10.0, 99.0, 1.0, [], [])
+    for place, loss in (even, 3.1), (uneven, 7.1):
+        with pytest.raises(AttributeError):  # it looks for where it came from, and there is no model here
+            refuse_nonsense(work, place, 10.0, loss, 1.0, [], [])
+
+
+def test_the_time_of_the_last_validation_is_kept_free(made: Small) -> None:
+    loop = made.loop(limits=Limits(None, 100.0))
+    loop.began = time.monotonic() - 50
+    assert loop.done == pytest.approx(0.5, abs=0.01)
+    loop.place.validation_seconds = 10.0
+    assert loop.done == pytest.approx(50 / (100 - SPARE * 10), abs=0.01)

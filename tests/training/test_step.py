@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from seqloom.data.cache import Examples
+from seqloom.data.order import Order, Weighted
 from seqloom.models.build import Model
 from seqloom.settings import FailedError
 from seqloom.tasks import Batch, Goals
@@ -117,3 +118,19 @@ def test_which_examples_give_no_number(made: Small) -> None:
     assert _work(made, model).not_finite(examples).tolist() == rows
     some = Examples.join([examples.take(np.arange(1))])
     assert _work(made, made.model()).not_finite(some).tolist() == []
+
+
+def test_each_batch_of_a_step_has_a_chance_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dropout that is the same in all accumulated batches would not be that of one large batch."""
+    made = small(tmp_path)
+    model, seeds, real = made.model(), list[int](), torch.manual_seed
+    monkeypatch.setattr(torch, "manual_seed", lambda seed: (seeds.append(seed), real(seed))[1])
+    work = Work(made.task, model, Goals(), torch.device("cpu"), None, 5, note=lambda text: None)
+    batches = [made.task.batch(examples) for examples in Order([Weighted(made.cache)], 60, 1).epoch(0)][:3]
+    work.gradients(1, batches)
+    work.gradients(2, batches)
+    assert len(set(seeds)) == 6
+    again = list(seeds)
+    seeds.clear()
+    work.gradients(1, batches)
+    assert seeds == again[:3]

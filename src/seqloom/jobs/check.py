@@ -114,7 +114,7 @@ def _lines(decided: Decided) -> Iterator[str]:
     training, much, sizes = recipe.training, amount(data), data.task.sizes()
     assert isinstance(training.batch, int)
     device = device_of(training.device)
-    work = throwaway(recipe.model, data, device, None)
+    work = throwaway(recipe.model, data, device, None, training.r_drop)
     per_token, fixed = bytes_per_token(work, data.order(training.batch, training.seed))
     parameters = model_cost(recipe.model, sizes).parameters
     yield f"training would be: {recipe.task.kind}, {recipe.model.family}, {parameters:,} parameters"

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -173,10 +172,12 @@ def dropout_for(epochs: float) -> float:
     return 0.0 if epochs < 2 else 0.1 if epochs < 15 else 0.2
 
 
-def throwaway(model: ModelSettings, corpora: Corpora, device: torch.device, precision: Any) -> Work:
+def throwaway(
+    model: ModelSettings, corpora: Corpora, device: torch.device, precision: torch.dtype | None, r_drop: float = 0.0
+) -> Work:
     """A model to measure with."""
     built = build_model(model, corpora.task.sizes()).to(device).train()
-    return Work(corpora.task, built, Goals(), device, precision, 0, note=lambda text: None)
+    return Work(corpora.task, built, Goals(r_drop=r_drop), device, precision, 0, note=lambda text: None)
 
 
 def candidates(

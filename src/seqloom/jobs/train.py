@@ -126,7 +126,8 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     torch.manual_seed(training.seed)
     model = build_model(recipe.model, data.task.sizes()).to(device).train()
     much = amount(data)
-    per_token = flops_per_token(recipe.model, data.task.sizes(), much, much.tokens / much.examples)
+    passes = 2 if training.r_drop else 1
+    per_token = passes * flops_per_token(recipe.model, data.task.sizes(), much, much.tokens / much.examples)
     precision = None if training.precision == "float32" else torch.bfloat16
     telling.main = main_score(data.task)
     longest = longest_of(recipe)
