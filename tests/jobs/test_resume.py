@@ -40,7 +40,8 @@ def _state(run: Path) -> dict[str, bytes]:
     (last,) = (run / "state").glob("step-*")
     files |= {file.name: file.read_bytes() for file in sorted(last.glob("*.safetensors"))}
     numbers = json.loads((last / "state.json").read_text())
-    numbers["place"].pop("seconds")
+    for clock in ("seconds", "validation_seconds"):
+        numbers["place"].pop(clock)
     return files | {"state.json": json.dumps(numbers).encode()}
 
 
