@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from seqloom.jobs import corpora as corpora_module
+from seqloom.jobs import decide
 from seqloom.jobs.asked import Command
 from seqloom.jobs.check import check
 from seqloom.jobs.plan import amount
@@ -442,3 +443,20 @@ def test_flops_are_counted(place: Path) -> None:
     assert once.place.flops == pytest.approx(once.place.tokens * 3 * cost.flops)
     twice = train(replace(command, out=Path("twice"), changes=(*QUICK, "training.r_drop=1.0")), view="none")
     assert twice.place.flops == pytest.approx(2 * once.place.flops)
+
+
+def test_a_step_that_does_not_fit_into_the_minutes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told before it is tried: by a small batch."""
+    write_pairs(place / "pairs.tsv")
+    budgets: list[int] = []
+
+    def slow(work: Any, order: Any) -> float:
+        budgets.append(order.budget)
+        return 2.0
+
+    monkeypatch.setattr(decide, "step_seconds", slow)
+    recipe = str(write_recipe(place / "r.toml"))
+    command = Command(recipe=recipe, data=("pairs.tsv",), minutes=0.3, changes=("training.batch=25600",))
+    with pytest.raises(UserError, match=r"a step of 25,600 tokens takes about 50 s, too long for 0.3 minutes"):
+        train(command, view="none")
+    assert max(budgets) <= 1024

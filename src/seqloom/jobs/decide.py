@@ -10,6 +10,7 @@ import torch
 from seqloom.jobs.asked import Asked, with_model
 from seqloom.jobs.corpora import Corpora, corpora
 from seqloom.jobs.plan import (
+    TRIAL,
     Amount,
     amount,
     budget_of,
@@ -79,10 +80,17 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
     with threads(count):
         batch, took = _batch(training, work, data, left, note)
         if took is None and (measure or left is not None):
-            took = step_seconds(work, data.order(batch, training.seed))
+            # a recipe's batch may be far too large for this machine to try: a small one tells as much
+            trial = min(batch, TRIAL)
+            took = step_seconds(work, data.order(trial, training.seed)) * batch / trial
     expected = steps_of(training, much, batch)
     if left is not None and took is not None:
         in_time = round(min(left / took / training.accumulate, 1e9))
+        if not in_time:
+            raise UserError(
+                f"a step of {batch * training.accumulate:,} tokens takes about {took * training.accumulate:.0f} s, "
+                f"too long for {training.minutes:g} minutes; give more, or set training.batch or the model smaller"
+            )
         if wish.model_open:
             epochs = in_time * batch * training.accumulate / much.larger
             recipe = _with_dropout(recipe, dropout_for(epochs), changes)
