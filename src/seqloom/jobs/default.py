@@ -64,7 +64,7 @@ def _words(blocks: Sequence[Block], shape: Shape) -> float:
     return sum(counts) / max(len(counts), 1)
 
 
-# found on validation data of multi30k: Muon needs far fewer steps than AdamW
+# Muon needs far fewer steps than AdamW (docs/decisions/0016); its rates are chosen later, by jobs/rates.py
 OPTIMISER = {"kind": "muon", "rate": 0.01, "others": {"rate": 0.003, "decay": 0.0}}
 
 

@@ -1,13 +1,14 @@
 """The main job: from files to a trained model."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import torch
 
 from seqloom.data.reading import size
+from seqloom.jobs import rates
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, longest_of
@@ -63,7 +64,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
     with run.locked(), Telling(run, "loss", view) as telling:
         if run.exists() and not command.force:
             compare(run, request)
-            recipe = _as_before(run, wish)
+            recipe = _as_before(run, wish, command.changes)
             data = corpora(recipe)
             _refuse_other_vocabulary(run, data)
             write_text(run.recipe, header(request["data"]) + dump(recipe))
@@ -96,13 +97,14 @@ def _doubts(recipe: Recipe, data: Corpora) -> Iterator[str]:
             )
 
 
-def _as_before(run: RunFolder, wish: Asked) -> Recipe:
+def _as_before(run: RunFolder, wish: Asked, changes: Sequence[str]) -> Recipe:
     """The run's own recipe, in which all is decided; how long it goes on may have been asked for anew."""
     recipe, new = load(run.recipe, Recipe), wish.recipe.training
     limits: dict[str, float | None] = {"steps": new.steps, "epochs": new.epochs, "minutes": new.minutes}
     update: dict[str, Any] = {name: getattr(new, name) for name in ("patience", "save_every", "spike", "clip")}
     update |= limits if any(value is not None for value in limits.values()) else {}
-    update["optimiser"] = new.optimiser  # of which only a rate can be another
+    if not (wish.model_open and rates.chosen(changes)):
+        update["optimiser"] = new.optimiser  # of which only a rate can be another
     update |= {"device": new.device} if new.device != "auto" else {}
     # the files may lie elsewhere now: what they hold has been compared
     free = ("workers", "test", "corpora", "valid")
