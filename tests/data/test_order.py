@@ -85,8 +85,24 @@ def test_the_order_follows_from_seed_epoch_and_step_alone(cache: Cache) -> None:
     assert _seen(list(Order([Weighted(cache)], 120, 3).epoch(1))) == _seen(batches)
     assert _seen(list(order.epoch(0))) != _seen(batches)
     assert _seen(list(Order([Weighted(cache)], 120, 4).epoch(1))) != _seen(batches)
-    for begin in (1, 7, len(batches) // 2, len(batches) - 1, len(batches)):
-        assert _seen(list(order.epoch(1, begin))) == _seen(batches[begin:])
+
+
+def test_an_epoch_goes_on_from_any_place_and_reads_nothing_before_it(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(order_module, "POOL", 2)
+    order = Order([Weighted(cache)], budget=120, seed=3)
+    numbered = list(order.numbered(1))
+    batches, pools = [examples for *_, examples in numbered], {pool for pool, *_ in numbered}
+    assert len(pools) > 2
+    real, read = order._pool, list[int]()
+    monkeypatch.setattr(order, "_pool", lambda chunks, *rest: (read.append(len(chunks)), real(chunks, *rest))[1])
+    for begin in (1, 7, len(batches) // 2, len(batches) - 1):
+        read.clear()
+        pool, batch, _ = numbered[begin]
+        assert _seen([examples for *_, examples in order.numbered(1, pool, batch)]) == _seen(batches[begin:])
+        assert len(read) == max(pools) + 1 - pool
+    assert not list(order.numbered(1, max(pools), numbered[-1][1] + 1))
 
 
 def test_weights(cache: Cache, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which examples stand in which batch: a pure function of the seed, the epoch and the number of the batch.
+"""Which examples stand in which batch: a pure function of the seed, the epoch and the place in it.
 
 An epoch goes through all chunks in a random order. So many of them as POOL says are in memory at once: their examples
 are sorted by length, cut into batches, and the batches shuffled. Memory stays flat however large the data is, and the
@@ -30,7 +30,7 @@ Reshape = Callable[[Examples, np.random.Generator | None], Examples]
 
 
 class Order:
-    """The batches of training: `epoch(number)` yields them from any place on."""
+    """The batches of training, in the order of an epoch, from any place on."""
 
     def __init__(
         self, corpora: Sequence[Weighted], budget: int, seed: int, reshape: Reshape | None = None, marks: int = 1
@@ -45,21 +45,27 @@ class Order:
             (place, chunk) for place, corpus in enumerate(corpora) for chunk in range(len(corpus.cache.rows))
         ]
 
-    def epoch(self, epoch: int, begin: int = 0) -> Iterator[Examples]:
-        """Batches from number `begin` on."""
-        for pool, batches in self._pools(epoch):
-            for rows in batches[begin:]:
-                yield pool.take(rows)
-            begin = max(0, begin - len(batches))
+    def epoch(self, epoch: int) -> Iterator[Examples]:
+        """All its batches."""
+        return (examples for _, _, examples in self.numbered(epoch))
 
-    def _pools(self, epoch: int) -> Iterator[tuple[Examples, list[Longs]]]:
+    def numbered(self, epoch: int, pool: int = 0, batch: int = 0) -> Iterator[tuple[int, int, Examples]]:
+        """Batches with the number of their pool and their number in it, from a place on; nothing before it is read."""
         order = _draw(self.seed, "chunks", epoch).permutation(len(self.chunks))
-        for begin in range(0, len(order), POOL):
-            draw = _draw(self.seed, "batches", epoch, begin)
-            pool = self._pool([self.chunks[place] for place in order[begin : begin + POOL]], epoch, draw)
-            if len(pool):
-                batches = cut(_sizes(pool, self.marks), self.budget, draw)
-                yield pool, [batches[place] for place in draw.permutation(len(batches))]
+        for number in range(pool, -(-len(order) // POOL)):
+            chunks = order[number * POOL : (number + 1) * POOL]
+            examples, batches = self._batches([self.chunks[place] for place in chunks], epoch, number)
+            for place in range(batch, len(batches)):
+                yield number, place, examples.take(batches[place])
+            batch = 0
+
+    def _batches(self, chunks: list[tuple[int, int]], epoch: int, number: int) -> tuple[Examples, list[Longs]]:
+        draw = _draw(self.seed, "batches", epoch, number * POOL)
+        pool = self._pool(chunks, epoch, draw)
+        if not len(pool):
+            return pool, []
+        batches = cut(_sizes(pool, self.marks), self.budget, draw)
+        return pool, [batches[place] for place in draw.permutation(len(batches))]
 
     def _pool(self, chunks: list[tuple[int, int]], epoch: int, draw: np.random.Generator) -> Examples:
         parts = []

@@ -197,7 +197,7 @@ class Loop:
     def step(self, batches: list[Numbered]) -> None:
         place = self.place
         done = self.done
-        only = [batch for _, _, batch in batches]
+        only = [batch for _, batch in batches]
         loss = self.work.gradients(place.step + 1, only).item()
         norm = clip(self.model, self.training.clip or None).item()
         refuse_nonsense(self.work, place, self.training.spike, loss, norm, only, self.setup.files)
@@ -205,7 +205,8 @@ class Loop:
         if self.ema is not None:
             self.ema.update(self.model)
         place.step += 1
-        place.epoch, place.batch = batches[-1][0], batches[-1][1] + 1
+        place.epoch, place.pool, place.batch = batches[-1][0]
+        place.batch += 1
         tokens = sum(batch.count for batch in only)
         place.tokens += tokens
         place.flops += tokens * self.setup.flops_per_token
@@ -218,9 +219,8 @@ class Loop:
 
     def _stream(self) -> Iterator[Numbered]:
         setup, place = self.setup, self.place
-        return stream(
-            setup.task, setup.order, self.training.seed, setup.longest, setup.workers, place.epoch, place.batch
-        )
+        begin = place.epoch, place.pool, place.batch
+        return stream(setup.task, setup.order, self.training.seed, setup.longest, setup.workers, begin)
 
     # -- what is kept
 

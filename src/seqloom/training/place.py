@@ -6,10 +6,11 @@ from typing import Any, Self
 
 @dataclass
 class Place:
-    """step: how many are done. epoch, batch: which batch comes next. seconds: how long it took until here."""
+    """step: how many are done. epoch, pool, batch: which batch comes next. seconds: how long it took until here."""
 
     step: int = 0
     epoch: int = 0
+    pool: int = 0
     batch: int = 0
     seconds: float = 0.0
     tokens: int = 0

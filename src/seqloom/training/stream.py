@@ -11,29 +11,28 @@ from seqloom.tasks.recut import seeds_of
 
 MOST_EMPTY = 1000  # epochs: with weights below 1 an epoch of few examples may have none
 
-Numbered = tuple[int, int, Batch]
-"""An epoch, the number of a batch in it, and the batch."""
+Spot = tuple[int, int, int]
+"""An epoch, a pool of it, and the number of a batch in the pool."""
+Numbered = tuple[Spot, Batch]
 
 
-def stream(
-    task: Task, order: Order, seed: int, longest: int | None, workers: int, epoch: int, batch: int
-) -> Iterator[Numbered]:
-    """Without end, from a batch of an epoch on. longest: tokens that a side may have when its text is cut anew."""
+def stream(task: Task, order: Order, seed: int, longest: int | None, workers: int, begin: Spot) -> Iterator[Numbered]:
+    """Without end, from a batch on. longest: tokens that a side may have when its text is cut anew."""
 
-    def made(item: tuple[int, int, Examples]) -> Numbered:
-        epoch, number, examples = item
-        return epoch, number, task.batch(task.vary(examples, seeds_of(examples, seed, epoch), longest))
+    def made(item: tuple[Spot, Examples]) -> Numbered:
+        spot, examples = item
+        return spot, task.batch(task.vary(examples, seeds_of(examples, seed, spot[0]), longest))
 
-    return ahead(made, _examples(order, epoch, batch), workers)
+    return ahead(made, _examples(order, begin), workers)
 
 
-def _examples(order: Order, epoch: int, begin: int) -> Iterator[tuple[int, int, Examples]]:
+def _examples(order: Order, begin: Spot) -> Iterator[tuple[Spot, Examples]]:
+    epoch, *place = begin
     empty = 0
-    while True:
-        number = begin - 1
-        for number, examples in enumerate(order.epoch(epoch, begin), begin):
-            yield epoch, number, examples
-        empty = empty + 1 if number < 0 else 0
-        if empty > MOST_EMPTY:
-            raise FailedError("there is no example to train on")
-        epoch, begin = epoch + 1, 0
+    while empty <= MOST_EMPTY:
+        empty += 1
+        for pool, batch, examples in order.numbered(epoch, *place):
+            empty = 0
+            yield (epoch, pool, batch), examples
+        epoch, place = epoch + 1, []
+    raise FailedError("there is no example to train on")
