@@ -105,3 +105,9 @@ def test_what_does_not_go_together_is_told_with_its_line(place: Path, text: str,
     (place / "r.toml").write_text(text)
     with pytest.raises(SettingsError, match=message):
         asked(Command("r.toml", ("a.tsv",)))
+
+
+def test_data_where_a_recipe_belongs(place: Path) -> None:
+    (place / "pairs.tsv").write_text("a\tb\n")
+    with pytest.raises(UserError, match=r"^pairs\.tsv: not a recipe, .*: --data pairs\.tsv$"):
+        asked(Command("pairs.tsv"))

@@ -44,7 +44,7 @@ def learn(model: nn.Module, optimiser: Optimiser, steps: range) -> list[float]:
     for step in steps:
         seed = torch.Generator().manual_seed(step)
         tokens, goal = torch.randint(11, (2, 16), generator=seed)
-        optimiser.zero()
+        model.zero_grad()
         nn.functional.cross_entropy(model(tokens), goal).backward()
         norms.append(float(clip(model, 0.5)))
         optimiser.step(1 / (1 + step))
@@ -81,7 +81,7 @@ def test_it_learns(settings: OptimiserSettings) -> None:
     tokens = torch.arange(11)
     losses = []
     for _ in range(60):
-        optimiser.zero()
+        model.zero_grad()
         loss = nn.functional.cross_entropy(model(tokens), tokens.roll(1))
         loss.backward()
         clip(model, 1.0)
@@ -270,7 +270,7 @@ def test_no_compiler_is_imported() -> None:
         "    model(torch.ones(2, 3)).sum().backward()\n"
         "    clip(model, 1.0)\n"
         "    optimiser.step(1.0)\n"
-        "    optimiser.zero()\n"
+        "    model.zero_grad()\n"
         "assert 'torch._dynamo' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

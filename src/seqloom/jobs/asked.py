@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from seqloom.data.file_format import ending
 from seqloom.data.reading import Shape
 from seqloom.data.settings import Corpus, corpora_of, refuse_other_than_utf_8
 from seqloom.jobs.default import default_settings, look
@@ -60,6 +61,9 @@ def asked(command: Command) -> Asked:
 
 
 def _refuse(command: Command) -> None:
+    recipe = command.recipe or ""
+    if ending(recipe) != ".toml" and recipe not in names() and Path(recipe).is_file():
+        raise UserError(f"{recipe}: not a recipe, whose name ends in .toml; if it is data: --data {recipe}")
     if command.minutes is not None and not 0 < command.minutes < math.inf:
         raise UserError(f"--minutes {command.minutes}: a number of minutes above 0 is needed, such as 5")
     if command.out is not None:

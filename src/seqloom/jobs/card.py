@@ -28,7 +28,7 @@ def card(
     parameters = sum(parameter.numel() for parameter in model.parameters())
     rows = [
         ("task", recipe.task.kind),
-        ("data", f"{', '.join(data.files)}: {data.examples:,} examples; {sum(map(len, data.valid)):,} for validation"),
+        ("data", f"{_files(data)}: {data.examples:,} examples; {sum(map(len, data.valid)):,} for validation"),
         ("text", _text(recipe)),
         ("model", f"{recipe.model.family}, {recipe.model.width} wide, {recipe.model.depth} deep"),
         ("parameters", f"{parameters:,}"),
@@ -51,6 +51,14 @@ def card(
     lines += ["", *(f"- {note}" for note in data.notes)] if data.notes else []
     lines += ["", "The settings are in `recipe.toml`, the curves in `curves.svg`, every step in `metrics.jsonl`.", ""]
     return "\n".join(lines)
+
+
+def _files(data: Corpora) -> str:
+    """With how often an epoch sees each corpus, where that is not once."""
+    weights = [part.weight for part in data.train]
+    return ", ".join(
+        f"{file} (× {weight:g})" if weight != 1 else file for file, weight in zip(data.files, weights, strict=True)
+    )
 
 
 def _text(recipe: Recipe) -> str:

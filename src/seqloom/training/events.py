@@ -12,18 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-# The numbers of the fields, from tensorboard's event.proto, summary.proto, tensor.proto and tensor_shape.proto.
+# The numbers of the fields, from tensorboard's event.proto and summary.proto.
 _EVENT_TIME, _EVENT_STEP, _EVENT_VERSION, _EVENT_SUMMARY, _EVENT_SESSION = 1, 2, 3, 5, 7
 _SESSION_STATUS, _SESSION_START = 1, 1
 _SUMMARY_VALUE = 1
-_VALUE_TAG, _VALUE_NUMBER, _VALUE_TENSOR, _VALUE_METADATA = 1, 2, 8, 9
-_METADATA_PLUGIN, _PLUGIN_NAME = 1, 1
-_TENSOR_TYPE, _TENSOR_SHAPE, _TENSOR_STRINGS, _TYPE_STRING = 1, 2, 8, 7
-_SHAPE_DIMENSION, _DIMENSION_SIZE = 2, 1
+_VALUE_TAG, _VALUE_NUMBER = 1, 2
 
 
 class EventWriter:
-    """Numbers and texts over steps, into a new file of a folder.
+    """Numbers over steps, into a new file of a folder.
 
     A run that goes on after step s opens a new one with `after=s`: whatever older files hold of later steps is then
     no longer shown, as it is made again. Records are whole or, if the run is killed, cut off at the end of a file,
@@ -48,14 +45,6 @@ class EventWriter:
             for tag, value in values.items()
         )
         self._write(step, _bytes(_EVENT_SUMMARY, summary))
-
-    def text(self, step: int, tag: str, text: str) -> None:
-        """A text, in Markdown."""
-        plugin = _bytes(_METADATA_PLUGIN, _text(_PLUGIN_NAME, "text"))
-        shape = _bytes(_SHAPE_DIMENSION, _whole(_DIMENSION_SIZE, 1))
-        tensor = _whole(_TENSOR_TYPE, _TYPE_STRING) + _bytes(_TENSOR_SHAPE, shape) + _text(_TENSOR_STRINGS, text)
-        value = _text(_VALUE_TAG, tag) + _bytes(_VALUE_METADATA, plugin) + _bytes(_VALUE_TENSOR, tensor)
-        self._write(step, _bytes(_EVENT_SUMMARY, _bytes(_SUMMARY_VALUE, value)))
 
     def flush(self) -> None:
         """Give all records to the system, so that they can be read."""

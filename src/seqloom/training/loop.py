@@ -273,7 +273,7 @@ class Loop:
         return self.run.kept / f"step-{step:08}.safetensors"
 
 
-LESS_IS_BETTER = ("loss", "perplexity", "bits")
+LESS_IS_BETTER = ("loss", "perplexity")
 
 
 def best_weights(run: RunFolder, model: Model) -> None:

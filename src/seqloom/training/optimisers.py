@@ -97,11 +97,6 @@ class Optimiser:
         for part in self._parts:
             part.step()
 
-    def zero(self) -> None:
-        """Forget the gradients."""
-        for parameter in self._parameters.values():
-            parameter.grad = None
-
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Tensors by `parameter/what`, and numbers that JSON can hold.
 
