@@ -32,6 +32,21 @@ class Display:
         parts = [self._text(id) for id in ids if id == UNKNOWN or id >= len(SPECIALS)]
         return self.joint.join(parts).decode(errors="replace").removeprefix(self.prefix)
 
+    def words(self, ids: Iterable[int]) -> list[int]:
+        """For each id the number of its word in the text; -1: it stands in no word, as it is a mark or a space."""
+        found, word, inside = list[int](), -1, False
+        for id in ids:
+            at = -1
+            text = self._text(id) if id == UNKNOWN or id >= len(SPECIALS) else b""
+            for part in [b" ", text] if self.joint and text else [text[place : place + 1] for place in range(len(text))]:
+                if part.isspace():
+                    inside = False
+                else:
+                    word, inside = (word if inside else word + 1), True
+                    at = word if at < 0 else at
+            found.append(at)
+        return found
+
     def _text(self, id: int) -> bytes:
         return LOST.encode() if id == UNKNOWN else self.texts[id - len(SPECIALS)]
 

@@ -155,6 +155,10 @@ class Vocabulary:
         """Each id's piece as people can see it: ▁ for a space, ↵ for a new line, \\xe2 for a part of a character."""
         return self._display.pieces(ids)
 
+    def words(self, ids: Iterable[int]) -> list[int]:
+        """For each id the number of its word in `decode(ids)`, where white space parts words; -1: in none."""
+        return self._display.words(ids)
+
     def save(self, path: str | Path) -> None:
         """Two files: `path` opens with tokenizers.Tokenizer.from_file; our settings lie beside it."""
         file = Path(path)
