@@ -64,7 +64,6 @@ class LineEncoder:
             return {"target": _texts(self.vocabulary, lines).framed(after=[END])}
         return {"target": _texts(self.vocabulary, [line + self.line_end for line in lines])}
 
-
     @cached_property
     def before(self) -> list[int]:
         """What stands before a text that nothing goes before: a begin mark, or the end of another line."""

@@ -38,7 +38,9 @@ class Display:
         for id in ids:
             at = -1
             text = self._text(id) if id == UNKNOWN or id >= len(SPECIALS) else b""
-            for part in [b" ", text] if self.joint and text else [text[place : place + 1] for place in range(len(text))]:
+            for part in (
+                [b" ", text] if self.joint and text else [text[place : place + 1] for place in range(len(text))]
+            ):
                 if part.isspace():
                     inside = False
                 else:
