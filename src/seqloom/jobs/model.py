@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
 from seqloom.generation.settings import GenerationSettings
+from seqloom.inspect.alignment import reading
 from seqloom.jobs.answer import Answer, Question, Scored
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.labelling import Labeller
@@ -58,6 +59,16 @@ class Model:
     def __repr__(self) -> str:
         runs = ", ".join(str(one.run.path) for one in self.opened)
         return f"Model({runs}: {self.recipe.task.kind}, {self.device.type})"
+
+    @property
+    def labels(self) -> bool:
+        """Whether its answers are labels, not written texts."""
+        return isinstance(self._answerer, Labeller)
+
+    @property
+    def aligns(self) -> bool:
+        """Whether it looks at a source while it writes, so that its answers can be aligned with it."""
+        return all(any(reading("", layer) for layer in network.modules()) for network in self.networks)
 
     def _build(self) -> Writer | Labeller:
         match self.task:
