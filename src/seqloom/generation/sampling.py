@@ -71,8 +71,8 @@ def draw(log_probs_RV: Tensor, seed: int, number_R: Tensor, sample_R: Tensor, st
     each = torch.arange(log_probs_RV.shape[1], device=key_R.device) if tokens_RK is None else tokens_RK
     bits_RK = _mixed(key_R[:, None] + (each + 1) * _GOLDEN)
     # 53 bits, the middle of each of 2^53 equal parts of (0, 1)
-    uniform_RK = (bits_RK >> 11 & (1 << 53) - 1).double().add_(0.5).mul_(2.0**-53)
-    first_R = (log_probs_RV - uniform_RK.log_().neg_().log_()).argmax(1)
+    uniform_RK = bits_RK.bitwise_right_shift_(11).bitwise_and_((1 << 53) - 1).double().add_(0.5).mul_(2.0**-53)
+    first_R = uniform_RK.log_().neg_().log_().neg_().add_(log_probs_RV).argmax(1)
     return first_R if tokens_RK is None else tokens_RK.gather(1, first_R[:, None])[:, 0]
 
 
@@ -95,16 +95,20 @@ def _nucleus(log_probs_RV: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
 def _likeliest(log_probs_RV: Tensor, best_RK: Tensor, number_R: Tensor) -> Tensor:
     """All but the number_R likeliest made impossible; best_RK begins with the values of those."""
     border_R1 = best_RK.gather(1, number_R[:, None] - 1)
-    above_RV, at_RV = log_probs_RV > border_R1, log_probs_RV == border_R1
-    room_R1 = number_R[:, None] - above_RV.sum(1, keepdim=True)
-    return log_probs_RV.masked_fill(~(above_RV | at_RV & (at_RV.cumsum(1) <= room_R1)), -math.inf)
+    below_RV = log_probs_RV < border_R1
+    if bool(((~below_RV).sum(1) != number_R).any()):  # several at the border, and no room for all
+        above_RV, at_RV = log_probs_RV > border_R1, log_probs_RV == border_R1
+        room_R1 = number_R[:, None] - above_RV.sum(1, keepdim=True)
+        below_RV |= at_RV & (at_RV.cumsum(1) > room_R1)
+    return log_probs_RV.masked_fill(below_RV, -math.inf)
 
 
 def _mixed(bits: Tensor) -> Tensor:
     """The finaliser of splitmix64 (Steele et al. 2014): every bit of 64 depends on all. Whole numbers wrap around."""
-    bits = (bits ^ (bits >> 30 & (1 << 34) - 1)) * _FIRST
-    bits = (bits ^ (bits >> 27 & (1 << 37) - 1)) * _SECOND
-    return bits ^ (bits >> 31 & (1 << 33) - 1)
+    for shift, factor in ((30, _FIRST), (27, _SECOND), (31, 1)):
+        high = (bits >> shift).bitwise_and_((1 << 64 - shift) - 1)  # >> copies the sign
+        bits = high.bitwise_xor_(bits).mul_(factor)
+    return bits
 
 
 def _mixed_seed(seed: int) -> int:
