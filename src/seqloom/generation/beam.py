@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seqloom.generation.hypotheses import NOTHING
+NOTHING = -torch.inf
+"""The log_prob of what may not be, and of a place that holds no hypothesis."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,10 @@ def likeliest(scores_RV: Tensor, count: int) -> tuple[Tensor, Tensor]:
         last_R, next_R = best_RC[:, count - 1], best_RC[:, count]
         open_R = ((last_R == next_R) & (next_R > NOTHING)).nonzero()[:, 0]
         if len(open_R):
-            sorted_RV = scores_RV[open_R].sort(-1, descending=True, stable=True)
+            sorted_RV = scores_RV[open_R].sort(dim=-1, descending=True, stable=True)
             best_RC[open_R], place_RC[open_R] = (part[:, : count + 1] for part in sorted_RV)
     place_RC, order_RC = place_RC[:, :count].sort(-1)
-    best_RC, order_RC = best_RC.gather(1, order_RC).sort(-1, descending=True, stable=True)
+    best_RC, order_RC = best_RC.gather(1, order_RC).sort(dim=-1, descending=True, stable=True)
     return best_RC, place_RC.gather(1, order_RC)
 
 
@@ -64,11 +65,11 @@ def forks(total_AK: Tensor, log_probs_RV: Tensor, count: int, costs_AV: Tensor |
     rank_RC, token_RC = likeliest(ranked_RV, min(count, log_probs_RV.shape[-1]))
     log_prob_RC = rank_RC if costs_AV is None else log_probs_RV.gather(1, token_RC)
     C = token_RC.shape[1]
-    total_RC = total_AK.view(-1, 1) + log_prob_RC
+    total_RC = total_AK.reshape(-1, 1) + log_prob_RC
     if K == 1:
         return Candidates(torch.zeros_like(token_RC), token_RC, log_prob_RC, total_RC)
-    rank_AC = (total_RC if costs_AV is None else total_AK.view(-1, 1) + rank_RC).view(A, K * C)
-    place_AC = rank_AC.sort(-1, descending=True, stable=True).indices[:, :count]
+    rank_AC = (total_RC if costs_AV is None else total_AK.reshape(-1, 1) + rank_RC).view(A, K * C)
+    place_AC = rank_AC.sort(dim=-1, descending=True, stable=True).indices[:, :count]
     token_AC, log_prob_AC, total_AC = (part.view(A, K * C) for part in (token_RC, log_prob_RC, total_RC))
     origin_AC = torch.arange(K, device=token_AC.device).repeat_interleave(C).expand(A, -1)
     return Candidates(origin_AC, token_AC, log_prob_AC, total_AC).taken(place_AC)
@@ -77,7 +78,7 @@ def forks(total_AK: Tensor, log_probs_RV: Tensor, count: int, costs_AV: Tensor |
 def followed(candidates: Candidates, goes_AC: Tensor, beam: int) -> Candidates:
     """The best so many candidates that go on; where there are fewer, the rest hold nothing."""
     if candidates.total_AC.shape[1] > 1:
-        place_AC = (~goes_AC).to(torch.uint8).sort(-1, stable=True).indices[:, :beam]
+        place_AC = (~goes_AC).to(torch.uint8).sort(dim=-1, stable=True).indices[:, :beam]
         candidates, goes_AC = candidates.taken(place_AC), goes_AC.gather(1, place_AC)
     total_AC = torch.where(goes_AC, candidates.total_AC, NOTHING)
     kept = Candidates(candidates.origin_AC, candidates.token_AC, candidates.log_prob_AC, total_AC)
@@ -86,4 +87,5 @@ def followed(candidates: Candidates, goes_AC: Tensor, beam: int) -> Candidates:
         return kept
     # a vocabulary smaller than the beam
     room = (0, missing)
-    return Candidates(*(F.pad(part, room) for part in kept._parts[:3]), F.pad(total_AC, room, value=NOTHING))
+    origin_AC, token_AC, log_prob_AC, _ = (F.pad(part, room) for part in kept._parts)
+    return Candidates(origin_AC, token_AC, log_prob_AC, F.pad(total_AC, room, value=NOTHING))

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from seqloom.generation.contract import Item, Written
+from seqloom.generation.phrases import holds
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,13 @@ class Draft:
             best.sort(key=_rank)
         return [found.written() for found in best[:count]]
 
-    def meets(self, found: Found) -> Found:
-        lacking = tuple(phrase for phrase in self.item.must if not _holds(found.tokens.tolist(), phrase))
-        return replace(found, unmet=lacking) if lacking else found
+    def judged(self, found: Found) -> Found:
+        """With the phrases that it lacks; what ended lacks none."""
+        if found.ended or not self.item.must:
+            return found
+        tokens = tuple(found.tokens.tolist())
+        return replace(found, unmet=tuple(phrase for phrase in self.item.must if not holds(tokens, phrase)))
 
 
 def _rank(found: Found) -> tuple[bool, float]:
     return not found.ended, -found.score
-
-
-def _holds(tokens: list[int], phrase: tuple[int, ...]) -> bool:
-    n = len(phrase)
-    return any(tuple(tokens[at : at + n]) == phrase for at in range(len(tokens) - n + 1))

@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seqloom.generation.beam import NOTHING, Candidates
 from seqloom.generation.contract import Item
-from seqloom.layers.mixer import join, reorder
+from seqloom.layers.mixer import join
 
-NOTHING = -torch.inf
-"""The log_prob of a place in the beam that holds no hypothesis."""
+ROOM = 16  # tokens by which the tensors grow
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,26 @@ class Hypotheses:
 
     @classmethod
     def begin(
-        cls, items: Sequence[Item], samples: Sequence[int], beam: int, keep: int, device: torch.device, *, trace: bool
+        cls,
+        items: Sequence[Item],
+        samples: Sequence[int],
+        device: torch.device,
+        *,
+        beam: int,
+        groups: int,
+        keep: int,
+        trace: bool,
     ) -> Self:
-        """One empty hypothesis to each item. keep: scores of ended answers to remember. trace: keep attention."""
+        """One empty hypothesis to each item and group. keep: scores of ended answers. trace: attention too."""
 
         def numbers(of: Sequence[int]) -> Tensor:
             return torch.tensor(of, dtype=torch.int64, device=device)
 
         rows = len(items)
         room = max((len(item.prefix) for item in items), default=0)
+        prefixes = [[*item.prefix, *[-1] * (room - len(item.prefix))] for item in items]
         total_AK = torch.full((rows, beam), NOTHING, dtype=torch.float64, device=device)
-        total_AK[:, 0] = 0
+        total_AK[:, :: beam // groups] = 0
         return cls(
             tokens_AKT=torch.zeros(rows, beam, 0, dtype=torch.int64, device=device),
             log_probs_AKT=torch.zeros(rows, beam, 0, device=device),
@@ -60,7 +69,7 @@ class Hypotheses:
             step_A=numbers([0] * rows),
             shortest_A=numbers([item.shortest for item in items]),
             longest_A=numbers([item.longest for item in items]),
-            prefix_AP=numbers([[*item.prefix, *[-1] * (room - len(item.prefix))] for item in items]).view(rows, room),
+            prefix_AP=numbers([token for p in prefixes for token in p]).view(rows, room),
             number_A=numbers([item.number for item in items]),
             sample_A=numbers(samples),
             best_AN=torch.full((rows, keep), NOTHING, dtype=torch.float64, device=device),
@@ -103,8 +112,43 @@ class Hypotheses:
             read_AKS=read,
         )
 
-    def rows(self, keep_A: Tensor) -> "Hypotheses":
-        return reorder(self, keep_A)
+    def attended(self, attention_RS: Tensor, most: int) -> "Hypotheses":
+        """With what this step reads, which belongs to the token that is to come. most: tokens of the longest."""
+        assert self.attention_AKTS is not None
+        assert self.read_AKS is not None
+        new_AKS = attention_RS.view(*self.total_AK.shape, -1)
+        S = new_AKS.shape[-1]  # no source is longer: what was wider was of items that are done
+        attention_AKTS = _wide(self.attention_AKTS, S)
+        if attention_AKTS.shape[2] <= most:
+            attention_AKTS = F.pad(attention_AKTS, (0, 0, 0, ROOM))
+        at = self.step_A[:, None, None, None].expand(-1, self.beam, 1, S)
+        attention_AKTS = attention_AKTS.scatter(2, at, new_AKS[:, :, None])
+        return replace(self, attention_AKTS=attention_AKTS, read_AKS=_wide(self.read_AKS, S) + new_AKS)
+
+    def extended(self, going: Candidates, most: int) -> "Hypotheses":
+        """Behind these candidates. most: tokens of the longest hypothesis before."""
+        tokens_AKT, log_probs_AKT = self.tokens_AKT, self.log_probs_AKT
+        attention, read = self.attention_AKTS, self.read_AKS
+        if self.beam > 1:
+            tokens_AKT, log_probs_AKT = (_forked(part, going.origin_AC) for part in (tokens_AKT, log_probs_AKT))
+            attention = None if attention is None else _forked(attention, going.origin_AC)
+            read = None if read is None else _forked(read, going.origin_AC)
+        if tokens_AKT.shape[2] <= most:
+            tokens_AKT, log_probs_AKT = F.pad(tokens_AKT, (0, ROOM)), F.pad(log_probs_AKT, (0, ROOM))
+        at = self.step_A[:, None, None].expand(-1, self.beam, 1)
+        return replace(
+            self,
+            tokens_AKT=tokens_AKT.scatter(2, at, going.token_AC[..., None]),
+            log_probs_AKT=log_probs_AKT.scatter(2, at, going.log_prob_AC[..., None]),
+            total_AK=going.total_AC,
+            step_A=self.step_A + 1,
+            attention_AKTS=attention,
+            read_AKS=read,
+        )
+
+
+def _forked(x_AK: Tensor, origin_AK: Tensor) -> Tensor:
+    return x_AK.gather(1, origin_AK.view(*origin_AK.shape, *(1,) * (x_AK.dim() - 2)).expand_as(x_AK))
 
 
 def _wide(x: Tensor, width: int, fill: int = 0) -> Tensor:
