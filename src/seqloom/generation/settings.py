@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from seqloom.generation.sampling import Sampling
 from seqloom.settings import Frozen, all_impossible
 
 
@@ -29,19 +30,6 @@ class NoLength(Frozen):
 
 
 LengthSettings = Annotated[WuLength | MeanLength | NoLength, Field(discriminator="kind")]
-
-
-class Sampling(Frozen):
-    """Tokens are drawn by chance. What is narrowed is narrowed in this order: temperature, top_k, top_p, min_p."""
-
-    temperature: float = Field(default=1.0, gt=0, description="below 1: nearer to the likeliest; above 1: bolder")
-    top_k: int = Field(default=0, ge=0, description="only the so many likeliest tokens; 0: all")
-    top_p: float = Field(
-        default=1.0, gt=0, le=1, description="only the likeliest tokens that have this share together; 1: all"
-    )
-    min_p: float = Field(
-        default=0.0, ge=0, lt=1, description="only tokens with at least this share of the likeliest one's; 0: all"
-    )
 
 
 class MinimumBayesRisk(Frozen):
