@@ -71,12 +71,13 @@ def in_pairs(score: Callable[[str, str], float]) -> Likeness:
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str], orders: int = 6, beta: float = 2.0) -> Values:
     """chrF of each pair (Popović 2015), 0 to 100, as sacrebleu's sentence_chrf has it."""
-    squeezed = ["".join(text.split()) for text in (*hypotheses, *references)]
+    rows_H, rows_R, texts = _once(hypotheses, references)
+    squeezed = ["".join(text.split()) for text in texts]
     shape = len(hypotheses), len(references)
     precision_HR, recall_HR, effective_HR = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for order in range(1, orders + 1):
         grams = [[text[at : at + order] for at in range(len(text) - order + 1)] for text in squeezed]
-        same_HR, of_H, of_R = _shared(grams, len(hypotheses))
+        same_HR, of_H, of_R = _shared(grams, rows_H, rows_R)
         both_HR = (of_H[:, None] > 0) & (of_R > 0)
         precision_HR += np.divide(same_HR, of_H[:, None], out=np.zeros(shape), where=both_HR)
         recall_HR += np.divide(same_HR, of_R, out=np.zeros(shape), where=both_HR)
@@ -93,9 +94,10 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], orders: int = 4) 
     from sacrebleu.metrics.bleu import BLEU  # here, as nothing else of generation needs it
 
     metric = BLEU()
-    words = [metric.tokenizer(text.rstrip()).split() for text in (*hypotheses, *references)]
+    rows_H, rows_R, texts = _once(hypotheses, references)
+    words = [metric.tokenizer(text.rstrip()).split() for text in texts]
     counted = [
-        _shared([list(zip(*(one[at:] for at in range(order)), strict=False)) for one in words], len(hypotheses))
+        _shared([list(zip(*(one[at:] for at in range(order)), strict=False)) for one in words], rows_H, rows_R)
         for order in range(1, orders + 1)
     ]
 
@@ -109,14 +111,22 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], orders: int = 4) 
     return np.array(each, np.float64).reshape(len(hypotheses), len(references))
 
 
-def _shared(grams: Sequence[Iterable[object]], hypotheses: int) -> tuple[Values, Values, Values]:
+def _once(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[list[int], list[int], list[str]]:
+    """Each text once, and where the hypotheses and the references stand in that list: they are often the same."""
+    rows: dict[str, int] = {}
+    rows_H = [rows.setdefault(text, len(rows)) for text in hypotheses]
+    rows_R = [rows.setdefault(text, len(rows)) for text in references]
+    return rows_H, rows_R, list(rows)
+
+
+def _shared(grams: Sequence[Iterable[object]], rows_H: list[int], rows_R: list[int]) -> tuple[Values, Values, Values]:
     """How many n-grams each pair shares, and how many each hypothesis and each reference has."""
     column: dict[object, int] = {}
     counts = [Counter(column.setdefault(gram, len(column)) for gram in one) for one in grams]
     table = np.zeros((len(counts), len(column)), np.int32)
     for row, count in enumerate(counts):
         table[row, list(count)] = list(count.values())
-    table_HU, table_RU = table[:hypotheses], table[hypotheses:]
+    table_HU, table_RU = table[rows_H], table[rows_R]
     same_HR = np.zeros((len(table_HU), len(table_RU)))
     several = max(1, _SMALL_ENOUGH // max(1, table_RU.size))
     for first in range(0, len(table_HU), several):
