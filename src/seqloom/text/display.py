@@ -1,6 +1,7 @@
 """Ids to text and to pieces that people can see."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 
 from tokenizers import normalizers
 
@@ -28,12 +29,15 @@ class Display:
         else:
             self.texts = [(unescape(piece) if isinstance(settings, Words) else piece).encode() for piece in own]
 
-    def text(self, ids: Iterable[int]) -> str:
-        parts = [self._text(id) for id in ids if id == UNKNOWN or id >= len(SPECIALS)]
+    def text(self, ids: Iterable[int], unknown: Iterable[str] = ()) -> str:
+        """unknown: what stands for the unknown ones, in their order; LOST for those behind."""
+        said = chain(unknown, repeat(LOST))
+        parts = [
+            next(said).encode() if id == UNKNOWN else self.texts[id - len(SPECIALS)]
+            for id in ids
+            if id == UNKNOWN or id >= len(SPECIALS)
+        ]
         return self.joint.join(parts).decode(errors="replace").removeprefix(self.prefix)
-
-    def _text(self, id: int) -> bytes:
-        return LOST.encode() if id == UNKNOWN else self.texts[id - len(SPECIALS)]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         return [SPECIALS[id] if 0 <= id < len(SPECIALS) else self._seen(id) for id in ids]
