@@ -1,12 +1,17 @@
 """Minimum Bayes risk, and its likenesses against sacrebleu."""
 
+import re
+
 import numpy as np
 import pytest
 import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from seqloom.generation.rerank import bleu, build_likeness, chrf, in_pairs, mbr
+from seqloom.generation.rerank import MBR, bleu, build_likeness, chrf, in_pairs, mbr
+from seqloom.generation.sampling import Sampling
+from seqloom.generation.settings import GenerationSettings
 
 ODD = [
     "",
@@ -79,3 +84,22 @@ def test_any_score_of_pairs_will_do() -> None:
 def test_weights_must_fit(weights: list[float]) -> None:
     with pytest.raises(ValueError, match="2 texts need as many weights, none below 0 and not all 0; not"):
         mbr(["a", "b"], weights, chrf)
+
+
+@pytest.mark.parametrize(
+    ("settings_given", "reason"),
+    [
+        ({"n_best": 17, "rerank": MBR()}, "17 answers cannot come from 16 candidates"),
+        ({"groups": 2, "rerank": MBR()}, "without a beam; set groups = 1, or of = 'n-best'"),
+        ({"rerank": MBR(of="n-best")}, "16 answers cannot come from a beam of 4; set beam = 16"),
+        ({"sample": Sampling(), "rerank": MBR(of="n-best")}, "with sample there is none; set of = 'samples'"),
+        ({"n_best": 8, "rerank": MBR()}, None),
+        ({"beam": 16, "groups": 4, "rerank": MBR(of="n-best")}, None),
+    ],
+)
+def test_what_cannot_go_together(settings_given: dict[str, object], reason: str | None) -> None:
+    if reason is None:
+        GenerationSettings.model_validate(settings_given)
+    else:
+        with pytest.raises(ValidationError, match=re.escape(reason)):
+            GenerationSettings.model_validate(settings_given)
