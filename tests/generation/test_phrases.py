@@ -1,5 +1,7 @@
 """Phrases that must and must not be there, against looking through what was written."""
 
+from random import Random
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -67,18 +69,25 @@ def test_repeats_and_parts_count_once() -> None:
     assert phrases.needed(phrases.start()).tolist() == [3]
 
 
-def test_needed_never_says_too_little() -> None:
-    """Going on with the furthest open phrase brings it to nought, by at least one with each token."""
-    phrases = Phrases([(((1, 2, 1, 3), (2, 1, 2), (5,)), ())])
-    progress = after(phrases, [(1, 2)])
-    for needed in range(int(phrases.needed(progress)), 0, -1):
-        assert phrases.needed(progress).item() <= needed
-        if phrases.all_met(progress).all():
-            break
-        _, tokens = phrases.wanted(progress)
-        behind = phrases.advance(reorder(progress, torch.zeros_like(tokens)), tokens)
-        progress = reorder(behind, phrases.needed(behind).argmin()[None])
+@settings(max_examples=60)
+@given(SOME, st.integers(0, 3), st.randoms(use_true_random=False))
+def test_who_keeps_enough_room_meets_all(must: tuple[Phrase, ...], more: int, chance: Random) -> None:
+    """Any token at all, as long as what is needed behind it fits into the room behind it."""
+    phrases = Phrases([(must, ())])
+    progress = phrases.start()
+    for room in range(int(phrases.needed(progress)) + more - 1, -1, -1):
+        each = phrases.advance(reorder(progress, torch.zeros(4).long()), torch.arange(4))
+        fits = (phrases.needed(each) <= room).nonzero()[:, 0].tolist()
+        progress = reorder(each, torch.tensor([chance.choice(fits)]))
     assert phrases.all_met(progress).all()
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 1), min_size=1, max_size=9).map(tuple), st.lists(st.integers(0, 1), max_size=30))
+def test_long_phrases_that_overlap_themselves(phrase: Phrase, written: list[int]) -> None:
+    phrases = Phrases([((), (phrase,))])
+    progress = after(phrases, [tuple(written)])
+    assert progress.at_RP[0, 0] == begun(tuple(written), phrase)
 
 
 def test_rows_reorder_and_new_items_join() -> None:

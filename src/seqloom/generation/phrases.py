@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -32,26 +33,27 @@ class Phrases:
     """
 
     def __init__(self, constraints: Sequence[Constraint], device: torch.device | str = "cpu") -> None:
-        self.sets = list(dict.fromkeys((maximal(must), tuple(dict.fromkeys(never))) for must, never in constraints))
+        reduced = {one: (maximal(one[0]), tuple(dict.fromkeys(one[1]))) for one in dict.fromkeys(constraints)}
+        self.sets = list(dict.fromkeys(reduced.values()))
         number = {one: place for place, one in enumerate(self.sets)}
-        self._set_of = [number[maximal(must), tuple(dict.fromkeys(never))] for must, never in constraints]
+        self._set_of = [number[reduced[one]] for one in constraints]
         self.device = torch.device(device)
         phrases = [(*must, *never) for must, never in self.sets]
         wide = max(map(len, phrases), default=0)
         long = max((len(phrase) for one in phrases for phrase in one), default=1)
-        # no token is -1, and no state is
-        self._tokens_UPL = torch.full((len(phrases), wide, long), -1)
-        self._next_UPSL = torch.zeros(len(phrases), wide, long + 1, long, dtype=torch.long)
-        self._length_UP = torch.full((len(phrases), wide), -1)
-        self._must_UP = torch.zeros(len(phrases), wide, dtype=torch.bool)
+        # no token is -1, and no phrase is so long
+        tokens_UPL = np.full((len(phrases), wide, long), -1, np.int64)
+        next_UPSL = np.zeros((len(phrases), wide, long + 1, long), np.int64)
+        length_UP = np.full((len(phrases), wide), -1, np.int64)
+        must_UP = np.zeros((len(phrases), wide), np.bool_)
         for row, one in enumerate(phrases):
-            self._must_UP[row, : len(self.sets[row][0])] = True
+            must_UP[row, : len(self.sets[row][0])] = True
             for place, phrase in enumerate(one):
-                self._length_UP[row, place] = len(phrase)
-                self._tokens_UPL[row, place, : len(phrase)] = torch.tensor(phrase)
-                self._next_UPSL[row, place, : len(phrase) + 1, : len(phrase)] = torch.tensor(_automaton(phrase))
-        for name in ("_tokens_UPL", "_next_UPSL", "_length_UP", "_must_UP"):
-            setattr(self, name, getattr(self, name).to(self.device))
+                length_UP[row, place] = len(phrase)
+                tokens_UPL[row, place, : len(phrase)] = phrase
+                next_UPSL[row, place, : len(phrase) + 1, : len(phrase)] = _automaton(phrase)
+        tables = (torch.from_numpy(table).to(self.device) for table in (tokens_UPL, next_UPSL, length_UP, must_UP))
+        self._tokens_UPL, self._next_UPSL, self._length_UP, self._must_UP = tables
 
     @property
     def empty(self) -> bool:
@@ -167,12 +169,10 @@ def conflict(must: Sequence[Phrase], must_not: Sequence[Phrase], longest: int, p
 def _automaton(phrase: Phrase) -> list[list[int]]:
     """states[s][l]: behind s matched tokens of the phrase comes its token number l; how many are matched then."""
     states: list[list[int]] = []
-    for matched in range(len(phrase) + 1):
-        row = []
-        for token in phrase:
-            seen = (*phrase[:matched], token)
-            row.append(
-                next(n for n in range(min(len(phrase), len(seen)), -1, -1) if seen[len(seen) - n :] == phrase[:n])
-            )
-        states.append(row)
+    restart = 0  # the state that all but the first of the matched tokens lead to
+    for matched, right in enumerate((*phrase, None)):
+        other = states[restart] if matched else [0] * len(phrase)
+        states.append([matched + 1 if token == right else state for token, state in zip(phrase, other, strict=True)])
+        if 0 < matched < len(phrase):
+            restart = states[restart][matched]
     return states

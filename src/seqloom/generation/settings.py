@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from seqloom.generation.rerank import MBR
 from seqloom.generation.sampling import Sampling
 from seqloom.settings import Frozen, all_impossible
 
@@ -30,14 +31,6 @@ class NoLength(Frozen):
 
 
 LengthSettings = Annotated[WuLength | MeanLength | NoLength, Field(discriminator="kind")]
-
-
-class MinimumBayesRisk(Frozen):
-    """Of many answers drawn by chance, the one that is most like the others (Eikema and Aziz 2020)."""
-
-    kind: Literal["mbr"] = "mbr"
-    samples: int = Field(default=32, ge=2, description="answers that are drawn and compared")
-    likeness: Literal["chrf", "bleu"] = Field(default="chrf", description="how like two answers are")
 
 
 class GenerationSettings(Frozen):
@@ -73,7 +66,7 @@ class GenerationSettings(Frozen):
     longest: int | None = Field(
         default=None, ge=1, description="tokens of an answer at most; unset: 2 × the input's tokens + 50"
     )
-    rerank: MinimumBayesRisk | None = Field(default=None, description="choose among many answers by comparing them")
+    rerank: MBR | None = Field(default=None, description="choose among many answers by comparing them")
     replace_unknown: bool = Field(
         default=False, description="an unknown token becomes the input's word that was looked at most"
     )
@@ -86,7 +79,8 @@ class GenerationSettings(Frozen):
         return self
 
     def _faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
-        if self.sample is None and self.n_best > self.beam:
+        searched = self.sample is None and (self.rerank is None or self.rerank.of == "n-best")
+        if searched and self.n_best > self.beam:
             yield ("n_best",), f"{self.n_best} answers cannot come from a beam of {self.beam}; set beam = {self.n_best}"
         if self.beam % self.groups:
             yield ("groups",), f"a beam of {self.beam} cannot be split into {self.groups} equal groups"
@@ -96,7 +90,18 @@ class GenerationSettings(Frozen):
             yield ("coverage",), "coverage steers a search, and with sample there is none; set coverage = 0"
         if self.longest is not None and self.shortest > self.longest:
             yield ("shortest",), f"at least {self.shortest} tokens, but longest = {self.longest}"
-        if self.rerank is not None and self.groups > 1:
-            yield ("groups",), "rerank draws its answers by chance, without a beam; set groups = 1"
-        if self.rerank is not None and self.n_best > self.rerank.samples:
-            yield ("n_best",), f"{self.n_best} answers cannot come from {self.rerank.samples} samples"
+        if self.rerank is not None:
+            yield from self._rerank_faults(self.rerank)
+
+    def _rerank_faults(self, rerank: MBR) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        if self.n_best > rerank.candidates:
+            yield ("n_best",), f"{self.n_best} answers cannot come from {rerank.candidates} candidates"
+        if rerank.of == "samples" and self.groups > 1:
+            yield ("groups",), "rerank draws its answers by chance, without a beam; set groups = 1, or of = 'n-best'"
+        if rerank.of == "n-best" and self.sample is not None:
+            yield ("rerank", "of"), "n-best answers come from a beam, and with sample there is none; set of = 'samples'"
+        if rerank.of == "n-best" and self.sample is None and rerank.candidates > self.beam:
+            reason = (
+                f"{rerank.candidates} answers cannot come from a beam of {self.beam}; set beam = {rerank.candidates}"
+            )
+            yield ("rerank", "candidates"), reason

@@ -3,15 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from torch import Tensor, nn
-
-from seqloom.layers.attentive_recurrence import AttentiveRecurrenceMixer
-from seqloom.layers.cross_attention import MemoryAttention
-
-
-def reading(name: str, layer: nn.Module) -> bool:
-    """Whether a layer reads a source; a recurrent decoder's mixer may be its attention."""
-    return isinstance(layer, MemoryAttention | AttentiveRecurrenceMixer)
+from torch import Tensor
 
 
 def alignment(seen: Mapping[str, Sequence[Tensor]]) -> Tensor:

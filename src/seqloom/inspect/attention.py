@@ -1,6 +1,6 @@
 """Attention weights on demand: recomputed by the equation for the very inputs that a layer gets."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,9 +16,7 @@ _ATTENTIVE = (SelfAttention, MemoryAttention, MemoryCompressedAttention, Attenti
 
 
 @contextmanager
-def watch_attention(
-    model: nn.Module, only: Callable[[str, nn.Module], bool] | None = None
-) -> Iterator[dict[str, list[Tensor]]]:
+def watch_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """While it is open, each call of an attention layer leaves its weights w_BHTS under the layer's name.
 
     with watch_attention(model) as seen:
@@ -26,13 +24,11 @@ def watch_attention(
     seen["decoder.blocks.0.cross"][0]
 
     The layers run as always, on their fast path; weights are without dropout, and of padded rows only the real steps
-    mean something. only: of the layers, by name, those that are to be watched.
+    mean something.
     """
     seen: dict[str, list[Tensor]] = {}
     hooks = [
-        module.register_forward_pre_hook(_keeper(name, seen), with_kwargs=True)
-        for name, module in _outermost(model)
-        if only is None or only(name, module)
+        module.register_forward_pre_hook(_keeper(name, seen), with_kwargs=True) for name, module in _outermost(model)
     ]
     try:
         yield seen

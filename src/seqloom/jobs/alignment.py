@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from seqloom.text import Vocabulary, Words
+from seqloom.text import Vocabulary
 
 
 def word_pairs(
@@ -17,7 +17,7 @@ def word_pairs(
     What the pieces of a word looked at is added up. Marks and spaces are looked at too, but are no words.
     """
     read_S = torch.tensor(source_words(text, source))[: attention_TS.shape[1] - 1]
-    wrote_T = torch.tensor(target.words(tokens), dtype=torch.int64)
+    wrote_T = torch.tensor(target.word_of(tokens), dtype=torch.int64)
     if not (read_S >= 0).any() or not (wrote_T >= 0).any():
         return ()
     in_words_TS = attention_TS[: len(wrote_T), : len(read_S)]
@@ -27,10 +27,14 @@ def word_pairs(
 
 
 def source_words(text: str, source: Vocabulary) -> list[int]:
-    """For each id of an encoded text the number of its word, where white space parts words."""
-    if isinstance(source.settings, Words):  # which may cut more than a reader does
-        return source.encode_words(text.split())[1]
-    return source.words(source.encode([text])[0])
+    """For each id of an encoded text the number of its word, where white space parts words; -1: in none."""
+    normal, places = source.places(text)
+    word_of, word = [-1] * len(normal), -1
+    for place, sign in enumerate(normal):
+        if not sign.isspace():
+            word += place == 0 or normal[place - 1].isspace()
+            word_of[place] = word
+    return [max(word_of[first:last], default=-1) for first, last in places]
 
 
 def _summed(weights: Tensor, group_S: Tensor) -> Tensor:

@@ -22,7 +22,8 @@ class AnswerLines:
     jsonl  an object a line; nothing in a text is changed
 
     The columns: the input line's number (if it may have several answers), text, score (of labels: the probability),
-    alignment. A line feed inside an answer would break the line, and is written as \\n; in columns also \\t for a tab and \\\\ for a backslash.
+    alignment. A line feed inside an answer would break the line, and is written as \\n; in columns also \\t for a tab
+    and \\\\ for a backslash.
     """
 
     form: OutputFormat = "text"

@@ -5,13 +5,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
+from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
-from seqloom.inspect.alignment import reading
 from seqloom.jobs.answer import Answer, Question, Scored
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
 from seqloom.jobs.writing import Prepared, Writer
+from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
@@ -68,7 +69,7 @@ class Model:
     @property
     def aligns(self) -> bool:
         """Whether it looks at a source while it writes, so that its answers can be aligned with it."""
-        return all(any(reading("", layer) for layer in network.modules()) for network in self.networks)
+        return all(isinstance(network, EncoderDecoder) and bool(looks(network)) for network in self.networks)
 
     def _build(self) -> Writer | Labeller:
         match self.task:

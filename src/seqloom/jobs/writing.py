@@ -9,11 +9,13 @@ from typing import Literal
 import torch
 
 from seqloom.generation.contract import Item, Written
-from seqloom.generation.search import write
+from seqloom.generation.search import impossible_item, write
 from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.unknown import decode_replacing
 from seqloom.jobs.alignment import word_pairs
 from seqloom.jobs.answer import EMPTY, Answer, Piece, Question, Scored
 from seqloom.jobs.recipe import learned_positions
+from seqloom.jobs.reranking import candidates_of, reranked
 from seqloom.jobs.scorer import scorer_of
 from seqloom.jobs.scoring import Given, score
 from seqloom.jobs.wishes import must_not_of, must_of, prefix_of
@@ -43,7 +45,7 @@ class Writer:
 
     def __init__(self, task: TranslateTask | LanguageTask, networks: Sequence[Network], device: torch.device) -> None:
         self.task, self.networks, self.device = task, networks, device
-        self.scorer = scorer_of(networks, device)
+        self.scorer = scorer_of(task, networks)
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
         self.reads = room(networks, "encoder") - 1  # an end mark follows
         self.writes = room(networks, "decoder") - 1  # a begin mark goes before
@@ -61,7 +63,7 @@ class Writer:
         longest = question.longest or settings.longest or TIMES * len(whole) + MORE
         source, longest = self._fitting(whole, longest)
         item = Item(
-            source[::-1] if self._reversed else source,
+            source,
             number,
             longest,
             min(settings.shortest, longest),
@@ -69,9 +71,9 @@ class Writer:
             must_of(question, self.target),
             must_not_of(question, self.target),
         )
-        taken = max(len(item.prefix), sum(map(len, item.must)))
-        if taken > longest:
-            raise UserError(f"prefix and must take {taken} tokens, and the answer may have {longest}; set longest")
+        why = impossible_item(item, settings)
+        if why is not None:
+            raise UserError(why)
         return Prepared(number, question, item, len(whole) - len(source))
 
     def _prompt(self, task: LanguageTask, text: str) -> list[int]:
@@ -99,13 +101,15 @@ class Writer:
         for one in asked:
             if one.item is None:
                 yield one.number, [EMPTY]
-        items = sorted((one.item for one in asked if one.item is not None), key=lambda item: -len(item.source))
+        candidates, look = candidates_of(settings), attention or settings.replace_unknown
+        items = [one.item for one in asked if one.item is not None]
         for rows, group in _groups(items, settings.batch):
-            together = settings if rows == settings.batch else settings.model_copy(update={"batch": rows})
-            for number, written in write(self.scorer, iter(group), together, attention=attention):
-                yield number, [self._answer(known[number], one) for one in written]
+            together = candidates.model_copy(update={"batch": rows})
+            for number, written in write(self.scorer, iter(group), together, attention=look):
+                answers = [self._answer(known[number], one, settings.replace_unknown, attention) for one in written]
+                yield number, reranked(answers, settings)
 
-    def _answer(self, asked: Prepared, written: Written) -> Answer:
+    def _answer(self, asked: Prepared, written: Written, replaced: bool, attention: bool) -> Answer:
         assert asked.item is not None
         ids = [*written.tokens, END] if written.ended else list(written.tokens)
         pieces = zip(self.target.pieces(ids), written.log_probs, strict=True)
@@ -120,13 +124,16 @@ class Writer:
             tuple(self.target.decode_many(written.unmet)),
         )
         if written.attention_TS is None or isinstance(self.task, LanguageTask):
+            if replaced:
+                raise UserError("generation.replace_unknown: the model looks at no source; set it to false")
             return answer
         attention_TS = written.attention_TS[:, : len(asked.item.source) + 1].cpu()
-        if self._reversed:
-            # the end mark stays behind
-            attention_TS = torch.cat((attention_TS[:, :-1].flip(-1), attention_TS[:, -1:]), -1)
-        assert isinstance(asked.question.source, str)
-        pairs = word_pairs(attention_TS, asked.question.source, written.tokens, self.task.codecs.source, self.target)
+        source, text = self.task.codecs.source, str(asked.question.source)
+        if replaced:
+            answer = replace(answer, text=decode_replacing(self.target, written.tokens, attention_TS, source, text))
+        if not attention:
+            return answer
+        pairs = word_pairs(attention_TS, text, written.tokens, source, self.target)
         return replace(answer, alignment=pairs, attention_TS=attention_TS)
 
     def score(self, pairs: Sequence[tuple[str, str | Answer | None]]) -> list[Scored]:
@@ -184,7 +191,7 @@ def room(networks: Sequence[Network], side: Literal["encoder", "decoder"]) -> in
 
 
 def _groups(items: Sequence[Item], batch: int) -> Iterator[tuple[int, list[Item]]]:
-    """How many may be written together, and those for which it holds; the longest first."""
+    """How many may be written together, and those for which it holds."""
     groups: dict[int, list[Item]] = {}
     for item in items:
         size = 1 << (len(item.source) - 1).bit_length()
