@@ -97,12 +97,12 @@ def join(states: Sequence[S]) -> S:
         case Tensor():
             return torch.cat(list(states))  # type: ignore[arg-type, return-value]
         case tuple() if type(first) is tuple:
-            return tuple(join(parts) for parts in zip(*states, strict=True))  # type: ignore[call-overload, return-value]
+            return tuple(join(parts) for parts in zip(*states, strict=True))  # type: ignore[return-value]
         case Packed():
             raise TypeError("packed memories have no rows to join; begin from memory.padded()")
         case _ if is_dataclass(first) and not isinstance(first, type):
             if hasattr(first, "join"):
-                return type(first).join(states)  # type: ignore[no-any-return]
+                return type(first).join(states)
             return replace(first, **{f.name: join([getattr(state, f.name) for state in states]) for f in fields(first)})
         case None | bool() | int() | float() | str():
             if any(state != first for state in states):
