@@ -39,7 +39,7 @@ class Echo:
     aligns = True
 
     def __init__(self, stop: str | None = None) -> None:
-        self.stop, self.most = stop, 0
+        self.stop, self.windows = stop, list[range]()
 
     def look_over(self, questions: Sequence[Question]) -> None: ...
 
@@ -51,7 +51,7 @@ class Echo:
     def answer(
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool
     ) -> Iterator[tuple[int, list[Answer]]]:
-        self.most = max(self.most, len(asked))
+        self.windows.append(range(asked[0].number, asked[-1].number + 1))
         for one in reversed(asked):
             if one.question.source == self.stop:
                 raise KeyboardInterrupt
@@ -103,7 +103,7 @@ def test_many_lines_in_order_and_few_at_a_time(tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert out.decode().splitlines() == [line[::-1] for line in lines]
-    assert model.most == BATCHES * BATCH
+    assert max(map(len, model.windows)) == BATCHES * BATCH
     assert peak < 8_000_000  # the file, some pieces of it, a window; all lines as objects would be five times as much
 
 
@@ -264,6 +264,21 @@ def test_the_same_again_goes_on(stopped: Path) -> None:
     assert go_on()[0].startswith("goes on behind line ")
     assert Path("out.txt").read_text() == WHOLE
     assert sorted(file.name for file in stopped.iterdir()) == ["in.txt", "out.txt"]
+
+
+@pytest.mark.parametrize("form", [AnswerLines(scores=True), AnswerLines("jsonl"), AnswerLines("tsv")])
+def test_scores_go_on_behind_a_whole_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: AnswerLines) -> None:
+    """Their last digit may depend on which lines are answered together: the same ones, stopped or not."""
+    monkeypatch.setattr(output_file, "EVERY", 0.0)
+    (tmp_path / "in.txt").write_text(CONTENT)
+    whole, first, second = Echo(), Echo("line 100"), Echo()
+    predict(cast(Model, whole), asking(tmp_path / "in.txt", out=tmp_path / "whole", lines=form), print)
+    asked = asking(tmp_path / "in.txt", out=tmp_path / "out", lines=form)
+    with pytest.raises(KeyboardInterrupt):
+        predict(cast(Model, first), asked, print)
+    predict(cast(Model, second), asked, print)
+    assert first.windows[:-1] + second.windows == whole.windows
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 @pytest.mark.parametrize("more", ["half a li", "a whole line\nand a", "x" * 100_000])

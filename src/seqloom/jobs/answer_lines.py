@@ -33,6 +33,11 @@ class AnswerLines:
     labels: bool = False
     """The answers are labels: a probability tells more than its logarithm."""
 
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but the best texts is written."""
+        return self.form == "text" and not (self.several or self.scores or self.alignment)
+
     def lines(self, asked: AskedLine, answers: Sequence[Answer], error: str | None = None) -> str:
         """All lines for one line of input, with their ends. error: why there is no answer."""
         if self.form == "jsonl":
@@ -41,9 +46,8 @@ class AnswerLines:
 
     def _columns(self, asked: AskedLine, answer: Answer) -> list[str]:
         scores = self.scores or self.form == "tsv"
-        alone = not (self.several or scores or self.alignment)
         columns = [str(asked.number)] if self.several else []
-        columns.append(answer.text.translate(_LINE_ENDS if alone else _SIGNS))
+        columns.append(answer.text.translate(_LINE_ENDS if self.plain else _SIGNS))
         columns += [f"{answer.probability if self.labels else answer.score:.6f}"] if scores else []
         columns += [pharaoh(answer)] if self.alignment else []
         return columns

@@ -37,9 +37,9 @@ class Screen:
             sys.stdout.write(text)
         else:
             raw.write(text.encode())  # in UTF-8, whatever the terminal was set to
-
-    def keep(self, lines: int, digest: str, counts: Mapping[str, int]) -> None:
         sys.stdout.flush()
+
+    def keep(self, lines: int, digest: str, counts: Mapping[str, int]) -> None: ...
 
 
 class OutputFile:

@@ -19,7 +19,7 @@ from seqloom.jobs.progress import LineReport, line_bar
 from seqloom.jobs.writing import Prepared
 from seqloom.settings import UserError
 
-BATCHES = 32
+BATCHES = 16
 """That are read ahead at most, so that lines of like length are written together; the first ones are fewer."""
 TOLD = 5  # lines without an answer that are told one by one
 
@@ -99,11 +99,19 @@ def _shown(asking: Asking) -> bool:
 
 
 def _windows(lines: AskedLines, batch: int) -> Iterator[list[AskedLine]]:
-    """Lines that are answered together: few at first, so that the first answers come soon."""
-    size = batch
-    while window := lines.take(size):
+    """Lines that are answered together: few at first, so that the first answers come soon.
+
+    Where they end is a matter of the line's number: what goes on behind one of them has the same ones.
+    """
+    end, size = batch, batch
+    while True:
+        while end <= lines.taken:
+            size = min(2 * size, BATCHES * batch)
+            end += size
+        window = lines.take(end - lines.taken)
+        if not window:
+            break
         yield window
-        size = min(2 * size, BATCHES * batch)
 
 
 @contextmanager
@@ -123,10 +131,10 @@ def _output(model: Model, asking: Asking, lines: AskedLines) -> Iterator[Output]
 
 
 def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
-    """What the answers depend on; neither the batch nor where they are computed."""
+    """What the answers depend on; not where they are computed, nor, if they are texts alone, the batch."""
     return {
         "run": [_weights(one.run.model) for one in model.opened],
-        "settings": asking.settings.model_dump(mode="json", exclude={"batch"}),
+        "settings": asking.settings.model_dump(mode="json", exclude={"batch"} if asking.lines.plain else None),
         "format": [asking.lines.form, asking.lines.several, asking.lines.scores, asking.lines.alignment],
         "input format": asking.input,
         "--skip-bad": asking.skip_bad,
@@ -195,7 +203,7 @@ class _Job:
         self, window: Sequence[AskedLine], said: dict[int, list[Answer]], errors: dict[int, str], written: int
     ) -> int:
         """What can be written now. How many lines of the window are."""
-        first = written
+        texts = list[str]()
         while written < len(window) and window[written].number in said:
             line = window[written]
             answers = said.pop(line.number)
@@ -204,10 +212,13 @@ class _Job:
                 continue
             self.counts.bad += line.number in errors
             self.counts.add(answers[0])
-            self.output.write(self.asking.lines.lines(line, answers, errors.get(line.number)))
-        if written > first:
+            texts.append(self.asking.lines.lines(line, answers, errors.get(line.number)))
+        if texts:
             last = window[written - 1]
-            self.output.keep(last.number, last.digest, vars(self.counts))
+            self.output.write("".join(texts))
+            # a score's last digit may tell who was answered together: only whole windows can be gone on behind
+            if self.asking.lines.plain or written == len(window):
+                self.output.keep(last.number, last.digest, vars(self.counts))
             self.report(last.number - self.before, last.end)
         return written
 
