@@ -306,7 +306,11 @@ def test_another_input_is_refused(stopped: Path, change: str) -> None:
 
 @pytest.mark.parametrize(
     ("more", "what"),
-    [({"lines": AnswerLines("tsv")}, "format"), ({"n_best": 2}, "settings"), ({"skip_bad": True}, "--skip-bad")],
+    [
+        ({"lines": AnswerLines("tsv")}, "format and batch"),
+        ({"n_best": 2}, "settings"),
+        ({"skip_bad": True}, "--skip-bad"),
+    ],
 )
 def test_another_question_is_refused(stopped: Path, more: dict[str, Any], what: str) -> None:
     with pytest.raises(UserError, match=rf"out\.txt\.part: was begun with another {what}; .*--force"):
