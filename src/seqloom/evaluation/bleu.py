@@ -34,7 +34,8 @@ class Bleu(SacreMetric):
         try:  # forced: text that looks tokenised is no reason for a warning at each use
             counter = BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
         except (ImportError, RuntimeError) as error:
-            raise UserError(f"evaluation.bleu.tokenize = {tokenize!r} needs more than is installed: {error}") from None
+            why = " ".join(str(error).split())
+            raise UserError(f"evaluation.bleu.tokenize = {tokenize!r} needs more than is installed: {why}") from None
         super().__init__(counter, 2 + 2 * ORDER)
 
     def score(self, total_D: Statistics) -> Scores:
