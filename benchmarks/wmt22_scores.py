@@ -11,7 +11,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the tests' reader of this data
 
-from benchmarks import machine
+from machine import describe
+
 from seqloom.evaluation import Bleu, Chrf, total
 from tests.evaluation import wmt22
 
@@ -21,7 +22,7 @@ def main() -> int:
         print(f"no WMT22 systems in {wmt22.FOLDER}; name the folder above it in SEQLOOM_SHARED_DATA", file=sys.stderr)
         return 2
     metrics = {"bleu": Bleu(), "chrf": Chrf()}
-    print(machine.describe())
+    print(describe())
     for metric in metrics.values():
         print(f"{metric.title}: {metric.signature()}")
     print(
