@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from seqloom.cli import check, demo, recipes, train
+from seqloom.cli import check, demo, evaluate, recipes, train
 
 app = typer.Typer(
     help="Models that read one sequence and write another: train them on your own files.",
@@ -41,11 +41,12 @@ def _options(
 # The verbs, in the order of the help.
 app.command()(demo.demo)
 app.command()(train.train)
+app.command()(evaluate.evaluate)
 app.command()(check.check)
 app.command()(recipes.recipes)
 
 
-MANY = ("--data", "--valid", "--test")
+MANY = ("--data", "--valid", "--test", "--hypotheses", "--references", "--metrics")
 
 
 def spread(words: Sequence[str]) -> list[str]:

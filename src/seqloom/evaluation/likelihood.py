@@ -37,7 +37,7 @@ class Perplexity(_Rate):
 class BitsPerCharacter(_Rate):
     """Comparable between models with other tokens, if the text is the same."""
 
-    name, title, unit = "bpc", "bits/char", "character"
+    name, title, unit, digits = "bpc", "bits/char", "character", 4
 
     def score(self, total_D: Statistics) -> Scores:
         return ratio(total_D[..., 0], total_D[..., 1]) / math.log(2)

@@ -26,6 +26,8 @@ class Metric(ABC, Generic[T_contra]):
     title: str
     """what a table calls it"""
     higher_is_better: bool = True
+    digits: int = 2
+    """behind the point, for people"""
 
     @abstractmethod
     def statistics(self, hypotheses: Sequence[T_contra], references: Sequence[Sequence[T_contra]]) -> Statistics:

@@ -17,6 +17,7 @@ class _Mean(Metric[ArrayLike]):
     """The mean over all values; a reference that is no number (NaN) is missing, and not counted."""
 
     higher_is_better = False
+    digits = 4
 
     def statistics(self, hypotheses: Sequence[ArrayLike], references: Sequence[Sequence[ArrayLike]]) -> Statistics:
         goals = only(references, self.name)
@@ -58,7 +59,7 @@ class ScaledError(Metric[ArrayLike]):
     not counted.
     """
 
-    name, title, higher_is_better = "mase", "MASE", False
+    name, title, higher_is_better, digits = "mase", "MASE", False, 4
 
     def __init__(self, season: int = 1) -> None:
         self.season = season
