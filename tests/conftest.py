@@ -6,6 +6,8 @@ import hypothesis
 import pytest
 import torch
 
+from tests.jobs.asked_runs import Runs
+
 # Time limits would fail on a busy machine, not on a wrong result. The same examples every time, unless one goes
 # exploring: HYPOTHESIS_PROFILE=explore make test
 _PHASES = [phase for phase in hypothesis.Phase if phase is not hypothesis.Phase.explain]
@@ -15,6 +17,12 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "seqloom")
 
 # tests run side by side, one thread each
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """Small trained runs of every task, each made when it is first asked for."""
+    return Runs(tmp_path_factory.mktemp("runs"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

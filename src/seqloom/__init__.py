@@ -3,24 +3,30 @@
 import seqloom
 
 run = seqloom.train(data="pairs.tsv", minutes=5)
+model = seqloom.load("runs/pairs")
+print(model.predict("hello world"))
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from seqloom.jobs.answer import Question
+    from seqloom.jobs.model import load
     from seqloom.jobs.python import train
 
 __version__ = "0.1.0.dev0"
-__all__ = ["__version__", "train"]
+__all__ = ["Question", "__version__", "load", "train"]
+
+_PLACES = {"Question": "answer", "load": "model", "train": "python"}
 
 
 def __getattr__(name: str) -> Any:
     """The jobs, loaded when they are first asked for: torch takes seconds to import."""
-    if name != "train":
+    if name not in _PLACES:
         raise AttributeError(f"module 'seqloom' has no attribute {name!r}")
-    from seqloom.jobs import python
+    from importlib import import_module
 
-    return python.train
+    return getattr(import_module(f"seqloom.jobs.{_PLACES[name]}"), name)
 
 
 def __dir__() -> list[str]:

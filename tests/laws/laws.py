@@ -10,7 +10,7 @@ from safetensors.torch import load_model, save_model
 from torch import Tensor
 
 from seqloom.layers.layout import Layout
-from seqloom.layers.mixer import reorder
+from seqloom.layers.mixer import join, reorder
 from seqloom.layers.paths import only_plain
 from tests.laws.subject import Form, Row, Subject, outputs
 
@@ -87,6 +87,31 @@ def reordering_commutes(subject: Subject, rows: list[Row], step: list[Row], orde
     same(second, [first[i] for i in order], "reordered before and behind a step")
     for a, b in zip(_tensors(reorder(after, index)), _tensors(moved_after), strict=True):
         close(b, a, "states reordered before and behind a step")
+
+
+@torch.no_grad()
+def rows_join_later(subject: Subject, rows: list[Row], begun: list[list[int]], capacity: int | None) -> None:
+    """Rows that join others, each behind its own steps so far, go on as if they were alone.
+
+    begun: for each state that is to be joined, how many steps of each of its rows have gone before.
+    """
+    if not subject.causal:
+        return
+    alone = [outputs(subject, [row], PACKED)[0][0] for row in rows]
+    states, first = [], 0
+    for steps in begun:
+        part = rows[first : first + len(steps)]
+        given = [Row(row.x[:n], row.memory) for row, n in zip(part, steps, strict=True)]
+        states.append(outputs(subject, given, Form("right"), subject.start(part, capacity))[1])
+        first += len(steps)
+    at = [n for steps in begun for n in steps]
+    state = join(states)
+    for _ in range(2):
+        nexts = [Row(row.x[n : n + 1], row.memory) for row, n in zip(rows, at, strict=True)]
+        ys, state = outputs(subject, nexts, Form("right"), state)
+        wanted = [y[n : n + 1] for y, n in zip(alone, at, strict=True)]
+        same(ys, wanted, "rows that joined and rows that were alone")
+        at = [n + len(row.x) for n, row in zip(at, nexts, strict=True)]
 
 
 def _tensors(state: Any) -> list[Tensor]:

@@ -61,6 +61,17 @@ def test_reordering(case: Case, dtype: torch.dtype, data: st.DataObject, lengths
 
 @every
 @both_precisions
+@given(data=st.data(), sizes=st.lists(st.integers(1, 2), min_size=2, max_size=3), seed=st.integers(0, 99))
+def test_joining(case: Case, dtype: torch.dtype, data: st.DataObject, sizes: list[int], seed: int) -> None:
+    subject = case.make(seed, dtype)
+    begun = [[data.draw(st.sampled_from([0, 0, 3, 5])) for _ in range(size)] for size in sizes]
+    lengths = [steps + 2 for part in begun for steps in part]
+    capacity = data.draw(st.sampled_from([None, 7]))
+    laws.rows_join_later(subject, subject.rows(lengths, _memories(data, lengths)), begun, capacity)
+
+
+@every
+@both_precisions
 @given(data=st.data(), lengths=LENGTHS, form=FORMS, seed=st.integers(0, 99))
 def test_paths(case: Case, dtype: torch.dtype, data: st.DataObject, lengths: list[int], form: Form, seed: int) -> None:
     subject = case.make(seed, dtype)

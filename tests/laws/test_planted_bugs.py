@@ -1,6 +1,7 @@
 """The laws find what they are for: each bug that people have made before makes its law fail."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,6 +50,11 @@ def _paths(name: str) -> None:
 def _reordering(name: str) -> None:
     subject, rows = _subject(name)
     laws.reordering_commutes(subject, rows, subject.rows([2] * 3, [1] * 3), [2, 0, 0])
+
+
+def _joining(name: str) -> None:
+    subject, rows = _subject(name)
+    laws.rows_join_later(subject, rows, [[3, 0], [2]], None)
 
 
 def positions_by_arange(patch: pytest.MonkeyPatch) -> None:
@@ -178,6 +184,12 @@ def rows_stay(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(laws, "reorder", lambda state, rows: state)
 
 
+def joined_rows_are_even(patch: pytest.MonkeyPatch) -> None:
+    """Rows that join are padded, and the padding is read."""
+    joined = cache.Cache.join
+    patch.setattr(cache.Cache, "join", lambda caches: replace(joined(caches), even=True))
+
+
 @pytest.mark.parametrize(
     ("plant", "law"),
     [
@@ -202,6 +214,9 @@ def rows_stay(patch: pytest.MonkeyPatch) -> None:
         (patches_never_end, lambda: _padding("patch-classifier", PACKED)),
         (patches_never_end, lambda: _paths("patches-to-tokens")),
         (rows_stay, lambda: _reordering("gru-causal")),
+        (joined_rows_are_even, lambda: _joining("attention-causal")),
+        (joined_rows_are_even, lambda: _joining("cross")),
+        (joined_rows_are_even, lambda: _joining("bahdanau-model")),
     ],
     ids=lambda value: value.__name__ if value.__name__ != "<lambda>" else "",
 )

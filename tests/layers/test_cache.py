@@ -8,6 +8,7 @@ from seqloom.layers.attention import Attention, SelfAttention
 from seqloom.layers.cache import Cache
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.memory_compressed import MemoryCompressed, MemoryCompressedAttention
+from seqloom.layers.mixer import reorder
 
 LIKE = torch.empty(0)
 
@@ -106,3 +107,33 @@ def test_precision_and_width_of_an_empty_cache() -> None:
     assert cache.values_BGSK.shape == (3, 2, 7, 4)
     assert cache.keys_BGSK.dtype == torch.float64
     assert cache.lengths_B.tolist() == [0, 0, 0]
+
+
+def test_joined_caches_are_as_wide_as_the_longest_row() -> None:
+    long = extended(Cache.empty(1, 1, 1, 1, None, LIKE), 3, 1, Padded.whole(1, 3))
+    fresh = Cache.empty(2, 1, 1, 1, None, LIKE)
+    joined = Cache.join([long, fresh])
+    assert not joined.even
+    joined = extended(joined, 1, 4, Padded.whole(3, 1))
+    assert held(joined) == [[1, 2, 3, 4], [40], [400]]
+    assert Cache.join([fresh, fresh]).even
+    assert Cache.join([extended(fresh, 1, 1, Padded.whole(2, 1)), long]).lengths_B.tolist() == [1, 1, 3]
+
+
+def test_joining_gives_back_the_places_of_rows_that_left() -> None:
+    cache = extended(Cache.empty(2, 1, 1, 1, None, LIKE), 5, 1, Padded.of([5, 1]))
+    left = reorder(cache, torch.tensor([1]))
+    assert left.keys_BGSK.shape[2] == 5
+    joined = Cache.join([left, left])
+    assert joined.keys_BGSK.shape[2] == 1
+    assert held(joined) == [[10], [10]]
+
+
+def test_static_caches_join_those_of_their_capacity() -> None:
+    one, other = (extended(Cache.empty(1, 1, 1, 1, 4, LIKE), n, 1, Padded.whole(1, n)) for n in (3, 1))
+    joined = Cache.join([one, other])
+    assert joined.static
+    assert held(extended(joined, 1, 9, Padded.whole(2, 1))) == [[1, 2, 3, 9], [1, 90]]
+    for misfit in (Cache.empty(1, 1, 1, 1, 5, LIKE), Cache.empty(1, 1, 1, 1, None, LIKE)):
+        with pytest.raises(ValueError, match="static caches can only be joined with others of the same capacity"):
+            Cache.join([one, misfit])

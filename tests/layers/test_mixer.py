@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from seqloom.layers.layout import Packed, Padded
-from seqloom.layers.mixer import Memory, Mixer, no_state, reorder
+from seqloom.layers.mixer import Memory, Mixer, join, no_state, reorder
 
 
 @dataclass(frozen=True)
@@ -69,3 +69,23 @@ def test_the_anchor_follows_the_module_and_is_not_saved() -> None:
         mixer.start(1)
     with pytest.raises(NotImplementedError):
         mixer(torch.zeros(1, 1), Packed.of([1]))
+
+
+def test_join_puts_rows_under_each_other() -> None:
+    numbers = torch.arange(3)
+    one, other = Outer((Inner(numbers),), numbers), Outer((Inner(numbers[:1] + 7),), numbers[:1] + 7)
+    joined = join([one, other])
+    assert joined.lengths_B.tolist() == joined.layers[0].values_B.tolist() == [0, 1, 2, 7]
+    assert joined.cell is None
+
+
+def test_what_cannot_be_joined() -> None:
+    state = Inner(torch.arange(3))
+    with pytest.raises(ValueError, match="one says 'kept', another something else"):
+        join([state, Inner(torch.arange(3), "other")])
+    with pytest.raises(TypeError, match="states of one kind can be joined, not Inner and Outer"):
+        join([state, Outer((), torch.arange(3))])
+    with pytest.raises(TypeError, match=r"packed memories have no rows to join; begin from memory.padded\(\)"):
+        join([Packed.of([1]), Packed.of([1])])
+    with pytest.raises(TypeError, match="it cannot hold a list"):
+        join([[1], [2]])

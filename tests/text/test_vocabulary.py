@@ -315,3 +315,35 @@ def test_a_text_alone_is_refused() -> None:
 def test_half_a_surrogate_pair_is_told(vocabulary: Vocabulary) -> None:
     with pytest.raises(UserError, match=r"text 2: half a surrogate pair"):
         vocabulary.encode(["a", "b\ud83d"])
+
+
+def test_what_stands_for_the_unknown_is_said() -> None:
+    words = Vocabulary.train(Words(), ["a b"])
+    ids = [UNKNOWN, *words.encode(["a"])[0], UNKNOWN, END, UNKNOWN]
+    assert words.decode(ids, ["x", "<s>"]) == "x a <s> ⁇"
+    assert words.decode(ids) == "⁇ a ⁇ ⁇"
+
+
+@every
+@settings(max_examples=60)
+@given(text=st.text(max_size=30) | st.sampled_from(EDGES + LINES + ["ЖЖ the Ж", "İ e\u0301Ж ﬁ"]))
+def test_every_id_has_its_place(vocabulary: Vocabulary, text: str) -> None:
+    (ids,) = vocabulary.encode([text])
+    normal, places = vocabulary.places(text)
+    assert normal == vocabulary.normalise(text)
+    assert len(places) == len(ids)
+    assert [first for first, _ in places] == sorted(first for first, _ in places)
+    bytewise = isinstance(vocabulary.settings, Bytes) or "bytes" in name(vocabulary.settings)
+    for id, (first, last) in zip(ids, places, strict=True):
+        assert 0 <= first <= last <= len(normal)
+        if id != UNKNOWN and not bytewise:
+            own = vocabulary.decode([id])
+            assert own.strip() == normal[first:last].strip() or not own.strip()
+
+
+@every
+def test_words_of_a_text(vocabulary: Vocabulary) -> None:
+    text = "ab  c,d\n<s>"
+    found = [text[first:last] for first, last in vocabulary.words(text)]
+    split = isinstance(vocabulary.settings, Words) and vocabulary.settings.split == "punctuation"
+    assert found == (["ab", "c", ",", "d", "<", "s", ">"] if split else ["ab", "c,d", "<s>"])

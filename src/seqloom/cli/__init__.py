@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from seqloom.cli import check, demo, evaluate, recipes, train
+from seqloom.cli import check, demo, evaluate, predict, recipes, train
 
 app = typer.Typer(
     help="Models that read one sequence and write another: train them on your own files.",
@@ -41,6 +41,7 @@ def _options(
 # The verbs, in the order of the help.
 app.command()(demo.demo)
 app.command()(train.train)
+app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(check.check)
 app.command()(recipes.recipes)

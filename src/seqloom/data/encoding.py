@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from seqloom.data.ragged import IdType, Ragged
-from seqloom.text import END, Labels, Vocabulary, Words
+from seqloom.text import BEGIN, BPE, END, Labels, Unigram, Vocabulary, Words
 from seqloom.text.labels import NONE
 
 Fields = Sequence[list[Any]]
@@ -63,6 +63,36 @@ class LineEncoder:
         if self.line_end is None:
             return {"target": _texts(self.vocabulary, lines).framed(after=[END])}
         return {"target": _texts(self.vocabulary, [line + self.line_end for line in lines])}
+
+    @cached_property
+    def before(self) -> list[int]:
+        """What stands before a text that nothing goes before: a begin mark, or the end of another line."""
+        if not self.running:
+            return [BEGIN]
+        return [END] if self.line_end is None else self.vocabulary.encode([self.line_end])[0]
+
+    def begun(self, text: str) -> list[int]:
+        """The ids of a text that is to go on: its last line has no end yet."""
+        if not self.running:
+            return self.vocabulary.encode([text])[0]
+        *lines, last = text.split("\n")
+        (rows,) = self([lines]).values()
+        return [*rows.values_N.tolist(), *self.vocabulary.encode([last])[0]]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """The text of some ids: the end marks of lines become line feeds.
+
+        Subwords of each line begin with a space that the tokenizer put there. `decode` takes off the first line's;
+        those of the others, of which each stands behind a line feed, are taken off here.
+        """
+        if not self.running:
+            return self.vocabulary.decode(ids)
+        if self.line_end is None:
+            ends = [place for place, id in enumerate(ids) if id == END]
+            lines = [ids[begin:end] for begin, end in zip([0, *(end + 1 for end in ends)], [*ends, None], strict=True)]
+            return "\n".join(self.vocabulary.decode_many(lines))
+        text = self.vocabulary.decode(ids)
+        return text.replace("\n ", "\n") if isinstance(self.vocabulary.settings, BPE | Unigram) else text
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,8 @@ class Decided:
     step_seconds: float | None
 
 
-def device_of(name: str) -> torch.device:
+def device_of(name: str, asked: str = "training.device") -> torch.device:
+    """asked: what named it, for the message."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -59,7 +60,7 @@ def device_of(name: str) -> torch.device:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         why = str(error).splitlines()[0]
-        raise UserError(f"training.device = '{name}' cannot be used: {why}") from None
+        raise UserError(f"{asked} = '{name}' cannot be used: {why}") from None
     if device.type == "cuda":
         # its plan for each new shape costs more than it brings
         torch.backends.cuda.enable_cudnn_sdp(False)

@@ -35,3 +35,55 @@ class _Lines:
             self.told = time.monotonic()
             share = f"   {min(1.0, self.done / self.total):.0%}" if self.total else ""
             sys.stderr.write(f"{self.title}{share}\n")
+
+
+LineReport = Callable[[int, int], None]
+
+
+@contextmanager
+def line_bar(title: str, total: int | None, shown: bool = True) -> Iterator[LineReport]:
+    """`report(lines, bytes)`: so many lines are done, and so many bytes of all, if their total is known."""
+    console = Console(stderr=True)
+    if not shown:
+        yield lambda lines, size: None
+    elif not console.is_terminal:
+        yield _LineCount(title, total).report
+    else:
+        columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[speed]}")]
+        with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
+            task, began = progress.add_task(title, total=total, speed=""), time.monotonic()
+
+            def report(lines: int, size: int) -> None:
+                speed = f"{lines:,} lines, {_speed(lines, began)}"
+                progress.update(task, completed=size, speed=speed)
+
+            yield report
+
+
+def _speed(lines: int, began: float) -> str:
+    each_second = lines / max(time.monotonic() - began, 1e-9)
+    return f"{each_second:,.0f} lines/s" if each_second >= 10 else f"{each_second:.1f} lines/s"
+
+
+class _LineCount:
+    def __init__(self, title: str, total: int | None) -> None:
+        self.title, self.total = title, total
+        self.first: int | None = None
+        self.began = self.told = time.monotonic()
+
+    def report(self, lines: int, size: int) -> None:
+        now = time.monotonic()
+        self.first = size if self.first is None else self.first
+        if now - self.told > QUIET:
+            self.told = now
+            text = f"{self.title}   {lines:,} lines   {_speed(lines, self.began)}"
+            if self.total:
+                share = min(1.0, size / self.total)
+                left = (now - self.began) * (self.total - size) / max(size - self.first, 1)
+                text += f"   {share:.0%}   {_minutes(left)} left"
+            sys.stderr.write(text + "\n")
+
+
+def _minutes(seconds: float) -> str:
+    whole = max(0, round(seconds))
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"

@@ -6,6 +6,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from seqloom.data.settings import DataSettings
+from seqloom.generation.settings import GenerationSettings
 from seqloom.layers.positions import Learned
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import Frozen, all_impossible
@@ -23,6 +24,7 @@ class Recipe(Frozen):
     data: DataSettings = DataSettings()
     model: ModelSettings = ModelSettings()
     training: TrainingSettings = TrainingSettings()
+    generation: GenerationSettings = GenerationSettings()
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -1,6 +1,7 @@
 """Keys and values of the steps so far, flush left: step s of a row stands at s, whatever padding came between."""
 # B rows  G key heads  S steps that fit  T new steps  K width
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -31,6 +32,24 @@ class Cache:
             even=capacity is None,
         )
 
+    @classmethod
+    def join(cls, caches: Sequence["Cache"]) -> "Cache":
+        """The rows of all, as wide as the longest needs; places behind all rows' ends are given back."""
+        lengths_B = torch.cat([cache.lengths_B for cache in caches])
+        sizes = {cache.keys_BGSK.shape[2] for cache in caches}
+        static = caches[0].static
+        if any(cache.static != static for cache in caches) or (static and len(sizes) > 1):
+            raise ValueError("static caches can only be joined with others of the same capacity")
+        if static:
+            size = sizes.pop()
+        else:
+            size = max(sizes) if all(cache.even for cache in caches) else int(lengths_B.max()) if len(lengths_B) else 0
+        keys, values = (
+            torch.cat([_resized(part, size) for part in parts])
+            for parts in ([cache.keys_BGSK for cache in caches], [cache.values_BGSK for cache in caches])
+        )
+        return cls(keys, values, lengths_B, static, even=len(sizes) == 1 and all(cache.even for cache in caches))
+
     def extend(self, k_BGTK: Tensor, v_BGTK: Tensor, layout: Layout) -> "Cache":
         """Write the new steps behind each row's last one. They are flush left; those that are not real are not kept."""
         lengths_B = self.lengths_B + layout.lengths_B
@@ -54,3 +73,7 @@ class Cache:
         spare = self.keys_BGSK.shape[2] - 1
         # past the spare place there is nothing: a step too many stops the program, as it must
         return torch.where(layout.real_BT, steps_BT + (steps_BT >= spare), spare)
+
+
+def _resized(x_BGSK: Tensor, size: int) -> Tensor:
+    return F.pad(x_BGSK, (0, 0, 0, size - x_BGSK.shape[2]))  # a negative room cuts off

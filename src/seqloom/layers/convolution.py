@@ -94,7 +94,7 @@ class ConvolutionMixer(Mixer):
             return self.conv(joined_BTD.transpose(1, 2)).transpose(1, 2)
         gaps = range(0, self.settings.reach + 1, self.settings.dilation)
         taps = [joined_BTD[:, gap : gap + steps] for gap in gaps]
-        return self._product(taps) if fast() else self._plain(taps)
+        return self._product(taps) if fast() and not self.settings.depthwise else self._plain(taps)
 
     def _plain(self, taps: list[Tensor]) -> Tensor:
         """y = Σ_j W_j x[t + j·dilation] + b."""

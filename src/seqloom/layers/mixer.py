@@ -1,5 +1,6 @@
 """The contract of every sequence layer: let each position read other positions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ from seqloom.layers.layout import Layout, Packed, Padded
 S = TypeVar("S")
 
 State = Any
-"""A frozen dataclass of batch-first tensors (nested dataclasses and tuples are fine); see `reorder`."""
+"""A frozen dataclass of batch-first tensors (nested dataclasses and tuples are fine); see `reorder` and `join`."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,35 @@ def reorder(state: S, rows: Tensor) -> S:
         case _:
             raise TypeError(
                 f"a state is made of dataclasses, tuples and tensors; it cannot hold a {type(state).__name__}"
+            )
+
+
+def join(states: Sequence[S]) -> S:
+    """The rows of several states under each other: for sequences that begin while others are being written.
+
+    A dataclass whose tensors are not all of one width has a class method `join` of its own.
+    """
+    first = states[0]
+    if any(type(state) is not type(first) for state in states):
+        raise TypeError(f"states of one kind can be joined, not {' and '.join(type(s).__name__ for s in states)}")
+    match first:
+        case Tensor():
+            return torch.cat(list(states))  # type: ignore[arg-type, return-value]
+        case tuple() if type(first) is tuple:
+            return tuple(join(parts) for parts in zip(*states, strict=True))  # type: ignore[return-value]
+        case Packed():
+            raise TypeError("packed memories have no rows to join; begin from memory.padded()")
+        case _ if is_dataclass(first) and not isinstance(first, type):
+            if hasattr(first, "join"):
+                return type(first).join(states)
+            return replace(first, **{f.name: join([getattr(state, f.name) for state in states]) for f in fields(first)})
+        case None | bool() | int() | float() | str():
+            if any(state != first for state in states):
+                raise ValueError(f"states cannot be joined: one says {first!r}, another something else")
+            return first
+        case _:
+            raise TypeError(
+                f"a state is made of dataclasses, tuples and tensors; it cannot hold a {type(first).__name__}"
             )
 
 

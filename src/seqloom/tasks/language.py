@@ -23,6 +23,7 @@ class LanguageTask(Task):
     shape = "text"
     columns = ("target",)
     scores = ("loss", "perplexity")
+    encoder: LineEncoder
 
     def __init__(self, settings: Language, codecs: Codecs) -> None:
         self.settings, self.codecs = settings, codecs

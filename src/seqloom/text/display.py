@@ -1,6 +1,7 @@
 """Ids to text and to pieces that people can see."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 
 from tokenizers import normalizers
 
@@ -28,12 +29,36 @@ class Display:
         else:
             self.texts = [(unescape(piece) if isinstance(settings, Words) else piece).encode() for piece in own]
 
-    def text(self, ids: Iterable[int]) -> str:
-        parts = [self._text(id) for id in ids if id == UNKNOWN or id >= len(SPECIALS)]
+    def text(self, ids: Iterable[int], unknown: Iterable[str] = ()) -> str:
+        """unknown: what stands for the unknown ones, in their order; LOST for those behind."""
+        said = chain(unknown, repeat(LOST))
+        parts = [
+            next(said).encode() if id == UNKNOWN else self.texts[id - len(SPECIALS)]
+            for id in ids
+            if id == UNKNOWN or id >= len(SPECIALS)
+        ]
         return self.joint.join(parts).decode(errors="replace").removeprefix(self.prefix)
 
-    def _text(self, id: int) -> bytes:
-        return LOST.encode() if id == UNKNOWN else self.texts[id - len(SPECIALS)]
+    def word_of(self, ids: Iterable[int]) -> list[int]:
+        """For each id the number of its word in the text; -1: it stands in no word, as it is a mark or a space."""
+        found, word, inside = list[int](), -1, False
+        for id in ids:
+            at = -1
+            for sign in self._signs(id):
+                if sign.isspace():
+                    inside = False
+                else:
+                    word, inside = (word if inside else word + 1), True
+                    at = word if at < 0 else at
+            found.append(at)
+        return found
+
+    def _signs(self, id: int) -> list[bytes]:
+        """Bytes; a word that others stand beside is one sign, with a space before it."""
+        if id != UNKNOWN and id < len(SPECIALS):
+            return []
+        text = LOST.encode() if id == UNKNOWN else self.texts[id - len(SPECIALS)]
+        return [self.joint, text] if self.joint else [text[place : place + 1] for place in range(len(text))]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         return [SPECIALS[id] if 0 <= id < len(SPECIALS) else self._seen(id) for id in ids]

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -139,14 +140,35 @@ class Vocabulary:
 
         return Dropout(merges, self.settings.dropout, split)
 
+    def places(self, text: str) -> tuple[str, list[tuple[int, int]]]:
+        """The normalised text, and from where to where in it each id of the text stands, the unknown ones too.
+
+        A piece that is a part of a character stands where the whole character does.
+        """
+        (ids,) = self.encode([text])
+        for form in (self.normalise(text), text):  # a text that changes when normalised again stays as it is
+            code = self._tokenizer.encode(form, add_special_tokens=False)
+            if code.ids == ids:
+                break
+        return form, code.offsets
+
+    def words(self, text: str) -> list[tuple[int, int]]:
+        """From where to where in the text the words of a word vocabulary stand; of others, what white space parts."""
+        if isinstance(self.settings, Words):
+            return [place for _, place in self._tokenizer.pre_tokenizer.pre_tokenize_str(text)]
+        return [match.span() for match in re.finditer(r"\S+", text)]
+
     def unknown(self, texts: Sequence[str]) -> tuple[int, int]:
         """How many pieces of the texts are unknown, and how many there are."""
         values, _ = self.encode_arrays(texts)
         return int((values == UNKNOWN).sum()), len(values)
 
-    def decode(self, ids: Iterable[int]) -> str:
-        """The text of the ids; begin, end, mask and separator are left out, unknown is ⁇."""
-        return self._display.text(ids)
+    def decode(self, ids: Iterable[int], unknown: Iterable[str] = ()) -> str:
+        """The text of the ids; begin, end, mask and separator are left out, unknown is ⁇.
+
+        unknown: what stands for the first unknown id, for the second, and so on.
+        """
+        return self._display.text(ids, unknown)
 
     def decode_many(self, rows: Iterable[Iterable[int]]) -> list[str]:
         return [self.decode(ids) for ids in rows]
@@ -154,6 +176,10 @@ class Vocabulary:
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Each id's piece as people can see it: ▁ for a space, ↵ for a new line, \\xe2 for a part of a character."""
         return self._display.pieces(ids)
+
+    def word_of(self, ids: Iterable[int]) -> list[int]:
+        """For each id the number of its word in `decode(ids)`, where white space parts words; -1: in none."""
+        return self._display.word_of(ids)
 
     def save(self, path: str | Path) -> None:
         """Two files: `path` opens with tokenizers.Tokenizer.from_file; our settings lie beside it."""

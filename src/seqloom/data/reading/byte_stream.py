@@ -10,7 +10,7 @@ from seqloom.data.file_format import compression
 from seqloom.data.reading.faults import DataError
 from seqloom.data.reading.stored_file import shown, stored
 
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 class ByteStream:
@@ -34,7 +34,7 @@ class ByteStream:
     def _magic(self) -> str | None:
         head = self._file.read(4)
         self._file.seek(0)
-        return next((packed for magic, packed in _MAGIC.items() if head.startswith(magic)), None)
+        return next((packed for magic, packed in MAGIC.items() if head.startswith(magic)), None)
 
     def read(self, count: int) -> bytes:
         """As many bytes, fewer only at the end."""
@@ -50,6 +50,10 @@ class ByteStream:
         if "Truncated" in error:
             return f"{place}: the {self._packed} file ends too early; copy or download it again"
         return f"{place}: not {self._packed}, or damaged; copy it again, or take the ending off if it is not packed"
+
+    @property
+    def waiting(self) -> bool:
+        return True
 
     @property
     def consumed(self) -> int:

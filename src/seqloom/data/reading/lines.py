@@ -1,12 +1,29 @@
 """Bytes → lines of text, many at a time."""
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.faults import Broken, DataError
 
 PIECE = 1 << 20
+
+
+class Stream(Protocol):
+    """Bytes from begin to end. waiting: whether more of them, or the end, can be had at once."""
+
+    name: str
+
+    @property
+    def waiting(self) -> bool: ...
+
+    @property
+    def consumed(self) -> int: ...
+
+    def read(self, count: int) -> bytes: ...
+
+    def close(self) -> None: ...
+
 
 _KNOWN = {
     b"\x1f\x8b": "a gzip file; give its name the ending .gz",
@@ -28,9 +45,13 @@ class Lines:
     also split at U+2028 or form feeds, and lines that belong together would no longer meet.
     """
 
-    def __init__(self, name: str, keep_returns: bool = False) -> None:
-        self._stream = ByteStream(name)
+    def __init__(
+        self, name: str, keep_returns: bool = False, stream: Stream | None = None, binary: bool = False
+    ) -> None:
+        """stream: what is read instead of a file. binary: NUL bytes spoil their lines, but not all of the file."""
+        self._stream: Stream = stream or ByteStream(name)
         self.name = self._stream.name
+        self._binary = binary
         self._keep_returns = keep_returns
         self._pieces = self._decoded()
         self._lines: list[Any] = []
@@ -38,11 +59,14 @@ class Lines:
         self.count = 0
         """how many lines were taken so far"""
 
-    def take(self, count: int) -> list[Any]:
-        """The next lines: str, or Broken; fewer than count only at the end."""
+    def take(self, count: int, wait: bool = True) -> list[Any]:
+        """The next lines: str, or Broken; fewer than count only at the end.
+
+        wait: if not, of a stream that comes slowly those that are there, but at least one.
+        """
         lines = self._lines[self._at : self._at + count]
         self._at += len(lines)
-        while len(lines) < count:
+        while len(lines) < count and (wait or not lines or self._stream.waiting):
             piece = next(self._pieces, None)
             if piece is None:
                 break
@@ -75,7 +99,7 @@ class Lines:
         for magic, what in _KNOWN.items():
             if data.startswith(magic):
                 raise DataError(f"{self.name}: this is {what}")
-        if b"\0" in data:
+        if b"\0" in data and not self._binary:
             line = data.count(b"\n", 0, data.index(b"\0")) + 1
             raise DataError(f"{self.name}:{line}: a binary file, as it holds a NUL byte; text in UTF-8 is needed")
         return data.removeprefix(_BOM)

@@ -1,0 +1,85 @@
+"""`seqloom predict`: what a trained model says to lines of text."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+
+def predict(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, as `seqloom train` leaves it.")],
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE|-]", help="A text a line; .gz and .zst too. Without it: standard input.")
+    ] = "-",
+    beam: Annotated[int | None, typer.Option("--beam", metavar="K", min=1, help="Hypotheses kept; 1: greedy.")] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw answers by chance: --set generation.sample.temperature=0.8 …")
+    ] = False,
+    n_best: Annotated[
+        int | None,
+        typer.Option("--n-best", metavar="N", min=1, help="So many answers to each line, with the line's number."),
+    ] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="One column more; in JSON, also of each piece.")] = False,
+    alignment: Annotated[
+        bool, typer.Option("--alignment", help="Which word was written from which: 0-0 1-2, source first.")
+    ] = False,
+    form: Annotated[
+        Literal["text", "tsv", "jsonl"],
+        typer.Option("--format", help="tsv: text, score and what else is asked for. jsonl: all of it."),
+    ] = "text",
+    given: Annotated[
+        Literal["text", "jsonl"],
+        typer.Option("--input", help='jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}.'),
+    ] = "text",
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write there; the same command again goes on.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Start anew where --out is already.")] = False,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="A line that cannot be answered gets an empty answer, and is counted.")
+    ] = False,
+    ensemble: Annotated[
+        list[str] | None,
+        typer.Option("--ensemble", metavar="RUN", help="Another run that answers too. May be given many times."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A.B=C", help="Change a setting: generation.longest=200. Many times."),
+    ] = None,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, …; auto: a GPU, if there is one.")] = "auto",
+) -> None:
+    """Answer lines of text: line in, line out, in their order. In a terminal, each line is answered at once.
+
+    \b
+    Examples:
+      seqloom predict runs/demo-dates
+      seqloom predict runs/pairs new.txt --scores
+      seqloom predict runs/pairs new.txt.gz --n-best 5 --format jsonl --out answers.jsonl
+      echo "3 Mai 2024" | seqloom predict runs/demo-dates --beam 8 --alignment
+    """
+    from seqloom.jobs.answer_lines import AnswerLines
+    from seqloom.jobs.generation import generation_of
+    from seqloom.jobs.model import load
+    from seqloom.jobs.predict import Asking
+    from seqloom.jobs.predict import predict as job
+
+    model = load([run, *(ensemble or ())], device)
+    settings = generation_of(model.recipe, tuple(changes or ()), beam, n_best, sample)
+    talk = file == "-" and sys.stdin.isatty()
+    lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
+    asking = Asking(file, settings, lines, given, out, force, skip_bad, talk)
+    if talk:
+        _note(f"{model}; type a line, Ctrl-D ends")
+    try:
+        job(model, asking, _note)
+    except KeyboardInterrupt:
+        _note("stopped" if out is None else f"stopped; the same command goes on with {out}.part")
+        raise typer.Exit(130) from None
+    except BrokenPipeError:  # whoever read the answers has enough of them
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _note(text: str) -> None:
+    typer.echo(text, err=True)

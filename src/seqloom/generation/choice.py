@@ -1,0 +1,112 @@
+"""Which hypotheses go on and which end: the likeliest, those of groups that avoid each other, or by chance."""
+# A items  K hypotheses to each  R = A·K rows  C candidates  E wanted tokens  V tokens
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from seqloom.generation.allocation import allocate
+from seqloom.generation.beam import NOTHING, Candidates, followed, forks
+from seqloom.generation.hypotheses import Hypotheses
+from seqloom.generation.phrases import Phrases, Progress
+from seqloom.generation.sampling import Sampling, draw, filtered
+from seqloom.layers.mixer import reorder
+
+
+@dataclass(frozen=True)
+class Choice:
+    """going: K to each item. ended: as many places, and nothing in those that do not end."""
+
+    going: Candidates
+    ended: Candidates
+
+
+def searched(h: Hypotheses, log_probs_RV: Tensor, end: int) -> Choice:
+    """The best so many. What ends must rank among them; of twice as many candidates half may be ends."""
+    count = 2 * h.beam if h.beam > 1 else 1
+    return _split(h, forks(h.total_AK, log_probs_RV, count), end, h.beam)
+
+
+def diverse(h: Hypotheses, log_probs_RV: Tensor, end: int, groups: int, strength: float) -> Choice:
+    """Group after group, each a beam of its own that ranks lower what earlier groups chose in this step.
+
+    Vijayakumar et al. 2016, with their Hamming diversity. Only the ranking knows of it: the totals stay what they are.
+    """
+    size = h.beam // groups
+    log_probs_AKV = log_probs_RV.view(h.count, h.beam, -1)
+    used_AV = log_probs_RV.new_zeros(h.count, log_probs_RV.shape[1])
+    chosen = []
+    for first in range(0, h.beam, size):
+        part = slice(first, first + size)
+        own_RV = log_probs_AKV[:, part].flatten(0, 1)
+        candidates = forks(h.total_AK[:, part], own_RV, 2 * size, used_AV * strength if first else None)
+        choice = _split(h, candidates.shifted(first), end, size)
+        going = choice.going
+        used_AV.scatter_add_(1, going.token_AC, (going.total_AC > NOTHING).to(used_AV.dtype))
+        chosen.append(choice)
+    return Choice(
+        Candidates.beside([choice.going for choice in chosen]), Candidates.beside([choice.ended for choice in chosen])
+    )
+
+
+def drawn(h: Hypotheses, allowed_RV: Tensor, end: int, sampling: Sampling, seed: int) -> Choice:
+    """One token by chance; what it costs is what the model said of it."""
+    token_A = draw(filtered(allowed_RV, sampling), seed, h.number_A, h.sample_A, h.step_A)
+    log_prob_AC = allowed_RV.gather(1, token_A[:, None])
+    candidates = Candidates(torch.zeros_like(token_A)[:, None], token_A[:, None], log_prob_AC, h.total_AK + log_prob_AC)
+    return _split(h, candidates, end, 1)
+
+
+def constrained(h: Hypotheses, log_probs_RV: Tensor, end: int, phrases: Phrases, progress: Progress) -> Choice:
+    """The beam is shared by hypotheses that hold more or less of what they must (Post and Vilar 2018).
+
+    No candidate is followed that would leave too little room for what is still missing.
+    """
+    likely = forks(h.total_AK, log_probs_RV, 2 * h.beam * h.beam)  # of each hypothesis its best ones
+    pool = _distinct(Candidates.beside([likely, _wanted(h, log_probs_RV, phrases, progress)]), log_probs_RV.shape[1])
+    A, C = pool.token_AC.shape
+    rows_AC = torch.arange(A, device=pool.token_AC.device)[:, None] * h.beam + pool.origin_AC
+    after = phrases.advance(reorder(progress, rows_AC.flatten()), pool.token_AC.flatten())
+    room_A1 = (h.longest_A - h.step_A)[:, None] - 1
+    fits_AC = (phrases.needed(after).view(A, C) <= room_A1) | (pool.token_AC == end)
+    pool = replace(pool, total_AC=torch.where(fits_AC, pool.total_AC, NOTHING))
+    chosen_AC = allocate(pool.total_AC, phrases.met(after).view(A, C), 2 * h.beam if h.beam > 1 else 1)
+    return _split(h, pool.taken(chosen_AC), end, h.beam)
+
+
+def _split(h: Hypotheses, candidates: Candidates, end: int, size: int) -> Choice:
+    ends_AC = candidates.token_AC == end
+    goes_AC = ~ends_AC & (candidates.total_AC > NOTHING) & (h.step_A < h.longest_A)[:, None]
+    top = candidates.first(size)
+    ended = replace(top, total_AC=torch.where(ends_AC[:, :size], top.total_AC, NOTHING))
+    return Choice(followed(candidates, goes_AC, size), ended)
+
+
+def _wanted(h: Hypotheses, log_probs_RV: Tensor, phrases: Phrases, progress: Progress) -> Candidates:
+    """Tokens that begin what must be there, or go on with it, however unlikely."""
+    row_N, token_N = phrases.wanted(progress)
+    order_N = row_N.argsort(stable=True)
+    row_N, token_N = row_N[order_N], token_N[order_N]
+    item_N = row_N // h.beam
+    many_A = torch.bincount(item_N, minlength=h.count)
+    place_N = torch.arange(len(row_N), device=row_N.device) - (many_A.cumsum(0) - many_A)[item_N]
+    shape = h.count, int(many_A.max())
+    log_prob_N = log_probs_RV[row_N, token_N]
+    total_AE = h.total_AK.new_full(shape, NOTHING)
+    origin_AE, token_AE, log_prob_AE = row_N.new_zeros(shape), row_N.new_zeros(shape), log_probs_RV.new_zeros(shape)
+    at = item_N, place_N
+    origin_AE[at], token_AE[at], log_prob_AE[at] = row_N % h.beam, token_N, log_prob_N
+    total_AE[at] = h.total_AK.view(-1)[row_N] + log_prob_N
+    return Candidates(origin_AE, token_AE, log_prob_AE, total_AE)
+
+
+def _distinct(pool: Candidates, tokens: int) -> Candidates:
+    """Each way on once; the others hold nothing."""
+    # what holds nothing must not stand for what is real
+    key_AC = torch.where(pool.total_AC > NOTHING, pool.origin_AC * tokens + pool.token_AC, -1)
+    sorted_AC, order_AC = key_AC.sort(dim=-1, stable=True)
+    again_AC = torch.zeros_like(sorted_AC, dtype=torch.bool)
+    again_AC[:, 1:] = sorted_AC[:, 1:] == sorted_AC[:, :-1]
+    again_AC = torch.zeros_like(again_AC).scatter(1, order_AC, again_AC)
+    return replace(pool, total_AC=pool.total_AC.masked_fill(again_AC, NOTHING))

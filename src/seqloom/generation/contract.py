@@ -1,0 +1,66 @@
+"""What writing needs: things to answer, the scores of the next token, and the answers that come of it."""
+# B items  R rows (hypotheses that are being written)  V tokens  T written tokens  S source positions
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from seqloom.layers.mixer import State
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to write an answer to. Lengths are in tokens of the answer, without the end mark."""
+
+    source: Sequence[int]
+    """What is read, as the scorer's `start` takes it; a prompt for a language model."""
+    number: int
+    """Its place in the input. What comes back carries it, and chance is drawn from it."""
+    longest: int
+    shortest: int = 0
+    prefix: tuple[int, ...] = ()
+    """The answer begins with it."""
+    must: tuple[tuple[int, ...], ...] = ()
+    """Phrases that the answer holds."""
+    must_not: tuple[tuple[int, ...], ...] = ()
+    """Phrases that it does not hold."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """One answer."""
+
+    tokens: tuple[int, ...]
+    """Without the end mark."""
+    score: float
+    """What it was ranked by: log_prob with the penalties of length and coverage."""
+    log_prob: float
+    """Of all its tokens, and of the end mark if it ended: what the model says of it when it reads it."""
+    log_probs: tuple[float, ...]
+    """One a token, and one for the end mark if it ended."""
+    ended: bool
+    """False: it was cut at the item's `longest`."""
+    attention_TS: Tensor | None = None
+    """On request: one row a token, the end mark included, over the positions of what was read."""
+    unmet: tuple[tuple[int, ...], ...] = ()
+    """Phrases that it had to hold and does not, because no answer up to `longest` was found that holds them all."""
+
+
+class Scorer(Protocol):
+    """What the search knows of a model. A state has one row a hypothesis; see layers/mixer.py, reorder and join."""
+
+    begin: int
+    end: int
+    size: int
+    """Tokens in all."""
+
+    def start(self, items: Sequence[Item]) -> tuple[State, Tensor]:
+        """The state before the first token of each answer, and last_B: the token behind which to go on."""
+
+    def step(self, last_R: Tensor, state: State, attention: bool) -> tuple[Tensor, Tensor | None, State]:
+        """Behind the last tokens: log_probs_RV (normalised), the state behind them, and, on request, attention_RS.
+
+        attention_RS is flush left over each row's source, zero behind its end; None if the model has none.
+        """

@@ -1,0 +1,71 @@
+"""The answers to one item, from its beginning until all are there."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+
+from seqloom.generation.contract import Item, Written
+from seqloom.generation.phrases import holds
+
+
+@dataclass(frozen=True)
+class Found:
+    """An answer that has ended, or was cut; turned into lists only if it is handed out."""
+
+    score: float
+    tokens: np.ndarray
+    log_probs: np.ndarray
+    ended: bool
+    attention: np.ndarray | None = None
+    unmet: tuple[tuple[int, ...], ...] = ()
+
+    def written(self) -> Written:
+        attention = None if self.attention is None else torch.from_numpy(self.attention)
+        log_probs = self.log_probs.astype(np.float64)
+        return Written(
+            tuple(self.tokens.tolist()),
+            self.score,
+            float(log_probs.sum()),
+            tuple(log_probs.tolist()),
+            self.ended,
+            attention,
+            self.unmet,
+        )
+
+
+@dataclass
+class Draft:
+    """parts: searches that are under way for it: one, or as many as samples are drawn."""
+
+    item: Item
+    parts: int
+    found: list[Found] = field(default_factory=list)
+
+    def add(self, found: Found, keep: int) -> None:
+        """keep: the best so many are wanted; a few more are held, so that they are not sorted each time."""
+        self.found.append(found)
+        if len(self.found) > 4 * keep + 16:
+            self.found = sorted(self.found, key=_rank)[:keep]
+
+    def answers(self, count: int, distinct: bool) -> list[Written]:
+        """The best, best first. What was cut stands behind all that ended, as nobody knows how it would have gone on.
+
+        distinct: no text twice; of the same text the better one stays.
+        """
+        best = sorted(self.found, key=_rank)
+        if distinct:
+            best = list({found.tokens.tobytes(): found for found in reversed(best)}.values())[::-1]
+            best.sort(key=_rank)
+        return [found.written() for found in best[:count]]
+
+    def judged(self, found: Found) -> Found:
+        """With the phrases that it lacks; what ended lacks none."""
+        if found.ended or not self.item.must:
+            return found
+        tokens = tuple(found.tokens.tolist())
+        return replace(found, unmet=tuple(phrase for phrase in self.item.must if not holds(tokens, phrase)))
+
+
+def _rank(found: Found) -> tuple[bool, float]:
+    return not found.ended, -found.score

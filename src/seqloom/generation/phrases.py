@@ -1,0 +1,178 @@
+"""Phrases that an answer must hold, and phrases that it must not hold."""
+# R rows  U sets of phrases  P phrases of a set  L tokens of a phrase  S = L + 1 states of a phrase  N pairs
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Phrase = tuple[int, ...]
+Constraint = tuple[tuple[Phrase, ...], tuple[Phrase, ...]]
+"""What must be there, and what must not."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far each row is. It can be reordered; rows of new items come by `Phrases.joined`."""
+
+    set_R: Tensor
+    at_RP: Tensor
+    """So many of the phrase's first tokens are the last that were written; all: it is complete just now."""
+    met_RP: Tensor
+    """The phrase must be there, and is. What is met stays met."""
+
+
+class Phrases:
+    """The phrases of the items that are being written, one set of them an item.
+
+    Each phrase has a small automaton (Knuth, Morris and Pratt 1977), so that a beginning that overlaps itself is not
+    lost: "a a b" is found in "a a a b". The same phrase twice is the same as once, and a phrase that stands within
+    another that must be there need not be there a second time.
+    """
+
+    def __init__(self, constraints: Sequence[Constraint], device: torch.device | str = "cpu") -> None:
+        reduced = {one: (maximal(one[0]), tuple(dict.fromkeys(one[1]))) for one in dict.fromkeys(constraints)}
+        self.sets = list(dict.fromkeys(reduced.values()))
+        number = {one: place for place, one in enumerate(self.sets)}
+        self._set_of = [number[reduced[one]] for one in constraints]
+        self.device = torch.device(device)
+        phrases = [(*must, *never) for must, never in self.sets]
+        wide = max(map(len, phrases), default=0)
+        long = max((len(phrase) for one in phrases for phrase in one), default=1)
+        # no token is -1, and no phrase is so long
+        tokens_UPL = np.full((len(phrases), wide, long), -1, np.int64)
+        next_UPSL = np.zeros((len(phrases), wide, long + 1, long), np.int64)
+        length_UP = np.full((len(phrases), wide), -1, np.int64)
+        must_UP = np.zeros((len(phrases), wide), np.bool_)
+        for row, one in enumerate(phrases):
+            must_UP[row, : len(self.sets[row][0])] = True
+            for place, phrase in enumerate(one):
+                length_UP[row, place] = len(phrase)
+                tokens_UPL[row, place, : len(phrase)] = phrase
+                next_UPSL[row, place, : len(phrase) + 1, : len(phrase)] = _automaton(phrase)
+        tables = (torch.from_numpy(table).to(self.device) for table in (tokens_UPL, next_UPSL, length_UP, must_UP))
+        self._tokens_UPL, self._next_UPSL, self._length_UP, self._must_UP = tables
+
+    @property
+    def empty(self) -> bool:
+        """No item has a phrase: nothing is forbidden or wanted, and all is met."""
+        return not self._tokens_UPL.shape[1]
+
+    def start(self) -> Progress:
+        """Before the first token: one row an item."""
+        set_R = torch.tensor(self._set_of, dtype=torch.long, device=self.device)
+        at_RP = torch.zeros(len(set_R), self._tokens_UPL.shape[1], dtype=torch.long, device=self.device)
+        return Progress(set_R, at_RP, torch.zeros_like(at_RP, dtype=torch.bool))
+
+    def joined(self, progress: Progress, constraints: Sequence[Constraint]) -> tuple["Phrases", Progress]:
+        """For new items one row each, behind the rows of the progress. Sets that no row has any more are dropped."""
+        before = [self.sets[number] for number in progress.set_R.tolist()]
+        phrases = Phrases([*before, *constraints], self.device)
+        fresh = phrases.start()
+        # a set keeps its order, so that only the width may change
+        kept = min(progress.at_RP.shape[1], fresh.at_RP.shape[1])
+        fresh.at_RP[: len(before), :kept] = progress.at_RP[:, :kept]
+        fresh.met_RP[: len(before), :kept] = progress.met_RP[:, :kept]
+        return phrases, fresh
+
+    def advance(self, progress: Progress, tokens_R: Tensor) -> Progress:
+        """Behind one more token in each row."""
+        next_RPL = self._next(progress)
+        is_RPL = self._tokens_UPL[progress.set_R] == tokens_R[:, None, None]
+        at_RP = (next_RPL * is_RPL).amax(2)  # the same token leads to the same state, wherever it stands in the phrase
+        whole_RP = at_RP == self._length_UP[progress.set_R]
+        return Progress(progress.set_R, at_RP, progress.met_RP | whole_RP & self._must_UP[progress.set_R])
+
+    def forbidden(self, progress: Progress) -> tuple[Tensor, Tensor]:
+        """Rows and tokens, in pairs: each token that would complete a phrase that must not be there."""
+        whole_RPL = self._next(progress) == self._length_UP[progress.set_R][:, :, None]
+        return self._pairs(progress, whole_RPL & ~self._must_UP[progress.set_R][:, :, None])
+
+    def wanted(self, progress: Progress) -> tuple[Tensor, Tensor]:
+        """Rows and tokens, in pairs: each token that begins a phrase that must still come, or goes on with it."""
+        open_RP = self._must_UP[progress.set_R] & ~progress.met_RP
+        return self._pairs(progress, (self._next(progress) > 0) & open_RP[:, :, None])
+
+    def met(self, progress: Progress) -> Tensor:
+        """met_R, how many tokens of what must be there are: of phrases that are met, and of the open one that is
+        furthest (Post and Vilar 2018). Behind a token that breaks off an open phrase it falls."""
+        length_RP = self._length_UP[progress.set_R]
+        open_RP = progress.at_RP * (self._must_UP[progress.set_R] & ~progress.met_RP)
+        furthest_R = open_RP.amax(1) if open_RP.shape[1] else torch.zeros_like(progress.set_R)
+        return (length_RP * progress.met_RP).sum(1) + furthest_R
+
+    def needed(self, progress: Progress) -> Tensor:
+        """needed_R, so many more tokens are enough to meet all: the furthest open phrase to its end, then the others.
+
+        As long as the answer has so much room and takes no token that leaves too little, there is a token to go on
+        with, except where a phrase that must not be there stands between.
+        """
+        must_RP = self._must_UP[progress.set_R]
+        return (self._length_UP[progress.set_R] * must_RP).sum(1) - self.met(progress)
+
+    def all_met(self, progress: Progress) -> Tensor:
+        """all_met_R: only then may the end mark come."""
+        return (progress.met_RP | ~self._must_UP[progress.set_R]).all(1)
+
+    def unmet(self, progress: Progress, row: int) -> tuple[Phrase, ...]:
+        """The phrases that the row still lacks."""
+        must, _ = self.sets[int(progress.set_R[row])]
+        met = progress.met_RP[row].tolist()
+        return tuple(phrase for phrase, done in zip(must, met, strict=False) if not done)
+
+    def _next(self, progress: Progress) -> Tensor:
+        """next_RPL: the state behind each token of each phrase."""
+        place_P = torch.arange(progress.at_RP.shape[1], device=self.device)
+        return self._next_UPSL[progress.set_R[:, None], place_P, progress.at_RP]
+
+    def _pairs(self, progress: Progress, chosen_RPL: Tensor) -> tuple[Tensor, Tensor]:
+        tokens_RPL = self._tokens_UPL[progress.set_R]
+        chosen_RPL = chosen_RPL & (tokens_RPL >= 0)
+        return chosen_RPL.nonzero()[:, 0], tokens_RPL[chosen_RPL]
+
+
+def maximal(phrases: Sequence[Phrase]) -> tuple[Phrase, ...]:
+    """Without repeats, and without what stands within another."""
+    once = tuple(dict.fromkeys(phrases))
+    return tuple(one for one in once if not any(one != other and holds(other, one) for other in once))
+
+
+def holds(tokens: Phrase, phrase: Phrase) -> bool:
+    return any(tokens[at : at + len(phrase)] == phrase for at in range(len(tokens) - len(phrase) + 1))
+
+
+def conflict(must: Sequence[Phrase], must_not: Sequence[Phrase], longest: int, prefix: Phrase = ()) -> str | None:
+    """Why no answer of at most `longest` tokens that begins with the prefix can be had, or None.
+
+    Phrases that must be there are counted as if none overlapped another, as the search counts them (`needed`).
+    """
+    if any(not phrase for phrase in (*must, *must_not)):
+        return "a phrase is empty; leave it out"
+    for never in must_not:
+        if holds(prefix, never):
+            return f"the prefix holds {list(never)}, which must not be there"
+        for phrase in must:
+            if holds(phrase, never):
+                return f"{list(phrase)} must be there, but holds {list(never)}, which must not"
+    phrases = Phrases([(tuple(must), ())])
+    progress = phrases.start()
+    for token in prefix:
+        progress = phrases.advance(progress, torch.tensor([token]))
+    needed = len(prefix) + int(phrases.needed(progress))
+    if needed > longest:
+        return f"what must be there takes {needed} tokens, but the answer has at most {longest}"
+    return None
+
+
+def _automaton(phrase: Phrase) -> list[list[int]]:
+    """states[s][l]: behind s matched tokens of the phrase comes its token number l; how many are matched then."""
+    states: list[list[int]] = []
+    restart = 0  # the state that all but the first of the matched tokens lead to
+    for matched, right in enumerate((*phrase, None)):
+        other = states[restart] if matched else [0] * len(phrase)
+        states.append([matched + 1 if token == right else state for token, state in zip(phrase, other, strict=True)])
+        if 0 < matched < len(phrase):
+            restart = states[restart][matched]
+    return states

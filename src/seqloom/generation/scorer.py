@@ -1,0 +1,135 @@
+"""Built models as scorers: what follows, and where they look while they say it."""
+# B items  R rows  V tokens  H heads  S source positions
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from seqloom.generation.contract import Item
+from seqloom.layers.attentive_recurrence import AttentiveRecurrenceMixer
+from seqloom.layers.cross_attention import MemoryAttention
+from seqloom.layers.layout import Packed, Padded
+from seqloom.models.block import Block
+from seqloom.models.decoder_only import DecoderOnly
+from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.output import DecoderState
+
+
+@dataclass(frozen=True)
+class PairState:
+    decoder: DecoderState
+    read_B: Tensor
+    """Tokens of the source, without its end mark."""
+
+
+class PairScorer:
+    """Reads a source and writes an answer. The model should be in eval mode.
+
+    reverse: sources are read backwards, as the model was trained. layer: which of the decoder's layers that look at
+    the source tells where it looks; -1 is the last one.
+    """
+
+    def __init__(self, model: EncoderDecoder, begin: int, end: int, *, reverse: bool = False, layer: int = -1) -> None:
+        self.model, self.begin, self.end, self.reverse = model, begin, end, reverse
+        self.size = model.sizes.target
+        looking = looks(model)
+        self.looks = looking[layer] if looking else None
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    @torch.no_grad()
+    def start(self, items: Sequence[Item]) -> tuple[PairState, Tensor]:
+        sources = [[*(reversed(item.source) if self.reverse else item.source), self.end] for item in items]
+        tokens_N = torch.tensor([token for source in sources for token in source], device=self.device)
+        layout = Packed.of([len(source) for source in sources], device=self.device)
+        state = PairState(self.model.start(self.model.encode(tokens_N, layout)), layout.lengths_B - 1)
+        return state, torch.full((len(items),), self.begin, device=self.device)
+
+    @torch.no_grad()
+    def step(self, last_R: Tensor, state: PairState, attention: bool) -> tuple[Tensor, Tensor | None, PairState]:
+        one = Padded.whole(len(last_R), 1, device=last_R.device)
+        with watched(self.looks if attention else None) as seen:
+            output = self.model.step(last_R[:, None], one, state.decoder)
+        assert output.state is not None
+        log_probs_RV = self.model.scores(output)[:, 0].float().log_softmax(-1)
+        attention_RS = self._in_order(seen[0].mean(1)[:, 0], state.read_B) if seen else None
+        return log_probs_RV, attention_RS, PairState(output.state, state.read_B)
+
+    def _in_order(self, attention_RS: Tensor, read_R: Tensor) -> Tensor:
+        """Over the source as it was given, not as it was read; its end mark comes last in both."""
+        if not self.reverse:
+            return attention_RS
+        place_S = torch.arange(attention_RS.shape[1], device=read_R.device)
+        last_R1 = read_R[:, None] - 1
+        return attention_RS.gather(1, torch.where(place_S <= last_R1, last_R1 - place_S, place_S))
+
+
+class TextScorer:
+    """Goes on with a text. The model should be in eval mode. It has no attention over a source.
+
+    framed: a text begins with the begin mark, as documents do; otherwise only an empty prompt does, as there must be
+    something to go on from.
+    """
+
+    def __init__(self, model: DecoderOnly, begin: int, end: int, *, framed: bool = True) -> None:
+        self.model, self.begin, self.end, self.framed = model, begin, end, framed
+        self.size = model.sizes.target
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    @torch.no_grad()
+    def start(self, items: Sequence[Item]) -> tuple[DecoderState, Tensor]:
+        prompts = [self._prompt(item) for item in items]
+        state = self.model.start(len(items))
+        last_B = torch.tensor([prompt[-1] for prompt in prompts], device=self.device)
+        read = [prompt[:-1] for prompt in prompts]
+        longest = max(map(len, read))
+        if longest:
+            tokens_BT = torch.tensor([[*tokens, *[0] * (longest - len(tokens))] for tokens in read], device=self.device)
+            layout = Padded.of([len(tokens) for tokens in read], longest, device=self.device)
+            output = self.model(tokens_BT, layout, state)
+            assert output.state is not None
+            state = output.state
+        return state, last_B
+
+    def _prompt(self, item: Item) -> list[int]:
+        return [self.begin, *item.source] if self.framed or not len(item.source) else list(item.source)
+
+    @torch.no_grad()
+    def step(self, last_R: Tensor, state: DecoderState, attention: bool) -> tuple[Tensor, Tensor | None, DecoderState]:
+        one = Padded.whole(len(last_R), 1, device=last_R.device)
+        output = self.model(last_R[:, None], one, state)
+        assert output.state is not None
+        return self.model.scores(output)[:, 0].float().log_softmax(-1), None, output.state
+
+
+def looks(model: EncoderDecoder) -> list[MemoryAttention | AttentiveRecurrenceMixer]:
+    """The decoder's layers that look at the source, the lowest first."""
+    parts = [part for block in model.decoder.blocks if isinstance(block, Block) for part in (block.mixer, block.cross)]
+    return [part for part in parts if isinstance(part, MemoryAttention | AttentiveRecurrenceMixer)]
+
+
+@contextmanager
+def watched(layer: nn.Module | None) -> Iterator[list[Tensor]]:
+    """While it is open, each call of the layer leaves its weights w_BHTS."""
+    seen: list[Tensor] = []
+    if layer is None:
+        yield seen
+        return
+
+    def keep(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        seen.append(module.weights(*args, **kwargs))
+
+    hook = layer.register_forward_pre_hook(keep, with_kwargs=True)
+    try:
+        yield seen
+    finally:
+        hook.remove()

@@ -1,0 +1,58 @@
+"""One engine for every way of writing: greedy, beam, diverse beam, sampling; it knows scores and states only."""
+
+from collections.abc import Iterable, Iterator
+
+from seqloom.generation.ahead import Ahead
+from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.phrases import conflict
+from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.writing import Writing
+from seqloom.settings import UserError
+
+WINDOW = 16  # batches read ahead, to write together what is of like length
+FREE = 0.25  # share of a batch that must be free before others join: each joining copies the states
+
+
+def write(
+    scorer: Scorer, items: Iterable[Item], settings: GenerationSettings, *, attention: bool = False
+) -> Iterator[tuple[int, list[Written]]]:
+    """Each item's number and its answers, best first, in the order in which they are done. Reads a few items ahead.
+
+    An answer ends with the end mark, or is cut at the item's `longest`, or where nothing is allowed to follow. What
+    was cut stands behind all that ended, so that there is always an answer. A beam of 1 is greedy. A wider one goes on
+    until no hypothesis can become better than the answers that have ended, however long it grew. With `sample` as many
+    answers as `n_best` are drawn, the same one perhaps more than once.
+
+    Every answer that ended holds all phrases that it must; what was cut says in `unmet` which it lacks.
+    """
+    ahead = Ahead((_checked(item, settings) for item in items), WINDOW * settings.batch)
+    writing = Writing(scorer, settings, attention)
+    more = True
+    while more or writing.drafts:
+        free = settings.batch - writing.items
+        if more and free >= max(1, FREE * settings.batch):
+            new = ahead.take(free)
+            more = len(new) == free
+            writing.begin(new)
+        for draft in writing.step():
+            yield draft.item.number, draft.answers(settings.n_best, distinct=settings.sample is None)
+
+
+def impossible_item(item: Item, settings: GenerationSettings) -> str | None:
+    """Why no answer can be as the item asks; None if one can. `write` refuses such an item."""
+    if item.shortest > item.longest:
+        return f"at least {item.shortest} tokens, but at most {item.longest}; change shortest or longest"
+    if len(item.prefix) > item.longest:
+        return f"a prefix of {len(item.prefix)} tokens, but at most {item.longest}; raise longest or shorten the prefix"
+    if item.must and settings.sample is not None:
+        return "phrases that must be there need a search; with sample there is none"
+    if item.must and settings.groups > 1:
+        return "phrases that must be there share a beam among themselves; set groups = 1"
+    return conflict(item.must, item.must_not, item.longest, item.prefix) if item.must or item.must_not else None
+
+
+def _checked(item: Item, settings: GenerationSettings) -> Item:
+    why = impossible_item(item, settings)
+    if why is not None:
+        raise UserError(f"input {item.number + 1}: {why}")
+    return item

@@ -1,0 +1,107 @@
+"""How answers are written."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from seqloom.generation.rerank import MBR
+from seqloom.generation.sampling import Sampling
+from seqloom.settings import Frozen, all_impossible
+
+
+class WuLength(Frozen):
+    """log_prob / ((5 + length) / 6) ** alpha (Wu et al. 2016, eq. 14); the end mark counts."""
+
+    kind: Literal["wu"] = "wu"
+    alpha: float = Field(default=0.6, ge=0, description="0: long answers are not helped")
+
+
+class MeanLength(Frozen):
+    """log_prob / length ** alpha; the end mark counts."""
+
+    kind: Literal["mean"] = "mean"
+    alpha: float = Field(default=1.0, ge=0, description="1: the mean of the tokens; 0: long answers are not helped")
+
+
+class NoLength(Frozen):
+    """The log_prob as it is: of two answers the likelier one, which is mostly the shorter."""
+
+    kind: Literal["none"] = "none"
+
+
+LengthSettings = Annotated[WuLength | MeanLength | NoLength, Field(discriminator="kind")]
+
+
+class GenerationSettings(Frozen):
+    """Beam search with a narrow beam, which suits pairs: translations, spellings, dates.
+
+    Four hypotheses give nearly all that wider beams give, at a quarter of the cost of 16, and the length penalty of
+    Wu et al. keeps them from ending too early. Characters and words alike: the penalty counts tokens of whichever
+    kind the model writes. A language model's likeliest text is dull and repeats itself, whatever the beam; set
+    `sample` to draw from it instead (Holtzman et al. 2020).
+    """
+
+    beam: int = Field(
+        default=4, ge=1, description="hypotheses kept for each answer; 1: greedy. Not used when tokens are drawn"
+    )
+    batch: int = Field(default=64, ge=1, description="answers written together; it does not change what they say")
+    n_best: int = Field(default=1, ge=1, description="answers to each input, best first")
+    length: LengthSettings = Field(default=WuLength(), description="what long answers get for their length")
+    coverage: float = Field(
+        default=0.0,
+        ge=0,
+        description="penalty for what attention left unread (Wu et al. 2016, eq. 14); 0.2 is usual; 0: none",
+    )
+    groups: int = Field(
+        default=1,
+        ge=1,
+        description="parts of the beam that avoid each other's tokens (Vijayakumar et al. 2016); 1: off",
+    )
+    diversity: float = Field(default=0.5, ge=0, description="what a token costs that an earlier group chose")
+    sample: Sampling | None = Field(default=None, description="draw tokens by chance; unset: search for the likeliest")
+    seed: int = Field(default=1, ge=0, le=2**63 - 1, description="of chance; the same seed draws the same answers")
+    no_repeat: int = Field(default=0, ge=0, description="no run of so many tokens twice in an answer; 0: it may be")
+    shortest: int = Field(default=0, ge=0, description="tokens of an answer at least")
+    longest: int | None = Field(
+        default=None, ge=1, description="tokens of an answer at most; unset: 2 × the input's tokens + 50"
+    )
+    rerank: MBR | None = Field(default=None, description="choose among many answers by comparing them")
+    replace_unknown: bool = Field(
+        default=False, description="an unknown token becomes the input's word that was looked at most"
+    )
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        faults = list(self._faults())
+        if faults:
+            raise all_impossible(faults)
+        return self
+
+    def _faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        searched = self.sample is None and (self.rerank is None or self.rerank.of == "n-best")
+        if searched and self.n_best > self.beam:
+            yield ("n_best",), f"{self.n_best} answers cannot come from a beam of {self.beam}; set beam = {self.n_best}"
+        if self.beam % self.groups:
+            yield ("groups",), f"a beam of {self.beam} cannot be split into {self.groups} equal groups"
+        if self.sample is not None and self.groups > 1:
+            yield ("groups",), "groups are parts of a beam, and with sample there is no beam; keep one of them"
+        if self.sample is not None and self.coverage:
+            yield ("coverage",), "coverage steers a search, and with sample there is none; set coverage = 0"
+        if self.longest is not None and self.shortest > self.longest:
+            yield ("shortest",), f"at least {self.shortest} tokens, but longest = {self.longest}"
+        if self.rerank is not None:
+            yield from self._rerank_faults(self.rerank)
+
+    def _rerank_faults(self, rerank: MBR) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        if self.n_best > rerank.candidates:
+            yield ("n_best",), f"{self.n_best} answers cannot come from {rerank.candidates} candidates"
+        if rerank.of == "samples" and self.groups > 1:
+            yield ("groups",), "rerank draws its answers by chance, without a beam; set groups = 1, or of = 'n-best'"
+        if rerank.of == "n-best" and self.sample is not None:
+            yield ("rerank", "of"), "n-best answers come from a beam, and with sample there is none; set of = 'samples'"
+        if rerank.of == "n-best" and self.sample is None and rerank.candidates > self.beam:
+            reason = (
+                f"{rerank.candidates} answers cannot come from a beam of {self.beam}; set beam = {rerank.candidates}"
+            )
+            yield ("rerank", "candidates"), reason

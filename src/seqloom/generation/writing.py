@@ -1,0 +1,202 @@
+"""The hypotheses of all items that are being written, one step after the other; items join and leave."""
+# A items  K hypotheses to each  R = A·K rows  C places that may end  E that do  S source positions
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqloom.generation.beam import NOTHING, Candidates
+from seqloom.generation.choice import Choice, constrained, diverse, drawn, searched
+from seqloom.generation.contract import Item, Scorer
+from seqloom.generation.coverage import coverage
+from seqloom.generation.draft import Draft, Found
+from seqloom.generation.hypotheses import Hypotheses
+from seqloom.generation.length import penalty
+from seqloom.generation.limits import limited
+from seqloom.generation.phrases import Constraint, Phrases, Progress
+from seqloom.generation.settings import GenerationSettings
+from seqloom.layers.mixer import State, join, reorder
+from seqloom.settings import UserError
+
+
+class Writing:
+    hypotheses: Hypotheses
+    last_R: Tensor
+    state: State
+
+    def __init__(self, scorer: Scorer, settings: GenerationSettings, attention: bool) -> None:
+        self.scorer, self.settings, self.attention = scorer, settings, attention
+        self.beam = settings.beam if settings.sample is None else 1
+        self.samples = 1 if settings.sample is None else settings.n_best
+        # groups may find the same answer, each of them once
+        self.wanted = settings.n_best * settings.groups if settings.sample is None else 1
+        self.trace = attention or settings.coverage > 0
+        self.drafts: list[Draft] = []  # one to each item and sample, in the order of the hypotheses
+        self.steps: list[int] = []
+        self.phrases: Phrases | None = None
+        self.progress: Progress | None = None
+
+    @property
+    def items(self) -> int:
+        return len(self.drafts) if self.samples == 1 else len({id(draft) for draft in self.drafts})
+
+    @torch.no_grad()
+    def begin(self, items: Sequence[Item]) -> None:
+        """These join those that are being written."""
+        if not items:
+            return
+        state, last_B = self.scorer.start(items)
+        each = [draft for item in items for draft in [Draft(item, self.samples)] * self.samples]
+        new = Hypotheses.begin(
+            [draft.item for draft in each],
+            list(range(self.samples)) * len(items),
+            last_B.device,
+            beam=self.beam,
+            groups=1 if self.settings.sample is not None else self.settings.groups,
+            keep=self.wanted,
+            trace=self.trace,
+        )
+        if self.beam * self.samples > 1:
+            rows = torch.arange(len(items), device=last_B.device).repeat_interleave(self.beam * self.samples)
+            state, last_B = reorder(state, rows), last_B[rows]
+        self._begin_phrases([(draft.item.must, draft.item.must_not) for draft in each], last_B.device)
+        if self.drafts:
+            state, last_B = join([self.state, state]), torch.cat((self.last_R, last_B))
+            new = Hypotheses.join([self.hypotheses, new])
+        self.state, self.last_R, self.hypotheses = state, last_B, new
+        self.drafts += each
+        self.steps += [0] * len(each)
+
+    def _begin_phrases(self, constraints: Sequence[Constraint], device: torch.device) -> None:
+        if not self.drafts:
+            self.phrases = self.progress = None
+        if self.phrases is None and not any(must or never for must, never in constraints):
+            return
+        if self.phrases is None or self.progress is None:
+            self.phrases = Phrases([((), ())] * (len(self.drafts) * self.beam), device)
+            self.progress = self.phrases.start()
+        rows = [constraint for constraint in constraints for _ in range(self.beam)]
+        self.phrases, self.progress = self.phrases.joined(self.progress, rows)
+
+    @torch.no_grad()
+    def step(self) -> list[Draft]:
+        """One more token to each hypothesis; the drafts that are complete with it."""
+        if not self.drafts:
+            return []
+        log_probs_RV, attention_RS, self.state = self.scorer.step(self.last_R, self.state, self.trace)
+        h = self._attended(self.hypotheses, attention_RS)
+        choice = self._choice(h, log_probs_RV.float())
+        score_AC = self._score(h, choice.ended)
+        best_AN = torch.cat((h.best_AN, score_AC), 1).topk(self.wanted).values
+        # no log_prob to come is above 0, no coverage penalty either, and no length is worth more than the longest
+        bound_A = choice.going.total_AC.amax(1) / penalty(self.settings.length, h.longest_A.double() + 1)
+        flags = (bound_A <= best_AN[:, -1])[:, None], (bound_A == NOTHING)[:, None]
+        events = torch.cat((choice.ended.total_AC > NOTHING, *flags), 1).nonzero().tolist()
+        complete = self._record(h, choice.ended, score_AC, events)
+        done = {a for a, place in events if place == score_AC.shape[1]}
+        self._advance(replace(h, best_AN=best_AN), choice.going, done)
+        return complete
+
+    def _choice(self, h: Hypotheses, given_RV: Tensor) -> Choice:
+        settings, end, phrases, progress = self.settings, self.scorer.end, self.phrases, self.progress
+        allowed_RV = limited(given_RV, h, end, min(self.steps), settings.no_repeat, phrases, progress)
+        if settings.sample is not None:
+            return drawn(h, allowed_RV, end, settings.sample, settings.seed)
+        if settings.groups > 1:
+            return diverse(h, allowed_RV, end, settings.groups, settings.diversity)
+        if phrases is not None and progress is not None and any(draft.item.must for draft in self.drafts):
+            return constrained(h, allowed_RV, end, phrases, progress)
+        return searched(h, allowed_RV, end)
+
+    def _attended(self, h: Hypotheses, attention_RS: Tensor | None) -> Hypotheses:
+        if not self.trace:
+            return h
+        if attention_RS is not None:
+            return h.attended(attention_RS.float(), max(self.steps))
+        if self.settings.coverage:
+            raise UserError("generation.coverage: the model has no attention over what it reads; set coverage = 0")
+        self.trace = False
+        return replace(h, attention_AKTS=None, read_AKS=None)
+
+    def _score(self, h: Hypotheses, ended: Candidates) -> Tensor:
+        score_AC = ended.total_AC / penalty(self.settings.length, h.step_A.double() + 1)[:, None]
+        if self.settings.coverage and h.read_AKS is not None:
+            read_ACS = h.read_AKS.gather(1, ended.origin_AC[..., None].expand(-1, -1, h.read_AKS.shape[-1]))
+            score_AC = score_AC + coverage(read_ACS, self.settings.coverage)
+        return score_AC
+
+    def _record(
+        self, h: Hypotheses, ended: Candidates, score_AC: Tensor, events: Sequence[Sequence[int]]
+    ) -> list[Draft]:
+        """Keep what ended, and of items in which nothing goes on what is cut; the drafts that are complete.
+
+        events: item and place; the places behind those of the scores say that it is done, and that nothing goes on.
+        """
+        C = score_AC.shape[1]
+        ends = [(a, place) for a, place in events if place < C]
+        if ends:
+            at = torch.tensor(ends, device=score_AC.device).unbind(1)
+            self._keep(h, [a for a, _ in ends], ended.origin_AC[at], score_AC[at], ended.log_prob_AC[at])
+        now = {a for a, _ in ends}
+        for a in (a for a, place in events if place == C + 1 and self._wants(a, a in now)):
+            held = (h.total_AK[a] > NOTHING).nonzero()[:, 0]
+            score_E = h.total_AK[a, held] / penalty(self.settings.length, float(max(1, self.steps[a])))
+            if self.settings.coverage and h.read_AKS is not None:
+                score_E = score_E + coverage(h.read_AKS[a, held], self.settings.coverage)
+            self._keep(h, [a] * len(held), held, score_E, None)
+        complete = []
+        for draft in (self.drafts[a] for a, place in events if place == C):
+            draft.parts -= 1
+            if not draft.parts:
+                complete.append(draft)
+        return complete
+
+    def _wants(self, a: int, ended: bool) -> bool:
+        """Too few have ended, so that those that are cut are needed. ended: one did in this very step."""
+        return not ended if self.settings.sample is not None else len(self.drafts[a].found) < self.wanted
+
+    def _keep(
+        self, h: Hypotheses, items: Sequence[int], origin_E: Tensor, score_E: Tensor, end_E: Tensor | None
+    ) -> None:
+        """Some hypotheses as they stand. end_E: the log_probs of their end marks; None: they are cut."""
+        at = torch.tensor(items, device=origin_E.device), origin_E
+        tokens_ET, log_probs_ET = h.tokens_AKT[at].cpu().numpy(), h.log_probs_AKT[at].cpu().numpy()
+        traced = self.attention and h.attention_AKTS is not None
+        attention_ETS = h.attention_AKTS[at].cpu().numpy() if traced and h.attention_AKTS is not None else None
+        ends = None if end_E is None else end_E.cpu().numpy()
+        for e, (a, score) in enumerate(zip(items, score_E.tolist(), strict=True)):
+            steps, draft = self.steps[a], self.drafts[a]
+            log_probs = log_probs_ET[e, :steps]
+            found = Found(
+                score,
+                tokens_ET[e, :steps].copy(),
+                log_probs.copy() if ends is None else np.append(log_probs, ends[e]),
+                ended=ends is not None,
+                attention=None if attention_ETS is None else _real(attention_ETS[e, : steps + (ends is not None)]),
+            )
+            draft.add(draft.judged(found), self.settings.n_best * self.settings.groups)
+
+    def _advance(self, h: Hypotheses, going: Candidates, done: set[int]) -> None:
+        """Follow the candidates, and let go of the items that are done."""
+        rows_AK = torch.arange(h.count, device=self.last_R.device)[:, None] * self.beam + going.origin_AC
+        h, last_AK = h.extended(going, max(self.steps)), going.token_AC
+        if done:
+            kept = [a for a in range(h.count) if a not in done]
+            self.drafts, self.steps = [self.drafts[a] for a in kept], [self.steps[a] for a in kept]
+            stay = torch.tensor(kept, dtype=torch.int64, device=self.last_R.device)
+            h, rows_AK, last_AK = reorder(h, stay), rows_AK[stay], last_AK[stay]
+        self.hypotheses, self.last_R = h, last_AK.flatten()
+        if done or self.beam > 1:
+            self.state = reorder(self.state, rows_AK.flatten())
+        if self.phrases is not None and self.progress is not None:
+            self.progress = self.phrases.advance(reorder(self.progress, rows_AK.flatten()), self.last_R)
+        self.steps = [steps + 1 for steps in self.steps]
+
+
+def _real(attention_TS: np.ndarray) -> np.ndarray:
+    """Without the padding, which nobody looks at."""
+    seen = np.flatnonzero(attention_TS.any(0))
+    return attention_TS[:, : seen[-1] + 1 if len(seen) else 0].copy()

@@ -1,0 +1,75 @@
+"""What is asked of a model, and what it says."""
+# T written tokens  S source positions
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Question:
+    """A text to answer, with wishes for the answer. source: words that are split already, if it is to be tagged."""
+
+    source: str | Sequence[str]
+    prefix: str = ""
+    """The answer begins with it."""
+    must: tuple[str, ...] = ()
+    """Phrases that the answer holds."""
+    must_not: tuple[str, ...] = ()
+    longest: int | None = None
+    """Tokens of the answer at most; None: as the settings say."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of an answer as people can see it (▁ is a space), or a tag; and how likely it was there."""
+
+    text: str
+    log_prob: float
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What a model says of a text: the sum over all pieces, the end mark included where there is one."""
+
+    log_prob: float
+    pieces: tuple[Piece, ...]
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(min(-self.log_prob / max(len(self.pieces), 1), 700.0))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """str(answer) is its text; tags have a space between them."""
+
+    text: str
+    score: float = 0.0
+    """What answers are ranked by: the log_prob, with penalties for length and coverage where it was searched for."""
+    log_prob: float = 0.0
+    pieces: tuple[Piece, ...] = ()
+    tokens: tuple[int, ...] = ()
+    ended: bool = True
+    """False: it was cut, as it got too long."""
+    cut: int = 0
+    """Tokens of the input that were left out, as the model's positions end before."""
+    unmet: tuple[str, ...] = ()
+    """Phrases that it had to hold and does not, as no such answer was found."""
+    alignment: tuple[tuple[int, int], ...] | None = None
+    """On request: pairs of a word's number in the source and in the answer, where the model looked most."""
+    attention_TS: Tensor | None = field(default=None, repr=False, compare=False)
+    """On request: one row a token (the end mark is the last), over the source's tokens."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def probability(self) -> float:
+        return math.exp(self.log_prob)
+
+
+EMPTY = Answer("")
+"""What is said to a text without a word."""

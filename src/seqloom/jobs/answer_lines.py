@@ -1,0 +1,78 @@
+"""Answers → lines: as text, in columns, or as JSON."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from seqloom.jobs.answer import Answer
+from seqloom.jobs.asked_lines import AskedLine
+
+OutputFormat = Literal["text", "tsv", "jsonl"]
+_LINE_ENDS = str.maketrans({"\n": "\\n", "\r": "\\r"})
+_SIGNS = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"})
+
+
+@dataclass(frozen=True)
+class AnswerLines:
+    """What is written of each answer.
+
+    text   the answer; each further thing that is asked for makes a column more, with tabs between them
+    tsv    the same, and always with the score
+    jsonl  an object a line; nothing in a text is changed
+
+    The columns: the input line's number (if it may have several answers), text, score (of labels: the probability),
+    alignment. A line feed inside an answer would break the line, and is written as \\n; in columns also \\t for a tab
+    and \\\\ for a backslash.
+    """
+
+    form: OutputFormat = "text"
+    several: bool = False
+    scores: bool = False
+    alignment: bool = False
+    labels: bool = False
+    """The answers are labels: a probability tells more than its logarithm."""
+
+    def lines(self, asked: AskedLine, answers: Sequence[Answer], error: str | None = None) -> str:
+        """All lines for one line of input, with their ends. error: why there is no answer."""
+        if self.form == "jsonl":
+            return json.dumps(self._fields(asked, answers, error), ensure_ascii=False) + "\n"
+        return "".join("\t".join(self._columns(asked, answer)) + "\n" for answer in answers)
+
+    def _columns(self, asked: AskedLine, answer: Answer) -> list[str]:
+        scores = self.scores or self.form == "tsv"
+        alone = not (self.several or scores or self.alignment)
+        columns = [str(asked.number)] if self.several else []
+        columns.append(answer.text.translate(_LINE_ENDS if alone else _SIGNS))
+        columns += [f"{answer.probability if self.labels else answer.score:.6f}"] if scores else []
+        columns += [pharaoh(answer)] if self.alignment else []
+        return columns
+
+    def _fields(self, asked: AskedLine, answers: Sequence[Answer], error: str | None) -> dict[str, Any]:
+        fields = {} if asked.id is None else {"id": asked.id}
+        fields |= self._one(answers[0])
+        if self.several:
+            fields["n_best"] = [self._one(answer) for answer in answers]
+        return fields if error is None else fields | {"error": error}
+
+    def _one(self, answer: Answer) -> dict[str, Any]:
+        fields: dict[str, Any] = {"text": answer.text, "score": answer.score}
+        if self.labels and answer.pieces:
+            fields["probability"] = answer.probability
+        if not answer.ended:
+            fields["ended"] = False
+        if answer.cut:
+            fields["cut"] = answer.cut
+        if answer.unmet:
+            fields["unmet"] = list(answer.unmet)
+        if self.scores:
+            fields["log_prob"] = answer.log_prob
+            fields["pieces"] = [[piece.text, piece.log_prob] for piece in answer.pieces]
+        if self.alignment:
+            fields["alignment"] = [list(pair) for pair in answer.alignment or ()]
+        return fields
+
+
+def pharaoh(answer: Answer) -> str:
+    """0-0 1-2: pairs of a word of the source and a word of the answer, counted from 0."""
+    return " ".join(f"{source}-{target}" for source, target in answer.alignment or ())

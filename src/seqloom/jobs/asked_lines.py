@@ -1,0 +1,163 @@
+"""Lines → questions. A line that cannot be answered is no reason to lose the others' places."""
+
+import json
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+from seqloom.data.file_format import STDIN, compression
+from seqloom.data.reading.byte_stream import ByteStream
+from seqloom.data.reading.faults import Broken
+from seqloom.data.reading.lines import Lines
+from seqloom.data.reading.live_stream import LiveStream
+from seqloom.data.reading.stored_file import stored
+from seqloom.jobs.answer import Question
+from seqloom.settings.words import nearest, show
+
+InputFormat = Literal["text", "jsonl"]
+KEYS = ("source", "prefix", "must", "must_not", "longest", "id")
+
+
+@dataclass(frozen=True)
+class AskedLine:
+    """number: from 1. question: or why there is none. id: what a JSON line calls itself, to be said again.
+
+    digest and end: of all lines up to this one, and how many bytes they have.
+    """
+
+    number: int
+    question: Question | str
+    id: Any = None
+    digest: str = ""
+    end: int = 0
+
+
+class AskedLines:
+    """The lines of a file or of standard input, read when they are asked for."""
+
+    def __init__(self, name: str, form: InputFormat) -> None:
+        self.form = form
+        self._lines = Lines(name, stream=_stream(name), binary=True)
+        self.name = self._lines.name
+        self._digest = blake2b(digest_size=16)
+        self.taken = self._bytes = 0
+
+    def take(self, count: int) -> list[AskedLine]:
+        """The next ones: so many, or those that are there of a stream that comes slowly; none at the end."""
+        found = []
+        for line in self._lines.take(count, wait=False):
+            self.taken += 1
+            whole = _bytes(line) + b"\n"
+            self._digest.update(whole)
+            self._bytes += len(whole)
+            found.append(replace(self._asked(line), digest=self.digest, end=self._bytes))
+        return found
+
+    def skip(self, count: int) -> None:
+        while self.taken < count and self.take(min(1024, count - self.taken)):
+            pass
+
+    @property
+    def digest(self) -> str:
+        """Of all lines that were taken; empty if none was."""
+        return self._digest.hexdigest() if self.taken else ""
+
+    def _asked(self, line: str | Broken) -> AskedLine:
+        if isinstance(line, Broken):
+            return AskedLine(self.taken, f"{line.what}; {line.fix}")
+        if self.form == "text":
+            return AskedLine(self.taken, Question(line))
+        if not line.strip():
+            return AskedLine(self.taken, Question(""))
+        try:
+            fields = json.loads(line)
+        except ValueError as error:
+            return AskedLine(self.taken, f"not JSON ({error}); mend the line")
+        fault = _fault(fields)
+        if fault:
+            return AskedLine(self.taken, fault, fields.get("id") if isinstance(fields, dict) else None)
+        return AskedLine(self.taken, _question(fields), fields.get("id"))
+
+    def __enter__(self) -> "AskedLines":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lines.__exit__()
+
+
+def size_of(name: str) -> int | None:
+    """Bytes of all lines, to tell how much is left; None: nobody knows."""
+    plain = name != STDIN and compression(name) is None and Path(name).is_file()
+    return Path(name).stat().st_size if plain else None
+
+
+def _stream(name: str) -> LiveStream | ByteStream:
+    if name == STDIN:
+        return LiveStream(sys.stdin.buffer)
+    path = Path(name)
+    if path.exists() and not path.is_dir() and not stat.S_ISREG(path.stat().st_mode):
+        return LiveStream(path.open("rb"), name)
+    stored(name)  # for its messages
+    return ByteStream(name)
+
+
+def _bytes(line: str | Broken) -> bytes:
+    return (line.text if isinstance(line, Broken) else line).encode("utf-8", "surrogatepass")
+
+
+def _question(fields: dict[str, Any]) -> Question:
+    source = fields["source"]
+    return Question(
+        source if isinstance(source, str) else tuple(source),
+        fields.get("prefix") or "",
+        tuple(fields.get("must") or ()),
+        tuple(fields.get("must_not") or ()),
+        fields.get("longest"),
+    )
+
+
+def _fault(fields: Any) -> str | None:
+    """What is wrong with a JSON line."""
+    if not isinstance(fields, dict):
+        return f'should be a table such as {{"source": "…"}}, but is {show(fields)}'
+    for name in fields:
+        if name not in KEYS:
+            near = nearest(name, KEYS)
+            return f"unknown key {name!r}; " + (f"did you mean {near!r}?" if near else f"there are {', '.join(KEYS)}")
+    return next(_faults(fields), None)
+
+
+def _faults(fields: dict[str, Any]) -> Iterator[str]:
+    source, longest = fields.get("source"), fields.get("longest")
+    if not isinstance(source, str) and not _texts(source):
+        yield f"the source should be text, but is {_shown(source)}"
+    if not isinstance(fields.get("prefix") or "", str):
+        yield f"prefix should be text, but is {_shown(fields['prefix'])}"
+    if not _characters(fields):
+        yield "half a surrogate pair is no character; remove it"
+    for name in ("must", "must_not"):
+        if not _texts(fields.get(name) or []):
+            yield f"{name} should be a list of texts, but is {_shown(fields[name])}"
+    if longest is not None and (not isinstance(longest, int) or isinstance(longest, bool) or longest < 1):
+        yield f"longest should be a number of tokens from 1 on, but is {_shown(longest)}"
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _characters(fields: dict[str, Any]) -> bool:
+    """JSON can spell halves of surrogate pairs, which no text can hold."""
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(value: Any) -> str:
+    return "missing" if value is None else show(value)

@@ -1,0 +1,143 @@
+"""Answers out of a closed list: a tag for each word, or a class for the whole text."""
+# N tokens of all rows  V tags or classes
+
+import math
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from seqloom.generation.contract import Item
+from seqloom.generation.settings import GenerationSettings
+from seqloom.jobs.answer import EMPTY, Answer, Piece, Question, Scored
+from seqloom.jobs.writing import BUDGET, Prepared, room
+from seqloom.layers.layout import Packed
+from seqloom.models.build import Model as Network
+from seqloom.models.encoder_only import EncoderOnly
+from seqloom.settings import UserError
+from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.tag import TagTask
+from seqloom.text import END
+
+Row = tuple[Prepared, list[int]]
+
+
+class Labeller:
+    """networks: several name their labels together, by the mean of their probabilities."""
+
+    def __init__(self, task: TagTask | ClassifyTask, networks: Sequence[Network], device: torch.device) -> None:
+        self.task, self.networks, self.device = task, networks, device
+        assert isinstance(networks[0], EncoderOnly)
+        marks = isinstance(task, ClassifyTask)
+        self.reads = room(networks, "encoder") - marks
+
+    def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
+        wished = question.prefix or question.must or question.must_not or question.longest
+        if wished:
+            raise UserError("prefix, must, must_not and longest are of answers that are written; a label is chosen")
+        if not isinstance(question.source, str) and isinstance(self.task, ClassifyTask):
+            raise UserError("the source should be text, but is a list")
+        ids = self._words(question)[0] if isinstance(self.task, TagTask) else self._text(str(question.source))
+        return Prepared(
+            number, question, Item(ids[: self.reads], number, 0) if ids else None, max(0, len(ids) - self.reads)
+        )
+
+    def _text(self, text: str) -> list[int]:
+        return self.task.codecs.source.encode([text])[0] if text.strip() else []
+
+    def _words(self, question: Question) -> tuple[list[int], list[int]]:
+        return self.task.codecs.source.encode_words(words_of(question.source))
+
+    def answer(
+        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
+    ) -> Iterator[tuple[int, list[Answer]]]:
+        """Each number with its answers, best first: the likeliest classes, or all tags as one answer."""
+        for one in asked:
+            if one.item is None:
+                yield one.number, [EMPTY]
+        rows = [one for one in asked if one.item is not None]
+        for part in _batches(sorted(rows, key=_length)):
+            for one, scores in zip(part, self.log_probs([_tokens(each) for each in part]), strict=True):
+                make = self._tags if isinstance(self.task, TagTask) else self._classes
+                yield one.number, make(one, scores, settings.n_best)
+
+    @torch.no_grad()
+    def log_probs(self, rows: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Of each row: one a class, or one a piece and tag."""
+        marked = [[*row, END] for row in rows] if isinstance(self.task, ClassifyTask) else rows
+        layout = Packed.of([len(row) for row in marked], device=self.device)
+        tokens_N = torch.tensor([token for row in marked for token in row], device=self.device)
+        each = [network.scores(network(tokens_N, layout)).float().log_softmax(-1) for network in self.networks]
+        mean = torch.stack(each).logsumexp(0).sub(math.log(len(each))).cpu()
+        return list(mean if isinstance(self.task, ClassifyTask) else mean.split([len(row) for row in rows]))
+
+    def score(self, pairs: Sequence[tuple[str, str | Answer | None]]) -> list[Scored]:
+        """Of a label, or of tags with spaces between them."""
+        return [self._scored(source, target) for source, target in pairs]
+
+    def _scored(self, source: str, target: str | Answer | None) -> Scored:
+        if target is None:
+            raise UserError("score needs a label too: score(source, label)")
+        prepared = self.prepare(Question(source), 0, GenerationSettings())
+        names = [str(target)] if isinstance(self.task, ClassifyTask) else str(target).split(" ")
+        labels = self.task.labels.encode(names)
+        if prepared.item is None or prepared.cut:
+            raise UserError("the source is empty, or longer than the model's learned positions")
+        (scores,) = self.log_probs([prepared.item.source])
+        scores_WV = scores[None] if isinstance(self.task, ClassifyTask) else scores[self._firsts(prepared)]
+        if len(scores_WV) != len(labels):
+            raise UserError(f"{len(scores_WV)} words, but {len(labels)} tags; each word needs one")
+        pieces = tuple(
+            Piece(name, float(scores_V[label])) for name, label, scores_V in zip(names, labels, scores_WV, strict=True)
+        )
+        return Scored(math.fsum(piece.log_prob for piece in pieces), pieces)
+
+    def _firsts(self, asked: Prepared) -> list[int]:
+        """Where words begin, among the pieces that are read: there stand their tags."""
+        word_of = self._words(asked.question)[1][: _length(asked)]
+        return [place for place, word in enumerate(word_of) if not place or word != word_of[place - 1]]
+
+    def _classes(self, asked: Prepared, scores_V: Tensor, n_best: int) -> list[Answer]:
+        names = self.task.labels.names
+        best = scores_V.topk(min(n_best, len(names)))
+        return [
+            Answer(names[label], log_prob, log_prob, (Piece(names[label], log_prob),), (label,), cut=asked.cut)
+            for log_prob, label in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+        ]
+
+    def _tags(self, asked: Prepared, scores_NV: Tensor, n_best: int) -> list[Answer]:
+        """A word that did not fit in has none."""
+        best = scores_NV[self._firsts(asked)].max(-1)
+        tags = self.task.labels.decode(best.indices.tolist())
+        pieces = tuple(Piece(tag, log_prob) for tag, log_prob in zip(tags, best.values.tolist(), strict=True))
+        total = math.fsum(piece.log_prob for piece in pieces)
+        return [Answer(" ".join(tags), total, total, pieces, tuple(best.indices.tolist()), cut=asked.cut)]
+
+
+def words_of(source: str | Sequence[str]) -> list[str]:
+    """As in training: between single spaces, or split already."""
+    if not isinstance(source, str):
+        return list(source)
+    return [word for word in source.split(" ") if word] if source.strip() else []
+
+
+def _tokens(asked: Prepared) -> Sequence[int]:
+    assert asked.item is not None
+    return asked.item.source
+
+
+def _length(asked: Prepared) -> int:
+    return len(_tokens(asked))
+
+
+def _batches(rows: Sequence[Prepared]) -> Iterator[list[Prepared]]:
+    """By tokens; a row that is longer than all may be goes alone."""
+    batch, tokens = list[Prepared](), 0
+    for row in rows:
+        if batch and tokens + _length(row) > BUDGET:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(row)
+        tokens += _length(row)
+    if batch:
+        yield batch

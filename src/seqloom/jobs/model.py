@@ -1,0 +1,179 @@
+"""A trained model, ready to be asked: `seqloom.load`."""
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TypedDict, Unpack, overload
+
+from seqloom.generation.scorer import looks
+from seqloom.generation.settings import GenerationSettings
+from seqloom.jobs.answer import Answer, Question, Scored
+from seqloom.jobs.generation import generation_of
+from seqloom.jobs.labelling import Labeller
+from seqloom.jobs.opened import Opened, open_run
+from seqloom.jobs.writing import Prepared, Writer
+from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.settings import UserError
+from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.tag import TagTask
+from seqloom.tasks.translate import TranslateTask
+
+Run = str | PathLike[str]
+Text = str | Question
+
+
+def load(run: Run | Sequence[Run], device: str = "auto") -> "Model":
+    """A run's model; the data it learnt from is not needed. Of several runs, one model that asks them all.
+
+    A file that is missing or damaged raises seqloom.settings.UserError.
+    """
+    runs = [run] if isinstance(run, str | PathLike) else list(run)
+    if not runs:
+        raise UserError("no run is named; load takes the folder of one, such as runs/demo-dates")
+    return Model([open_run(Path(one), device) for one in runs])
+
+
+class Wishes(TypedDict, total=False):
+    """What `predict` takes besides; it says there what each means."""
+
+    beam: int | None
+    sample: bool
+    changes: Sequence[str]
+    prefix: str
+    must: Sequence[str]
+    must_not: Sequence[str]
+    attention: bool
+
+
+class Model:
+    """Answers texts and scores them. Of what task it is, and how it writes by default, its run says."""
+
+    def __init__(self, opened: Sequence[Opened]) -> None:
+        self.opened = tuple(opened)
+        first = self.opened[0]
+        _refuse_others(self.opened)
+        self.recipe, self.task, self.device = first.recipe, first.task, first.device
+        self.networks = [one.network for one in opened]
+        self._answerer = self._build()
+
+    def __repr__(self) -> str:
+        runs = ", ".join(str(one.run.path) for one in self.opened)
+        return f"Model({runs}: {self.recipe.task.kind}, {self.device.type})"
+
+    @property
+    def labels(self) -> bool:
+        """Whether its answers are labels, not written texts."""
+        return isinstance(self._answerer, Labeller)
+
+    @property
+    def aligns(self) -> bool:
+        """Whether it looks at a source while it writes, so that its answers can be aligned with it."""
+        return all(isinstance(network, EncoderDecoder) and bool(looks(network)) for network in self.networks)
+
+    def _build(self) -> Writer | Labeller:
+        match self.task:
+            case TranslateTask() | LanguageTask():
+                return Writer(self.task, self.networks, self.device)
+            case TagTask() | ClassifyTask():
+                return Labeller(self.task, self.networks, self.device)
+            case _:
+                raise TypeError(f"{type(self.task).__name__} has no answers")
+
+    @overload
+    def predict(  # type: ignore[overload-overlap]  # a text is a sequence of texts too, to the type checker
+        self, texts: Text, *, n_best: None = None, **wishes: Unpack[Wishes]
+    ) -> Answer: ...
+    @overload
+    def predict(  # type: ignore[overload-overlap]
+        self, texts: Text, *, n_best: int, **wishes: Unpack[Wishes]
+    ) -> list[Answer]: ...
+    @overload
+    def predict(self, texts: Sequence[Text], *, n_best: None = None, **wishes: Unpack[Wishes]) -> list[Answer]: ...
+    @overload
+    def predict(self, texts: Sequence[Text], *, n_best: int, **wishes: Unpack[Wishes]) -> list[list[Answer]]: ...
+
+    def predict(
+        self,
+        texts: Text | Sequence[Text],
+        *,
+        n_best: int | None = None,
+        beam: int | None = None,
+        sample: bool = False,
+        changes: Sequence[str] = (),
+        prefix: str = "",
+        must: Sequence[str] = (),
+        must_not: Sequence[str] = (),
+        attention: bool = False,
+    ) -> Answer | list[Answer] | list[list[Answer]]:
+        """The answer to a text; to several, as many in their order. n_best: instead of each answer a list of some.
+
+        changes    settings of [generation]: ["generation.longest=100"]
+        prefix     every answer begins with it; for one answer of several, ask Question(text, prefix="…")
+        must       phrases that every answer holds
+        must_not   phrases that no answer holds
+        attention  answers also say where the model looked, and which words belong together
+        """
+        settings = generation_of(self.recipe, changes, beam, n_best or 1, sample)
+        one = isinstance(texts, str | Question)
+        many: Sequence[Text] = [texts] if isinstance(texts, str | Question) else texts
+        plain = [
+            Question(text, prefix, tuple(must), tuple(must_not)) if isinstance(text, str) else text for text in many
+        ]
+        asked = []
+        for number, question in enumerate(plain):
+            try:
+                asked.append(self.prepare(question, number, settings))
+            except UserError as error:
+                raise UserError(f"text {number + 1}: {error}") from None
+        said = dict(self.answer(asked, settings, attention))
+        each = [said[number] for number in range(len(plain))]
+        if n_best is None:
+            best = [answers[0] for answers in each]
+            return best[0] if one else best
+        return each[0] if one else each
+
+    def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
+        """A question that `answer` takes; a UserError, if no answer can be as it is wished."""
+        return self._answerer.prepare(question, number, settings)
+
+    def answer(
+        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
+    ) -> Iterator[tuple[int, list[Answer]]]:
+        """Each question's number with its answers, best first, in whatever order they are done."""
+        return self._answerer.answer(asked, settings, attention)
+
+    @overload
+    def score(  # type: ignore[overload-overlap]
+        self, source: str, target: str | Answer | None = None
+    ) -> Scored: ...
+    @overload
+    def score(self, source: Sequence[str], target: Sequence[str | Answer] | None = None) -> list[Scored]: ...
+
+    def score(
+        self, source: str | Sequence[str], target: str | Answer | Sequence[str | Answer] | None = None
+    ) -> Scored | list[Scored]:
+        """How likely the target is for a source; for a language model, how likely a text is, or one behind a prompt.
+
+        An Answer is scored as it was written, token by token; a text is cut into tokens anew.
+        """
+        if isinstance(source, str):
+            assert target is None or isinstance(target, str | Answer)
+            return self._answerer.score([(source, target)])[0]
+        targets = [None] * len(source) if target is None else target
+        assert not isinstance(targets, str | Answer)
+        if len(source) != len(targets):
+            raise UserError(f"{len(source)} sources, but {len(targets)} targets; each source needs one")
+        return self._answerer.score(list(zip(source, targets, strict=True)))
+
+
+def _refuse_others(opened: Sequence[Opened]) -> None:
+    first = opened[0]
+    for other in opened[1:]:
+        if other.recipe.task != first.recipe.task:
+            what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
+        elif other.task.codecs.fingerprint != first.task.codecs.fingerprint:
+            what = f"has another vocabulary than {first.run.path}"
+        else:
+            continue
+        raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data and [text]")

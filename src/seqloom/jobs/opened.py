@@ -1,0 +1,72 @@
+"""A run folder, opened for use: its recipe, its vocabulary, its weights; without the data it learnt from."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from seqloom.jobs.decide import device_of
+from seqloom.jobs.recipe import Recipe
+from seqloom.models import build_model
+from seqloom.models.build import Model as Network
+from seqloom.settings import UserError, load
+from seqloom.settings.words import nearest
+from seqloom.store import RunFolder, load_weights, read_tensors
+from seqloom.tasks import Codecs, Task, build_task, task_class
+from seqloom.text import Labels
+
+_ANEW = "put it back as it was saved, or train anew with --force"
+
+
+@dataclass(frozen=True)
+class Opened:
+    run: RunFolder
+    recipe: Recipe
+    task: Task
+    network: Network
+    device: torch.device
+
+
+def open_run(path: Path, device: str = "auto") -> Opened:
+    """All files are looked at: what is missing or damaged raises a UserError that names it."""
+    run = RunFolder(path)
+    _refuse_other_folders(run)
+    recipe = load(run.recipe, Recipe)
+    task = build_task(recipe.task, _codecs(run, recipe))
+    place = device_of(device, "--device")
+    network = build_model(recipe.model, task.sizes())
+    try:
+        load_weights(network, read_tensors(run.model))
+    except ValueError as error:
+        raise UserError(f"{run.model}: does not belong to {run.recipe.name} beside it ({error}); {_ANEW}") from None
+    return Opened(run, recipe, task, network.to(place).eval(), place)
+
+
+def _refuse_other_folders(run: RunFolder) -> None:
+    path = run.path
+    if path.is_file():
+        raise UserError(f"{path}: is a file; name the folder of a run, such as runs/{path.stem}")
+    if not path.is_dir():
+        folder = path.parent
+        near = nearest(path.name, [entry.name for entry in folder.iterdir()]) if folder.is_dir() else None
+        fix = f"did you mean {folder / near}?" if near else "`seqloom train` makes one"
+        raise UserError(f"{path}: there is no such run; {fix}")
+    if not run.recipe.exists() and not run.model.exists():
+        raise UserError(f"{path}: holds no run (no {run.recipe.name}); name a folder that `seqloom train` made")
+    if not run.recipe.exists():
+        raise UserError(f"{run.recipe}: no such file; {_ANEW}")
+    if not run.vocabulary.is_dir():
+        raise UserError(f"{run.vocabulary}: no such folder; {_ANEW}")
+    if not run.model.exists() and not run.card.exists():
+        raise UserError(
+            f"{run.model}: no such file: the run was stopped before its first validation; "
+            "the command that began it goes on with it"
+        )
+
+
+def _codecs(run: RunFolder, recipe: Recipe) -> Codecs:
+    codecs = Codecs.load(run.vocabulary)
+    labelled = task_class(recipe.task).shape in ("tags", "classes")
+    if isinstance(codecs.target, Labels) is not labelled:
+        raise UserError(f"{run.vocabulary}: is not of a run that does {recipe.task.kind}; {_ANEW}")
+    return codecs

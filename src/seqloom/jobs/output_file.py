@@ -1,0 +1,142 @@
+"""A file of answers that goes on where it was stopped, even in the middle of a line.
+
+FILE.part holds the answers so far. FILE.part.json says how many lines of input they answer, how long FILE.part was
+then, and what was asked: what lies behind that length is cut off, and the lines behind it are answered again.
+"""
+
+import fcntl
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from seqloom.settings import UserError
+from seqloom.store.atomic import reported, to_disk, write_text
+
+EVERY = 1.0  # seconds between two notes of how far it is
+
+
+class Output(Protocol):
+    """Where answers go."""
+
+    def write(self, text: str) -> None: ...
+
+    def keep(self, lines: int, digest: str, counts: Mapping[str, int]) -> None:
+        """What was written answers so many lines of input, of this digest."""
+
+
+class Screen:
+    """Standard output: nothing can be gone on with."""
+
+    def write(self, text: str) -> None:
+        raw = getattr(sys.stdout, "buffer", None)
+        if raw is None:
+            sys.stdout.write(text)
+        else:
+            raw.write(text.encode())  # in UTF-8, whatever the terminal was set to
+
+    def keep(self, lines: int, digest: str, counts: Mapping[str, int]) -> None:
+        sys.stdout.flush()
+
+
+class OutputFile:
+    """asked: what the answers depend on, besides the input; compared when it goes on."""
+
+    def __init__(self, path: Path, asked: Mapping[str, Any], force: bool = False) -> None:
+        self.path, self.asked = path, json.loads(json.dumps(asked))
+        self.part = path.with_name(f"{path.name}.part")
+        self.note = path.with_name(f"{path.name}.part.json")
+        self.lines, self.digest, self.counts = 0, "", dict[str, int]()
+        self._refuse_places()
+        before = None if force else self._before()
+        if before is None and path.exists() and not force:
+            raise UserError(f"{path}: exists already; name another --out, or write over it with --force")
+        with reported(self.part):
+            self._file = self.part.open("ab")
+        self._lock()
+        size = 0 if before is None else int(before["bytes"])
+        if before is not None:
+            self.lines, self.digest, self.counts = before["lines"], before["input"], before["counts"]
+            self._refuse_shorter(size)
+        with reported(self.part):
+            self._file.truncate(size)
+        self._size, self._kept = size, 0.0
+        self._note()
+
+    def _refuse_places(self) -> None:
+        if self.path.is_dir():
+            raise UserError(f"{self.path}: is a folder; --out names a file")
+        if not self.path.parent.is_dir():
+            raise UserError(f"{self.path}: there is no folder {self.path.parent}; make it, or name another --out")
+
+    def _before(self) -> dict[str, Any] | None:
+        if not self.note.exists() or not self.part.exists():
+            return None
+        try:
+            note = json.loads(self.note.read_text(encoding="utf-8"))
+            known = {"asked": dict, "lines": int, "bytes": int, "input": str, "counts": dict}
+            if not all(isinstance(note[name], kind) for name, kind in known.items()):
+                raise TypeError("not what it should hold")
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise UserError(f"{self.note}: cannot be read ({error}); start anew with --force") from None
+        others = [name for name in {**self.asked, **note["asked"]} if note["asked"].get(name) != self.asked.get(name)]
+        if others:
+            raise UserError(
+                f"{self.part}: was begun with another {' and '.join(others)}; "
+                "ask as before to go on with it, or start anew with --force"
+            )
+        return dict(note)
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise UserError(f"{self.part}: another process is writing it; wait for it, or stop it") from None
+
+    def _refuse_shorter(self, size: int) -> None:
+        if self.part.stat().st_size < size:
+            raise UserError(f"{self.part}: is shorter than it was; put it back, or start anew with --force")
+
+    def refuse_other_input(self, name: str, taken: int, digest: str) -> None:
+        """Of the lines that are answered already, as they are now."""
+        if taken < self.lines or digest != self.digest:
+            raise UserError(
+                f"{name}: is not what {self.part} was begun with: its first {self.lines:,} lines were others; "
+                "put it back, or start anew with --force"
+            )
+
+    def write(self, text: str) -> None:
+        with reported(self.part):
+            self._file.write(text.encode())
+
+    def keep(self, lines: int, digest: str, counts: Mapping[str, int]) -> None:
+        self.lines, self.digest, self.counts, self._size = lines, digest, dict(counts), self._file.tell()
+        if time.monotonic() - self._kept > EVERY:
+            self._note()
+
+    def _note(self) -> None:
+        """The answers first: a note never speaks of what is not on the disk."""
+        with reported(self.part):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        note: dict[str, Any] = {"asked": self.asked, "lines": self.lines, "bytes": self._size}
+        note |= {"input": self.digest, "counts": self.counts}
+        write_text(self.note, json.dumps(note, indent=2) + "\n")
+        self._kept = time.monotonic()
+
+    def stop(self) -> None:
+        """Before its end: what was kept can be gone on with."""
+        self._note()
+        self._file.close()
+
+    def finish(self) -> None:
+        self._note()
+        self._file.close()
+        with reported(self.path):
+            self.part.replace(self.path)
+            to_disk(self.path.parent)
+            self.note.unlink(missing_ok=True)

@@ -1,0 +1,216 @@
+"""Line in, line out: answers to a file or a stream of any length, in its order, in flat memory."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from seqloom import __version__
+from seqloom.generation.settings import GenerationSettings
+from seqloom.jobs.answer import EMPTY, Answer
+from seqloom.jobs.answer_lines import AnswerLines
+from seqloom.jobs.asked_lines import AskedLine, AskedLines, InputFormat, size_of
+from seqloom.jobs.model import Model
+from seqloom.jobs.output_file import Output, OutputFile, Screen
+from seqloom.jobs.progress import LineReport, line_bar
+from seqloom.jobs.writing import Prepared
+from seqloom.settings import UserError
+
+BATCHES = 32
+"""That are read ahead at most, so that lines of like length are written together; the first ones are fewer."""
+TOLD = 5  # lines without an answer that are told one by one
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What `seqloom predict` was asked for. file: "-" is standard input. out: None is standard output."""
+
+    file: str
+    settings: GenerationSettings
+    lines: AnswerLines
+    input: InputFormat = "text"
+    out: Path | None = None
+    force: bool = False
+    skip_bad: bool = False
+    talk: bool = False
+    """Somebody types the lines: a line that cannot be answered is told, and the next one awaited."""
+
+
+@dataclass
+class Counts:
+    """What a reader of the answers should know."""
+
+    bad: int = 0
+    cut: int = 0
+    unended: int = 0
+    unmet: int = 0
+
+    def add(self, answer: Answer) -> None:
+        self.cut += bool(answer.cut)
+        self.unended += not answer.ended
+        self.unmet += bool(answer.unmet)
+
+    def notes(self) -> Iterator[str]:
+        said = {
+            "bad": "lines could not be answered: an empty answer stands in the place of each",
+            "cut": "lines were cut: they are longer than the model's learned positions",
+            "unended": "answers were cut, as they did not end (generation.longest)",
+            "unmet": "answers do not hold all that they must: none was found that does",
+        }
+        return (f"{getattr(self, name):,} {what}" for name, what in said.items() if getattr(self, name))
+
+
+def predict(model: Model, asking: Asking, note: Note) -> int:
+    """How many lines were answered, before too. note: hears what should be known, at the end or at once.
+
+    A line that cannot be answered raises a UserError when all lines before it are written.
+    """
+    _refuse(model, asking)
+    with AskedLines(asking.file, asking.input) as lines, _output(model, asking, lines) as output:
+        counts = Counts(**output.counts) if isinstance(output, OutputFile) else Counts()
+        before = lines.taken
+        if before:
+            note(f"goes on behind line {before:,}")
+        with line_bar(Path(lines.name).name, size_of(asking.file), _shown(asking)) as report:
+            job = _Job(model, asking, output, counts, note, lines.name, report, before)
+            for window in _windows(lines, asking.settings.batch):
+                job.answer(window)
+        for text in counts.notes():
+            note(text)
+        return lines.taken
+
+
+def _refuse(model: Model, asking: Asking) -> None:
+    if asking.lines.alignment and not model.aligns:
+        raise UserError("--alignment: no layer of this model looks at a source while it writes; leave it out")
+    out, file = asking.out, Path(asking.file)
+    if out is not None and out.exists() and file.exists() and out.samefile(file):
+        raise UserError(f"{out}: is what is read; name another --out")
+
+
+def _shown(asking: Asking) -> bool:
+    """A bar would stand between the answers of a terminal."""
+    return not asking.talk and (asking.out is not None or not sys.stdout.isatty())
+
+
+def _windows(lines: AskedLines, batch: int) -> Iterator[list[AskedLine]]:
+    """Lines that are answered together: few at first, so that the first answers come soon."""
+    size = batch
+    while window := lines.take(size):
+        yield window
+        size = min(2 * size, BATCHES * batch)
+
+
+@contextmanager
+def _output(model: Model, asking: Asking, lines: AskedLines) -> Iterator[Output]:
+    if asking.out is None:
+        yield Screen()
+        return
+    output = OutputFile(asking.out, _depends_on(model, asking), asking.force)
+    try:
+        lines.skip(output.lines)
+        output.refuse_other_input(lines.name, lines.taken, lines.digest)
+        yield output
+    except BaseException:
+        output.stop()
+        raise
+    output.finish()
+
+
+def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
+    """What the answers depend on; neither the batch nor where they are computed."""
+    return {
+        "run": [_weights(one.run.model) for one in model.opened],
+        "settings": asking.settings.model_dump(mode="json", exclude={"batch"}),
+        "format": [asking.lines.form, asking.lines.several, asking.lines.scores, asking.lines.alignment],
+        "input format": asking.input,
+        "--skip-bad": asking.skip_bad,
+        "version of seqloom": __version__,
+    }
+
+
+def _weights(file: Path) -> str:
+    digest = blake2b(digest_size=16)
+    with file.open("rb") as content:
+        while piece := content.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+@dataclass
+class _Job:
+    """Answers windows, and writes each answer as soon as all before it are written."""
+
+    model: Model
+    asking: Asking
+    output: Output
+    counts: Counts
+    note: Note
+    name: str
+    report: LineReport
+    before: int
+    told: int = 0
+
+    def answer(self, window: Sequence[AskedLine]) -> None:
+        prepared, errors, stop = self._prepared(window)
+        last = len(window) if stop is None else stop.number - window[0].number
+        said: dict[int, list[Answer]] = {number: [EMPTY] for number in errors}
+        written = self._write(window[:last], said, errors, 0)
+        for number, answers in self.model.answer(prepared, self.asking.settings, self.asking.lines.alignment):
+            said[number + 1] = answers
+            written = self._write(window[:last], said, errors, written)
+        if stop is not None:
+            raise UserError(f"{self.name}:{stop.number}: {stop.question}" + _remedy(self.asking))
+
+    def _prepared(self, window: Sequence[AskedLine]) -> tuple[list[Prepared], dict[int, str], AskedLine | None]:
+        """Questions, why some lines have none, and the line to stop at."""
+        prepared, errors = list[Prepared](), dict[int, str]()
+        for line in window:
+            error = line.question if isinstance(line.question, str) else None
+            if not isinstance(line.question, str):
+                try:
+                    prepared.append(self.model.prepare(line.question, line.number - 1, self.asking.settings))
+                except UserError as fault:
+                    error = str(fault)
+            if error is None:
+                continue
+            if not (self.asking.skip_bad or self.asking.talk):
+                return prepared, errors, AskedLine(line.number, error)
+            errors[line.number] = error
+            self._tell(line.number, error)
+        return prepared, errors, None
+
+    def _tell(self, number: int, error: str) -> None:
+        self.told += 1
+        if self.asking.talk or self.told <= TOLD:
+            self.note(error if self.asking.talk else f"{self.name}:{number}: {error}")
+
+    def _write(
+        self, window: Sequence[AskedLine], said: dict[int, list[Answer]], errors: dict[int, str], written: int
+    ) -> int:
+        """What can be written now. How many lines of the window are."""
+        first = written
+        while written < len(window) and window[written].number in said:
+            line = window[written]
+            answers = said.pop(line.number)
+            written += 1
+            if line.number in errors and self.asking.talk:
+                continue
+            self.counts.bad += line.number in errors
+            self.counts.add(answers[0])
+            self.output.write(self.asking.lines.lines(line, answers, errors.get(line.number)))
+        if written > first:
+            last = window[written - 1]
+            self.output.keep(last.number, last.digest, vars(self.counts))
+            self.report(last.number - self.before, last.end)
+        return written
+
+
+def _remedy(asking: Asking) -> str:
+    kept = "" if asking.out is None else "; what comes before it is kept"
+    return f", or pass --skip-bad{kept}"

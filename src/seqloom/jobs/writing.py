@@ -1,0 +1,199 @@
+"""Answers that are written token by token: translations, continuations."""
+# T written tokens  S source positions
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+
+from seqloom.generation.contract import Item, Written
+from seqloom.generation.search import impossible_item, write
+from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.unknown import decode_replacing
+from seqloom.jobs.alignment import word_pairs
+from seqloom.jobs.answer import EMPTY, Answer, Piece, Question, Scored
+from seqloom.jobs.recipe import learned_positions
+from seqloom.jobs.reranking import candidates_of, reranked
+from seqloom.jobs.scorer import scorer_of
+from seqloom.jobs.scoring import Given, score
+from seqloom.jobs.wishes import must_not_of, must_of, prefix_of
+from seqloom.models.build import Model as Network
+from seqloom.settings import UserError
+from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.translate import TranslateTask
+from seqloom.text import END, Vocabulary
+
+BUDGET = 16_384
+"""Source tokens that are read together at most: a very long line is written with few others, or alone."""
+MORE, TIMES = 50, 2  # how long an answer may get, if nothing is said
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A question as the search takes it. item: None: there is nothing to answer. cut: tokens that were left out."""
+
+    number: int
+    question: Question
+    item: Item | None
+    cut: int = 0
+
+
+class Writer:
+    """networks: several write together, by the mean of their probabilities."""
+
+    def __init__(self, task: TranslateTask | LanguageTask, networks: Sequence[Network], device: torch.device) -> None:
+        self.task, self.networks, self.device = task, networks, device
+        self.scorer = scorer_of(task, networks)
+        self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
+        self.reads = room(networks, "encoder") - 1  # an end mark follows
+        self.writes = room(networks, "decoder") - 1  # a begin mark goes before
+
+    def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
+        """A UserError if the answer cannot be as it is wished."""
+        if not isinstance(question.source, str):
+            raise UserError("the source should be text, but is a list")
+        if isinstance(self.task, LanguageTask):
+            whole = self._prompt(self.task, question.source)
+        elif question.source.strip():
+            whole = self.task.codecs.source.encode([question.source])[0]
+        else:
+            return Prepared(number, question, None)
+        longest = question.longest or settings.longest or TIMES * len(whole) + MORE
+        source, longest = self._fitting(whole, longest)
+        item = Item(
+            source,
+            number,
+            longest,
+            min(settings.shortest, longest),
+            prefix_of(question, self.target),
+            must_of(question, self.target),
+            must_not_of(question, self.target),
+        )
+        why = impossible_item(item, settings)
+        if why is not None:
+            raise UserError(why)
+        return Prepared(number, question, item, len(whole) - len(source))
+
+    def _prompt(self, task: LanguageTask, text: str) -> list[int]:
+        """Never empty. A document has a begin mark; running text begins anywhere."""
+        ids = task.encoder.begun(text)
+        return ids if ids and task.encoder.running else [*task.encoder.before, *ids]
+
+    @property
+    def _reversed(self) -> bool:
+        return isinstance(self.task, TranslateTask) and self.task.settings.reverse
+
+    def _fitting(self, source: Sequence[int], longest: int) -> tuple[Sequence[int], int]:
+        """What learned positions leave room for: the beginning of a source, the end of a prompt and its answer."""
+        if isinstance(self.task, TranslateTask):
+            return source[: self.reads], min(longest, self.writes)
+        longest = min(longest, max(1, self.writes // 2, self.writes - len(source)))
+        room = max(1, self.writes - longest)
+        return (source if len(source) <= room else source[len(source) - room :]), longest
+
+    def answer(
+        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
+    ) -> Iterator[tuple[int, list[Answer]]]:
+        """Each number with its answers, best first, in whatever order they are done."""
+        known = {one.number: one for one in asked}
+        for one in asked:
+            if one.item is None:
+                yield one.number, [EMPTY]
+        candidates, look = candidates_of(settings), attention or settings.replace_unknown
+        items = [one.item for one in asked if one.item is not None]
+        for rows, group in _groups(items, settings.batch):
+            together = candidates.model_copy(update={"batch": rows})
+            for number, written in write(self.scorer, iter(group), together, attention=look):
+                answers = [self._answer(known[number], one, settings.replace_unknown, attention) for one in written]
+                yield number, reranked(answers, settings)
+
+    def _answer(self, asked: Prepared, written: Written, replaced: bool, attention: bool) -> Answer:
+        assert asked.item is not None
+        ids = [*written.tokens, END] if written.ended else list(written.tokens)
+        pieces = zip(self.target.pieces(ids), written.log_probs, strict=True)
+        answer = Answer(
+            self._text(asked.item, written.tokens),
+            written.score,
+            written.log_prob,
+            tuple(Piece(text, log_prob) for text, log_prob in pieces),
+            written.tokens,
+            written.ended,
+            asked.cut,
+            tuple(self.target.decode_many(written.unmet)),
+        )
+        if written.attention_TS is None or isinstance(self.task, LanguageTask):
+            if replaced:
+                raise UserError("generation.replace_unknown: the model looks at no source; set it to false")
+            return answer
+        attention_TS = written.attention_TS[:, : len(asked.item.source) + 1].cpu()
+        source, text = self.task.codecs.source, str(asked.question.source)
+        if replaced:
+            answer = replace(answer, text=decode_replacing(self.target, written.tokens, attention_TS, source, text))
+        if not attention:
+            return answer
+        pairs = word_pairs(attention_TS, text, written.tokens, source, self.target)
+        return replace(answer, alignment=pairs, attention_TS=attention_TS)
+
+    def score(self, pairs: Sequence[tuple[str, str | Answer | None]]) -> list[Scored]:
+        """Of pairs of a source, or a prompt, and a target; of a text alone, where the model is of language."""
+        given = []
+        for number, (source, target) in enumerate(pairs, 1):
+            one = self._given(source, target)
+            read, wrote = (len(one.source), len(one.target)) if isinstance(self.task, TranslateTask) else (0, 0)
+            wrote = wrote or len(one.source) + len(one.target) - 1
+            if read > self.reads or wrote > self.writes + 1:
+                positions = min(self.reads, self.writes) + 1
+                raise UserError(
+                    f"text {number}: too long to be scored: the model's learned positions end at {positions}"
+                )
+            given.append(one)
+        return score(self.networks, given, self.target, self.device)
+
+    def _given(self, source: str, target: str | Answer | None) -> Given:
+        if isinstance(self.task, LanguageTask):
+            running, encoder = self.task.encoder.running, self.task.encoder
+            if target is None:
+                return Given(encoder.before, [*encoder.begun(source), *([] if running else [END])])
+            prompt = self._prompt(self.task, source)
+            ends = not running and not isinstance(target, Answer)
+            ids = self._ids(target) if isinstance(target, Answer) else self._behind(prompt, source + target)
+            return Given(prompt, [*ids, END] if ends else ids)
+        if target is None:
+            raise UserError("score needs a target too: score(source, target)")
+        ids = self._ids(target) if isinstance(target, Answer) else [*self.target.encode([target])[0], END]
+        read = self.task.codecs.source.encode([source])[0]
+        return Given(read[::-1] if self._reversed else read, ids)
+
+    def _ids(self, answer: Answer) -> list[int]:
+        return [*answer.tokens, END] if answer.ended else list(answer.tokens)
+
+    def _behind(self, prompt: Sequence[int], text: str) -> list[int]:
+        """A continuation's tokens; the prompt must not be cut otherwise because of it."""
+        assert isinstance(self.task, LanguageTask)
+        whole = self._prompt(self.task, text)
+        if whole[: len(prompt)] != list(prompt):
+            raise UserError("the target goes on within the prompt's last piece; end the prompt behind a word")
+        return whole[len(prompt) :]
+
+    def _text(self, item: Item, tokens: Sequence[int]) -> str:
+        """Of a continuation what follows the prompt, with the space between them."""
+        if isinstance(self.task, TranslateTask):
+            return self.target.decode(tokens)
+        before, whole = (self.task.encoder.text(ids) for ids in (item.source, [*item.source, *tokens]))
+        return whole.removeprefix(before)
+
+
+def room(networks: Sequence[Network], side: Literal["encoder", "decoder"]) -> int:
+    """How many positions all of them have, where they are learned."""
+    return min((length for one in networks for length in learned_positions(one.settings, side)), default=sys.maxsize)
+
+
+def _groups(items: Sequence[Item], batch: int) -> Iterator[tuple[int, list[Item]]]:
+    """How many may be written together, and those for which it holds."""
+    groups: dict[int, list[Item]] = {}
+    for item in items:
+        size = 1 << (len(item.source) - 1).bit_length()
+        groups.setdefault(max(1, min(batch, BUDGET // size)), []).append(item)
+    yield from groups.items()

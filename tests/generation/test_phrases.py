@@ -1,0 +1,146 @@
+"""Phrases that must and must not be there, against looking through what was written."""
+
+from random import Random
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seqloom.generation.phrases import Constraint, Phrase, Phrases, Progress, conflict, holds, maximal
+from seqloom.layers.mixer import reorder
+
+TOKENS = st.integers(0, 2)
+SOME = st.lists(st.lists(TOKENS, min_size=1, max_size=4).map(tuple), max_size=3).map(tuple)
+WRITTEN = st.lists(TOKENS, max_size=10).map(tuple)
+
+
+def after(phrases: Phrases, written: list[Phrase]) -> Progress:
+    progress = phrases.start()
+    for tokens in zip(*written, strict=True):
+        progress = phrases.advance(progress, torch.tensor(tokens))
+    return progress
+
+
+def begun(written: Phrase, phrase: Phrase) -> int:
+    """So many of the phrase's first tokens stand at the end."""
+    return max(n for n in range(len(phrase) + 1) if written[len(written) - n :] == phrase[:n])
+
+
+def pairs(found: tuple[torch.Tensor, torch.Tensor]) -> set[tuple[int, int]]:
+    return set(zip(*(part.tolist() for part in found), strict=True))
+
+
+@settings(max_examples=150)
+@given(st.lists(st.tuples(st.tuples(SOME, SOME), WRITTEN), min_size=1, max_size=3))
+def test_the_same_as_looking_through_what_was_written(rows: list[tuple[Constraint, Phrase]]) -> None:
+    length = min(len(written) for _, written in rows)
+    rows = [(constraint, written[:length]) for constraint, written in rows]
+    phrases = Phrases([constraint for constraint, _ in rows])
+    progress = after(phrases, [written for _, written in rows])
+    forbidden, wanted = pairs(phrases.forbidden(progress)), pairs(phrases.wanted(progress))
+    for number, ((must, never), written) in enumerate(rows):
+        must = maximal(must)
+        open_ones = [phrase for phrase in must if not holds(written, phrase)]
+        met = (
+            sum(map(len, must)) - sum(map(len, open_ones)) + max([begun(written, one) for one in open_ones], default=0)
+        )
+        assert phrases.met(progress)[number] == met
+        assert phrases.needed(progress)[number] == sum(map(len, must)) - met
+        assert phrases.all_met(progress)[number] == (not open_ones)
+        assert phrases.unmet(progress, number) == tuple(open_ones)
+        for token in range(3):
+            then = (*written, token)
+            assert ((number, token) in forbidden) == any(then[-len(one) :] == one for one in never)
+            assert ((number, token) in wanted) == any(begun(then, one) for one in open_ones)
+
+
+def test_a_beginning_that_overlaps_itself() -> None:
+    phrases = Phrases([(((7, 7, 8),), ())])
+    progress = after(phrases, [(7, 7, 7)])
+    assert phrases.met(progress).tolist() == [2]
+    progress = phrases.advance(progress, torch.tensor([8]))
+    assert phrases.all_met(progress).tolist() == [True]
+    assert phrases.all_met(phrases.advance(progress, torch.tensor([5]))).tolist() == [True]
+
+
+def test_repeats_and_parts_count_once() -> None:
+    phrases = Phrases([(((1, 2), (1, 2), (1, 2, 3), (2,)), ())])
+    assert phrases.needed(phrases.start()).tolist() == [3]
+
+
+@settings(max_examples=60)
+@given(SOME, st.integers(0, 3), st.randoms(use_true_random=False))
+def test_who_keeps_enough_room_meets_all(must: tuple[Phrase, ...], more: int, chance: Random) -> None:
+    """Any token at all, as long as what is needed behind it fits into the room behind it."""
+    phrases = Phrases([(must, ())])
+    progress = phrases.start()
+    for room in range(int(phrases.needed(progress)) + more - 1, -1, -1):
+        each = phrases.advance(reorder(progress, torch.zeros(4).long()), torch.arange(4))
+        fits = (phrases.needed(each) <= room).nonzero()[:, 0].tolist()
+        progress = reorder(each, torch.tensor([chance.choice(fits)]))
+    assert phrases.all_met(progress).all()
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 1), min_size=1, max_size=9).map(tuple), st.lists(st.integers(0, 1), max_size=30))
+def test_long_phrases_that_overlap_themselves(phrase: Phrase, written: list[int]) -> None:
+    phrases = Phrases([((), (phrase,))])
+    progress = after(phrases, [tuple(written)])
+    assert progress.at_RP[0, 0] == begun(tuple(written), phrase)
+
+
+def test_rows_reorder_and_new_items_join() -> None:
+    one: Constraint = (((1, 2),), ((3,),))
+    two: Constraint = (((4,), (5, 6, 7)), ())
+    three: Constraint = ((), ((8, 9), (8, 10), (3,)))
+    phrases = Phrases([one, two])
+    progress = after(phrases, [(1, 2), (4, 5)])
+    progress = reorder(progress, torch.tensor([1, 1, 0]))
+    phrases, progress = phrases.joined(progress, [three, ((), ()), one])
+    assert phrases.met(progress).tolist() == [2, 2, 2, 0, 0, 0]
+    assert phrases.all_met(progress).tolist() == [False, False, True, True, True, False]
+    progress = phrases.advance(progress, torch.tensor([6, 5, 5, 8, 3, 1]))
+    assert pairs(phrases.forbidden(progress)) == {(2, 3), (3, 9), (3, 10), (3, 3), (5, 3)}
+    assert phrases.met(progress).tolist() == [3, 2, 2, 0, 0, 1]
+    phrases, progress = phrases.joined(reorder(progress, torch.tensor([5, 4])), [])
+    assert len(phrases.sets) == 2
+    assert phrases.met(progress).tolist() == [1, 0]
+
+
+def test_without_phrases_nothing_is_asked() -> None:
+    for phrases in (Phrases([]), Phrases([((), ()), ((), ())])):
+        progress = phrases.start()
+        assert phrases.empty
+        assert phrases.all_met(progress).all()
+        assert phrases.needed(progress).tolist() == phrases.met(progress).tolist() == [0] * len(progress.set_R)
+        assert pairs(phrases.wanted(progress)) == pairs(phrases.forbidden(progress)) == set()
+        phrases.advance(progress, torch.zeros_like(progress.set_R))
+        grown, progress = phrases.joined(progress, [(((1,),), ())])
+        assert not grown.empty
+        assert grown.needed(progress)[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("must", "never", "longest", "prefix", "reason"),
+    [
+        (((1, 2, 3),), ((2, 3),), 9, (), r"\[1, 2, 3\] must be there, but holds \[2, 3\], which must not"),
+        (((1, 2), (3, 4)), (), 3, (), "what must be there takes 4 tokens, but the answer has at most 3"),
+        (((1, 2), ()), (), 3, (), "a phrase is empty; leave it out"),
+        ((), ((4, 4),), 9, (4, 4, 5), r"the prefix holds \[4, 4\], which must not be there"),
+        (((1, 2),), (), 4, (5, 6, 7), "takes 5 tokens, but the answer has at most 4"),
+        ((), (), 2, (5, 6, 7), "takes 3 tokens, but the answer has at most 2"),
+        (((1, 2), (1, 2), (2,)), ((2, 1),), 2, (), None),
+        (((1, 2),), (), 4, (5, 6, 1), None),
+        (((5, 6),), ((6, 5),), 3, (5, 6, 1), None),
+    ],
+)
+def test_what_cannot_be_had_is_said(
+    must: tuple[Phrase, ...], never: tuple[Phrase, ...], longest: int, prefix: Phrase, reason: str | None
+) -> None:
+    said = conflict(must, never, longest, prefix)
+    if reason is None:
+        assert said is None
+    else:
+        with pytest.raises(ValueError, match=reason):
+            raise ValueError(said)

@@ -1,0 +1,353 @@
+"""`seqloom.load`: a run can be asked without its data, or says which of its files is broken."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import seqloom
+from seqloom import Question
+from seqloom.jobs.answer import Answer
+from seqloom.jobs.model import Model
+from seqloom.settings import UserError
+from tests.jobs.asked_runs import Runs
+
+WRITTEN = ["pairs", "short", "sentences", "backwards", "text", "words", "documents", "window"]
+SOURCES = {"pairs": "abcde", "short": "hgab"}
+
+
+@pytest.fixture(scope="module")
+def pairs(runs: Runs) -> Model:
+    return seqloom.load(runs["pairs"])
+
+
+# -- opening a run
+
+
+@pytest.fixture
+def copy(runs: Runs, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(runs["pairs"], tmp_path / "runs" / "pairs"))
+
+
+def refused(path: Path, match: str) -> None:
+    with pytest.raises(UserError, match=match):
+        seqloom.load(path)
+
+
+def test_it_needs_no_data(copy: Path) -> None:
+    text = (copy / "recipe.toml").read_text()
+    (copy / "recipe.toml").write_text(text.replace("pairs.tsv", "gone.tsv"))
+    for name in ("state", "request.json", "metrics.jsonl", "card.md", "curves.svg"):
+        shutil.rmtree(copy / name) if (copy / name).is_dir() else (copy / name).unlink(missing_ok=True)
+    assert isinstance(seqloom.load(copy).predict("abc"), Answer)
+
+
+def test_no_run(copy: Path, tmp_path: Path) -> None:
+    refused(tmp_path / "runs" / "pair", r"runs/pair: there is no such run; did you mean .*runs/pairs\?")
+    refused(tmp_path / "nowhere" / "x", "there is no such run; `seqloom train` makes one")
+    refused(tmp_path, r"holds no run \(no recipe\.toml\)")
+    refused(copy / "card.md", r"card\.md: is a file; name the folder of a run")
+    with pytest.raises(UserError, match="no run is named"):
+        seqloom.load([])
+
+
+def test_a_run_that_was_stopped_early(copy: Path) -> None:
+    (copy / "model.safetensors").unlink()
+    (copy / "card.md").unlink()
+    refused(copy, r"model\.safetensors: no such file: the run was stopped before its first validation; the command")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "recipe.toml", "vocabulary/shared.json", "vocabulary"])
+def test_a_file_is_missing(copy: Path, name: str) -> None:
+    file = copy / name
+    shutil.rmtree(file) if file.is_dir() else file.unlink()
+    refused(copy, rf"{'vocabulary/source.json' if 'shared' in name else name}: no such (file|folder)")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "recipe.toml", "vocabulary/shared.json"])
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_file_is_cut_off(copy: Path, name: str, share: float) -> None:
+    file = copy / name
+    content = file.read_bytes()
+    file.write_bytes(content[: int(len(content) * share)])
+    refused(copy, name.replace("shared", r"shared(\.settings)?"))
+
+
+def test_a_recipe_of_another_model(copy: Path) -> None:
+    text = (copy / "recipe.toml").read_text()
+    assert "width = 16" in text
+    (copy / "recipe.toml").write_text(text.replace("width = 16", "width = 32"))
+    refused(copy, r"model\.safetensors: does not belong to recipe\.toml beside it \(.* has the shape \[")
+    (copy / "recipe.toml").write_text(text.replace("width = 16", "width = sixteen"))
+    refused(copy, r"recipe\.toml:\d+: ")
+    (copy / "recipe.toml").write_text(text.replace('kind = "translate"', 'kind = "classify"'))
+    refused(copy, r"recipe\.toml:\d+: .*has no setting .reverse.")
+
+
+def test_weights_with_other_names(copy: Path) -> None:
+    tensors = load_file(copy / "model.safetensors")
+    name = next(iter(tensors))
+    save_file({("x" if key == name else key): value for key, value in tensors.items()}, copy / "model.safetensors")
+    refused(copy, r"model\.safetensors: does not belong to .*missing: .*not known: \['x'\]")
+
+
+def test_a_vocabulary_of_another_task(copy: Path, runs: Runs) -> None:
+    shutil.rmtree(copy / "vocabulary")
+    shutil.copytree(runs["classes"] / "vocabulary", copy / "vocabulary")
+    refused(copy, "vocabulary: is not of a run that does translate")
+
+
+def test_a_device_that_is_not_there(runs: Runs) -> None:
+    with pytest.raises(UserError, match="--device = 'nonsense' cannot be used"):
+        seqloom.load(runs["pairs"], device="nonsense")
+
+
+# -- asking
+
+
+def test_one_in_one_out_many_in_many_out(pairs: Model) -> None:
+    one = pairs.predict("abc")
+    assert isinstance(one, Answer)
+    assert str(one) == one.text
+    many = pairs.predict(["abc", "hh"])
+    assert [type(answer) for answer in many] == [Answer, Answer]
+    assert many[0].text == one.text
+    assert pairs.predict([]) == []
+    several = pairs.predict(["abc", "hh"], n_best=3)
+    assert [len(answers) for answers in several] == [3, 3]
+    assert several[0][0].text == one.text
+    assert all(first.score >= second.score for first, second, _ in several)
+    assert len(pairs.predict("abc", n_best=6)) == 6  # more than the beam, which grows
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_it_writes_is_what_it_scores(runs: Runs, name: str) -> None:
+    model, source = seqloom.load(runs[name]), SOURCES.get(name, "good film so")
+    for answer in model.predict(source, n_best=2, changes=["generation.longest=9"]):
+        scored = model.score(source, answer)
+        assert scored.log_prob == pytest.approx(answer.log_prob, abs=1e-4)
+        assert [piece.text for piece in scored.pieces] == [piece.text for piece in answer.pieces]
+        assert len(answer.pieces) == len(answer.tokens) + answer.ended
+
+
+def test_the_score_is_the_models_loss(pairs: Model) -> None:
+    """By hand: step by step, the log-softmax of the scores."""
+    from seqloom.layers.layout import Packed
+    from seqloom.text import BEGIN, END
+
+    read, wrote = (
+        [*pairs.task.codecs.source.encode(["abc"])[0], END],
+        [*pairs.task.codecs.source.encode(["cba"])[0], END],
+    )
+    network = pairs.networks[0]
+    with torch.no_grad():
+        given = torch.tensor([BEGIN, *wrote[:-1]])
+        output = network(torch.tensor(read), Packed.of([len(read)]), given, Packed.of([len(given)]))  # type: ignore[call-arg]
+        log_probs = network.scores(output).log_softmax(-1)
+    by_hand = [float(log_probs[place, token]) for place, token in enumerate(wrote)]
+    scored = pairs.score("abc", "cba")
+    assert [piece.log_prob for piece in scored.pieces] == pytest.approx(by_hand, abs=1e-5)
+    assert scored.log_prob == pytest.approx(sum(by_hand), abs=1e-5)
+    assert scored.perplexity == pytest.approx(math.exp(-sum(by_hand) / 4), rel=1e-4)
+    both = pairs.score(["abc", "h"], ["cba", "hhh"])
+    assert both[0].log_prob == pytest.approx(scored.log_prob, abs=1e-5)
+
+
+def test_what_cannot_be_scored(pairs: Model, runs: Runs) -> None:
+    with pytest.raises(UserError, match="score needs a target too"):
+        pairs.score("abc")
+    with pytest.raises(UserError, match="2 sources, but 1 targets"):
+        pairs.score(["a", "b"], ["c"])
+    with pytest.raises(UserError, match=r"text 1: too long to be scored: .* end at 12"):
+        seqloom.load(runs["short"]).score("a" * 30, "b")
+    with pytest.raises(UserError, match="no such label: 'maybe'; the labels are neg, pos"):
+        seqloom.load(runs["classes"]).score("good film", "maybe")
+    with pytest.raises(UserError, match="3 words, but 2 tags"):
+        seqloom.load(runs["tags"]).score("good film so", "A N")
+
+
+def test_an_empty_text_has_an_empty_answer(runs: Runs) -> None:
+    for name in ("pairs", "tags", "classes"):
+        model = seqloom.load(runs[name])
+        assert [str(answer) for answer in model.predict(["", " ", "\t"])] == ["", "", ""]
+
+
+def test_tags_are_one_a_word(runs: Runs) -> None:
+    model = seqloom.load(runs["tags"])
+    for source in ("good film so", "so  nice", "unheard-of wörds 1234 ☃", " so "):
+        answer = model.predict(source)
+        assert len(answer.text.split(" ")) == len(source.split()) == len(answer.pieces)
+        assert 0 < answer.probability <= 1
+        assert model.score(source.strip(), answer).log_prob == pytest.approx(answer.log_prob, abs=1e-5)
+    assert model.predict(Question(["so so", "nice"])).text.count(" ") == 1  # split already
+    whole = model.predict(["good film", "so"])
+    assert [str(answer) for answer in whole] == [str(model.predict(text)) for text in ("good film", "so")]
+
+
+def test_classes_have_probabilities(runs: Runs) -> None:
+    model = seqloom.load(runs["classes"])
+    best, other = model.predict("good film", n_best=5)
+    assert {best.text, other.text} == {"pos", "neg"}
+    assert best.probability + other.probability == pytest.approx(1.0)
+    assert best.probability >= other.probability
+    assert model.score("good film", "pos").log_prob == pytest.approx(
+        {best.text: best, other.text: other}["pos"].log_prob
+    )
+    with pytest.raises(UserError, match="a label is chosen"):
+        model.predict("good film", prefix="p")
+
+
+# -- a language model goes on
+
+
+def test_a_continuation_fits_its_prompt(runs: Runs) -> None:
+    """Prompt and answer together are the text of all tokens; no space is lost between them, none is added."""
+    for name in ("text", "words", "documents", "window"):
+        model = seqloom.load(runs[name])
+        encoder = model.task.encoder
+        for prompt in ("good film", "so\nnot", "very "):
+            answer = model.predict(prompt, changes=["generation.longest=8"])
+            ids = [*encoder.begun(prompt), *answer.tokens]  # type: ignore[attr-defined]
+            begun = encoder.text(encoder.begun(prompt))  # type: ignore[attr-defined]
+            assert begun + answer.text == encoder.text(ids)  # type: ignore[attr-defined]
+        assert model.predict("", changes=["generation.longest=5"]).tokens
+
+
+def test_a_text_alone_is_scored_behind_a_line_end(runs: Runs) -> None:
+    running = seqloom.load(runs["text"])
+    scored = running.score("good film")
+    assert scored.pieces[0].text.startswith("▁")
+    assert scored.log_prob == pytest.approx(sum(piece.log_prob for piece in scored.pieces))
+    documents = seqloom.load(runs["documents"]).score("good")
+    assert [piece.text for piece in documents.pieces] == ["g", "o", "o", "d", "</s>"]
+    first, second = running.score("good"), running.score("good", " film")
+    assert first.log_prob == pytest.approx(sum(p.log_prob for p in scored.pieces[: len(first.pieces)]), abs=1e-4)
+    assert second.pieces  # behind a prompt, without a line end before it: another number, but of the same pieces
+    assert [*first.pieces, *second.pieces][0].text == scored.pieces[0].text
+
+
+# -- wishes
+
+
+def test_a_prefix_and_phrases(pairs: Model) -> None:
+    assert pairs.predict("abc", prefix="gh").text.startswith("gh")
+    assert "dd" in pairs.predict("abc", must=["dd"]).text
+    plain = pairs.predict("abcd").text
+    assert plain
+    assert plain[0] not in pairs.predict("abcd", must_not=[plain[0]]).text
+    own = pairs.predict(["abc", Question("abc", prefix="ee")])
+    assert own[1].text.startswith("ee")
+    assert own[0].text == pairs.predict("abc").text
+
+
+@pytest.mark.parametrize(
+    ("question", "match"),
+    [
+        (Question("a", prefix="xyz"), "prefix 'xyz': the model cannot write it, as its vocabulary has no 'x'"),
+        (Question("a", must=("ab", "aZ")), "must 'aZ': .* no 'Z'"),
+        (Question("a", must=("",)), "must holds an empty phrase"),
+        (Question("a", prefix="abcdef", longest=3), "tokens"),
+        (Question(["a"]), "the source should be text, but is a list"),
+    ],
+)
+def test_wishes_that_cannot_be_met(pairs: Model, question: Question, match: str) -> None:
+    with pytest.raises(UserError, match=rf"text 2: .*{match}"):
+        pairs.predict(["a", question])
+
+
+def test_what_cannot_be_written_need_not_be_forbidden(pairs: Model) -> None:
+    assert pairs.predict("abc", must_not=["XYZ"]).text == pairs.predict("abc").text
+
+
+def test_settings(pairs: Model) -> None:
+    assert len(pairs.predict("abcde", changes=["generation.longest=2"]).tokens) <= 2
+    longest = pairs.predict("abcde", changes=["generation.longest=1"])
+    assert len(longest.tokens) == 1 or longest.ended
+    with pytest.raises(UserError, match=r"--set model.width=3: a run is what it is"):
+        pairs.predict("a", changes=["model.width=3"])
+    with pytest.raises(UserError, match=r"generation.beem.*did you mean 'beam'"):
+        pairs.predict("a", changes=["generation.beem=3"])
+
+
+def test_chance_is_the_same_for_the_same_seed(pairs: Model) -> None:
+    texts = ["abc", "def", "abc"]
+    first = pairs.predict(texts, sample=True)
+    assert [str(one) for one in first] == [str(one) for one in pairs.predict(texts, sample=True)]
+    other = pairs.predict(texts, sample=True, changes=["generation.seed=7", "generation.sample.temperature=2.0"])
+    assert [str(one) for one in first] != [str(one) for one in other]
+
+
+# -- limits
+
+
+def test_a_source_longer_than_the_positions(runs: Runs) -> None:
+    model = seqloom.load(runs["short"])
+    answer = model.predict("abcdefgh" * 10)
+    assert answer.cut == 80 - 11  # of 12 positions one is the end mark's
+    assert len(answer.tokens) <= 11
+    assert answer.text == model.predict(("abcdefgh" * 10)[:11]).text
+    prompt = seqloom.load(runs["window"]).predict("good film " * 100, changes=["generation.longest=9"])
+    assert prompt.cut > 0
+    assert len(prompt.tokens) <= 9
+
+
+def test_ten_thousand_tokens(runs: Runs) -> None:
+    model = seqloom.load(runs["pairs"])
+    long = "abcdefgh" * 1250
+    answers = model.predict(["abc", long, "abc"], changes=["generation.longest=5"])
+    assert answers[0] == answers[2]
+    assert answers[1].cut == 0
+
+
+# -- where it looked
+
+
+def test_attention_and_alignment(runs: Runs) -> None:
+    for name in ("sentences", "backwards"):
+        model = seqloom.load(runs[name])
+        answer = model.predict("good film so nice", attention=True, changes=["generation.shortest=3"])
+        assert answer.attention_TS is not None
+        rows, columns = answer.attention_TS.shape
+        assert rows == len(answer.pieces)
+        assert columns == len(model.task.codecs.source.encode(["good film so nice"])[0]) + 1
+        assert answer.attention_TS.sum(-1).tolist() == pytest.approx([1.0] * rows, abs=1e-4)
+        assert answer.alignment is not None
+        assert [target for _, target in answer.alignment] == list(range(len(answer.text.split())))
+        assert all(0 <= source < 4 for source, _ in answer.alignment)
+        assert model.predict("good film").alignment is None
+
+
+# -- several runs
+
+
+def test_runs_that_answer_together(runs: Runs) -> None:
+    one, other = seqloom.load(runs["pairs"]), seqloom.load(runs["other"])
+    both = seqloom.load([runs["pairs"], runs["other"]])
+    answer = both.predict("abc")
+    assert both.score("abc", answer).log_prob == pytest.approx(answer.log_prob, abs=1e-4)
+    pieces = zip(one.score("abc", answer).pieces, other.score("abc", answer).pieces, strict=True)
+    means = [math.log((math.exp(a.log_prob) + math.exp(b.log_prob)) / 2) for a, b in pieces]
+    assert answer.log_prob == pytest.approx(sum(means), abs=1e-4)
+    assert seqloom.load([runs["pairs"], runs["pairs"]]).predict("abc").text == one.predict("abc").text
+    classes = seqloom.load([runs["classes"], runs["classes"]])
+    assert classes.predict("good").probability == pytest.approx(
+        seqloom.load(runs["classes"]).predict("good").probability
+    )
+
+
+def test_runs_that_do_not_go_together(runs: Runs) -> None:
+    with pytest.raises(UserError, match=r"sentences: has another vocabulary than .*pairs"):
+        seqloom.load([runs["pairs"], runs["sentences"]])
+    with pytest.raises(UserError, match=r"tags: does another task \(tag\) than .*pairs \(translate\)"):
+        seqloom.load([runs["pairs"], runs["tags"]])
+
+
+def test_what_is_said_of_a_broken_vocabulary_file(copy: Path) -> None:
+    file = copy / "vocabulary" / "shared.settings.json"
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps(content | {"fingerprint": "0"}))
+    refused(copy, "one of the two was changed")
