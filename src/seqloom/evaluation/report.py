@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from seqloom.evaluation.examples import extremes
 from seqloom.evaluation.interval import Interval, percentiles, resampled
 from seqloom.evaluation.labels import Counted, OfKind
@@ -81,7 +83,7 @@ def report(
     examples: int = 0,
     told: Told = lambda share: None,
 ) -> Report:
-    """examples: so many of the worst and of the best are found for each system, by the first metric."""
+    """examples: so many of the worst and of the best are found for each system."""
     signatures = {count.metric.title: count.metric.signature(references) for count in counts}
     return Report(
         tuple(systems),
@@ -89,7 +91,7 @@ def report(
         references,
         tuple(_measured(systems, counts, settings, told)),
         tuple(_sliced(systems, counts, slices)),
-        tuple(_shown(systems, counts[0], examples)) if examples else (),
+        tuple(_shown(systems, _graded(counts), examples)) if examples else (),
         tuple(_kinds(systems, counts)),
         tuple(signatures.items()),
         settings,
@@ -131,6 +133,11 @@ def _sliced(systems: Sequence[str], counts: Sequence[Counts], slices: Sequence[S
         for count in counts
         for system, stats_ND in zip(systems, count.stats, strict=True)
     ]
+
+
+def _graded(counts: Sequence[Counts]) -> Counts:
+    """The first metric that knows more than right and wrong, if there is one."""
+    return next((count for count in counts if len(np.unique(count.metric.each(count.stats[0]))) > 2), counts[0])
 
 
 def _shown(systems: Sequence[str], count: Counts, examples: int) -> list[Shown]:

@@ -8,11 +8,10 @@ from seqloom.evaluation.report import Report, report
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.evaluated import Evaluated, Note, count
 from seqloom.jobs.evaluated_files import evaluated_files
-from seqloom.jobs.progress import bar
+from seqloom.jobs.progress import share_bar
 from seqloom.settings import Frozen, UserError, loads
 
 SECTION = "evaluation."
-PARTS = 1000  # of the bar
 TEXTS: tuple[MetricName, ...] = ("bleu", "chrf", "ter")
 
 
@@ -44,13 +43,19 @@ def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report,
     ours = [change for change in command.changes if change.strip().startswith(SECTION)]
     settings = loads("", _Settings, ours, name="--set").evaluation
     if command.runs:
-        return _runs(command, settings, [change for change in command.changes if change not in ours], note)
+        from seqloom.jobs.evaluated_runs import evaluated_runs  # here, as files need no torch
+
+        others = [change for change in command.changes if change not in ours]
+        what, names = evaluated_runs(
+            command.runs, command.data, command.metrics, others, command.device, command.skip_bad, note
+        )
+        return _report(what, names, settings, command.examples, note), what
     for change in command.changes:
         if change not in ours:
             raise UserError(f"--set {change}: files are only counted; what can be set begins with {SECTION}")
     names = named(command.metrics or TEXTS, (*TEXT, *LABEL), "texts or labels")
     what = evaluated_files(command.hypotheses, command.references, command.sources)
-    return _report(what, names, settings, command.examples, False, note), what
+    return _report(what, names, settings, command.examples, note), what
 
 
 def _refuse(command: Evaluate) -> None:
@@ -73,24 +78,9 @@ def _report(
     names: Sequence[MetricName],
     settings: EvaluationSettings,
     examples: int,
-    whole_labels: bool,
     note: Note,
 ) -> Report:
     many = len(what.references[0]) * len(what.systems) > 5000
-    counts = list(count(what, names, settings, whole_labels, lambda title: note(f"counting {title}") if many else None))
-    with bar("intervals and tests", PARTS) as moved:
-        return report(
-            what.systems,
-            counts,
-            settings,
-            len(what.references),
-            what.slices(),
-            examples,
-            lambda share: moved(round(PARTS * share)),
-        )
-
-
-def _runs(
-    command: Evaluate, settings: EvaluationSettings, changes: Sequence[str], note: Note
-) -> tuple[Report, Evaluated]:
-    raise UserError("evaluating runs is to come")
+    counts = list(count(what, names, settings, lambda title: note(f"counting {title}") if many else None))
+    with share_bar("intervals and tests") as moved:
+        return report(what.systems, counts, settings, len(what.references), what.slices(), examples, moved)

@@ -1,7 +1,7 @@
 """What is evaluated: systems with their answers, what was wanted, and what it was wanted for."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from seqloom.evaluation.build import LABEL, LabelMetric, MetricName, label_metric, text_metric
@@ -18,11 +18,7 @@ Note = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Evaluated:
-    """All as texts; tags have a space between them.
-
-    answers are of each system, references of each set of references. places: how a message names line n of a system
-    or of the references.
-    """
+    """As texts: what each system said, and one or more sets of references."""
 
     systems: tuple[str, ...]
     answers: tuple[Sequence[str], ...]
@@ -32,11 +28,13 @@ class Evaluated:
     """how many words of each source the model does not know"""
     counts: tuple[Counts, ...] = ()
     """what was counted already, as only the model can count it"""
-    files: tuple[str, ...] = field(default=())
+    labels: tuple[Sequence[Labels], ...] | None = None
+    """what each system said, and the references as the last, where texts are labels; None: divide texts at spaces"""
+    files: tuple[str, ...] = ()
     """of the systems, then of the references, for messages"""
 
     def slices(self) -> list[Slice]:
-        found = _by_length(self.references[0], "reference")
+        found = [] if self.labels is not None else _by_length(self.references[0], "reference")
         if self.sources is not None:
             found += _by_length(self.sources, "source")
         if self.unknown is not None and any(self.unknown):
@@ -55,13 +53,12 @@ def count(
     what: Evaluated,
     names: Sequence[MetricName],
     settings: EvaluationSettings,
-    whole_labels: bool = False,
     begun: Callable[[str], None] = lambda title: None,
 ) -> Iterator[Counts]:
-    """The statistics of every metric for every system. whole_labels: an answer is one label, spaces and all."""
+    """The statistics of every metric for every system."""
     for name in names:
         if name in LABEL:
-            yield _count_labels(what, name, whole_labels)
+            yield _count_labels(what, name)
             continue
         known = next((count for count in what.counts if count.metric.name == name), None)
         if known is not None:
@@ -72,26 +69,23 @@ def count(
         yield Counts(metric, tuple(metric.statistics(said, what.references) for said in what.answers))
 
 
-def _count_labels(what: Evaluated, name: LabelMetric, whole: bool) -> Counts:
+def _count_labels(what: Evaluated, name: LabelMetric) -> Counts:
     if len(what.references) != 1:
         raise UserError(f"--metrics {name}: labels have one reference, not {len(what.references)}")
-    wanted = [_labels(text, whole) for text in what.references[0]]
-    said = [[_labels(text, whole) for text in answers] for answers in what.answers]
-    for number, labels in enumerate(said):
-        _refuse_unequal(what, number, labels, wanted, name)
+    *said, wanted = what.labels or _divided(what, name)
     metric = label_metric(name, wanted, (labels for system in said for labels in system))
     return Counts(metric, tuple(metric.statistics(labels, [wanted]) for labels in said))
 
 
-def _labels(text: str, whole: bool) -> Labels:
-    return [text] if whole else text.split()
-
-
-def _refuse_unequal(what: Evaluated, number: int, said: Sequence[Labels], wanted: Sequence[Labels], name: str) -> None:
-    for row, (one, other) in enumerate(zip(said, wanted, strict=True)):
-        if len(one) != len(other):
-            answer, reference = what.files[number], what.files[len(what.systems)]
-            raise UserError(
-                f"{answer}:{row + 1}: {len(one)} labels, but {reference}:{row + 1} has {len(other)}; "
-                f"{name} compares label by label (whole lines: --metrics exact)"
-            )
+def _divided(what: Evaluated, name: str) -> tuple[Sequence[Labels], ...]:
+    wanted = [text.split() for text in what.references[0]]
+    said = [[text.split() for text in answers] for answers in what.answers]
+    for number, rows in enumerate(said):
+        for row, (one, other) in enumerate(zip(rows, wanted, strict=True)):
+            if len(one) != len(other):
+                answer, reference = what.files[number], what.files[len(what.systems)]
+                raise UserError(
+                    f"{answer}:{row + 1}: {len(one)} labels, but {reference}:{row + 1} has {len(other)}; "
+                    f"{name} compares label by label (whole lines: --metrics exact)"
+                )
+    return (*said, wanted)
