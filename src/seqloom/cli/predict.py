@@ -66,7 +66,7 @@ def predict(
     from seqloom.jobs.predict import predict as job
 
     model = load([run, *(ensemble or ())], device)
-    settings = generation_of(model.recipe, tuple(changes or ()), beam, n_best, sample)
+    settings = generation_of(model.opened[0], changes or (), beam, n_best, sample)
     talk = file == "-" and sys.stdin.isatty()
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
     asking = Asking(file, settings, lines, given, out, force, skip_bad, talk)

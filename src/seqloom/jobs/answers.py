@@ -1,20 +1,18 @@
 """What a model says to some examples."""
 
-import sys
-
 import torch
 from torch import Tensor
 
 from seqloom.data.cache import Examples
-from seqloom.generation import GenerationSettings, Item, PairScorer, write
-from seqloom.jobs.recipe import learned_positions
+from seqloom.generation import GenerationSettings, Item, write
+from seqloom.jobs.scorer import scorer_of
+from seqloom.jobs.writing import MORE, TIMES, room
 from seqloom.models.build import Model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.tasks import Batch
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
-from seqloom.text import BEGIN, END
 
 GREEDY = GenerationSettings(beam=1, batch=128)
 
@@ -30,14 +28,13 @@ def answers(
     was = model.training
     model.eval()
     sources = examples.columns["source"]
-    room = min(learned_positions(model.settings, "decoder"), default=sys.maxsize)
+    most = room([model], "decoder") - 1
     items = (
-        Item(source.tolist(), row, min(2 * len(source) + 50 if longest is None else longest, room))
+        Item(source.tolist(), row, min(TIMES * len(source) + MORE if longest is None else longest, most))
         for row, source in enumerate(map(sources.__getitem__, range(len(sources))))
     )
-    scorer = PairScorer(model, BEGIN, END, reverse=task.settings.reverse)
     tokens: list[list[int]] = [[]] * len(sources)
-    for row, (best, *_) in write(scorer, items, GREEDY):
+    for row, (best, *_) in write(scorer_of(task, [model]), items, GREEDY):
         tokens[row] = list(best.tokens)
     model.train(was)
     return task.target.decode_many(tokens)

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 
 from seqloom.generation.settings import GenerationSettings
+from seqloom.jobs.opened import Opened
 from seqloom.jobs.recipe import Recipe
-from seqloom.settings import UserError, dump, loads
+from seqloom.settings import UserError, loads
 
 SECTION = "generation."
 
 
 def generation_of(
-    recipe: Recipe,
+    opened: Opened,
     changes: Sequence[str] = (),
     beam: int | None = None,
     n_best: int | None = None,
     sample: bool = False,
-    name: str = "recipe.toml",
 ) -> GenerationSettings:
     """changes: as for --set. n_best: a beam that nobody set grows with it. sample: draw, as `changes` may say how."""
     for change in changes:
@@ -23,12 +23,11 @@ def generation_of(
             raise UserError(
                 f"--set {change}: a run is what it is; only how it writes can be changed, as in --set generation.beam=5"
             )
-    given = [f"{SECTION}sample={{temperature = 1.0}}"] if sample else []
-    given += [*changes]
+    own = opened.recipe.generation
+    given = [f"{SECTION}sample={{temperature = 1.0}}"] if sample and own.sample is None else []
+    given += changes
+    beam_set = beam is not None or any(change.partition("=")[0].strip() == f"{SECTION}beam" for change in changes)
     given += [] if beam is None else [f"{SECTION}beam={beam}"]
-    given += [] if n_best is None else [f"{SECTION}n_best={n_best}"]
-    settings = recipe.generation
-    beam_set = any(change.partition("=")[0].strip() == f"{SECTION}beam" for change in changes)
-    if beam is None and not beam_set and n_best is not None and n_best > settings.beam:
-        given.append(f"{SECTION}beam={n_best}")
-    return loads(dump(recipe), Recipe, given, name=name).generation if given else settings
+    given += [] if n_best in (None, own.n_best) else [f"{SECTION}n_best={n_best}"]
+    given += [f"{SECTION}beam={n_best}"] if not beam_set and (n_best or 0) > own.beam else []
+    return loads(opened.text, Recipe, given, name=str(opened.run.recipe)).generation if given else own

@@ -114,7 +114,7 @@ class Model:
         must_not   phrases that no answer holds
         attention  answers also say where the model looked, and which words belong together
         """
-        settings = generation_of(self.recipe, changes, beam, n_best or 1, sample)
+        settings = generation_of(self.opened[0], changes, beam, n_best or 1, sample)
         one = isinstance(texts, str | Question)
         many: Sequence[Text] = [texts] if isinstance(texts, str | Question) else texts
         plain = [

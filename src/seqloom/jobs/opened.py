@@ -20,7 +20,10 @@ _ANEW = "put it back as it was saved, or train anew with --force"
 
 @dataclass(frozen=True)
 class Opened:
+    """text: of the recipe, to change a setting in it with messages that name its lines."""
+
     run: RunFolder
+    text: str
     recipe: Recipe
     task: Task
     network: Network
@@ -32,6 +35,7 @@ def open_run(path: Path, device: str = "auto") -> Opened:
     run = RunFolder(path)
     _refuse_other_folders(run)
     recipe = load(run.recipe, Recipe)
+    text = run.recipe.read_text(encoding="utf-8-sig")
     task = build_task(recipe.task, _codecs(run, recipe))
     place = device_of(device, "--device")
     network = build_model(recipe.model, task.sizes())
@@ -39,7 +43,7 @@ def open_run(path: Path, device: str = "auto") -> Opened:
         load_weights(network, read_tensors(run.model))
     except ValueError as error:
         raise UserError(f"{run.model}: does not belong to {run.recipe.name} beside it ({error}); {_ANEW}") from None
-    return Opened(run, recipe, task, network.to(place).eval(), place)
+    return Opened(run, text, recipe, task, network.to(place).eval(), place)
 
 
 def _refuse_other_folders(run: RunFolder) -> None:

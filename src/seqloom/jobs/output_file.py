@@ -46,31 +46,32 @@ class OutputFile:
     """asked: what the answers depend on, besides the input; compared when it goes on."""
 
     def __init__(self, path: Path, asked: Mapping[str, Any], force: bool = False) -> None:
+        _refuse_places(path)
         self.path, self.asked = path, json.loads(json.dumps(asked))
         self.part = path.with_name(f"{path.name}.part")
         self.note = path.with_name(f"{path.name}.part.json")
-        self.lines, self.digest, self.counts = 0, "", dict[str, int]()
-        self._refuse_places()
+        self.lines, self.digest, self.counts, self._size = 0, "", dict[str, int](), 0
         before = None if force else self._before()
         if before is None and path.exists() and not force:
             raise UserError(f"{path}: exists already; name another --out, or write over it with --force")
         with reported(self.part):
             self._file = self.part.open("ab")
+        try:
+            self._begin(before)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _begin(self, before: dict[str, Any] | None) -> None:
         self._lock()
-        size = 0 if before is None else int(before["bytes"])
         if before is not None:
             self.lines, self.digest, self.counts = before["lines"], before["input"], before["counts"]
-            self._refuse_shorter(size)
+            self._size = before["bytes"]
+            if self.part.stat().st_size < self._size:
+                raise UserError(f"{self.part}: is shorter than it was; put it back, or start anew with --force")
         with reported(self.part):
-            self._file.truncate(size)
-        self._size, self._kept = size, 0.0
+            self._file.truncate(self._size)
         self._note()
-
-    def _refuse_places(self) -> None:
-        if self.path.is_dir():
-            raise UserError(f"{self.path}: is a folder; --out names a file")
-        if not self.path.parent.is_dir():
-            raise UserError(f"{self.path}: there is no folder {self.path.parent}; make it, or name another --out")
 
     def _before(self) -> dict[str, Any] | None:
         if not self.note.exists() or not self.part.exists():
@@ -94,12 +95,7 @@ class OutputFile:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            self._file.close()
             raise UserError(f"{self.part}: another process is writing it; wait for it, or stop it") from None
-
-    def _refuse_shorter(self, size: int) -> None:
-        if self.part.stat().st_size < size:
-            raise UserError(f"{self.part}: is shorter than it was; put it back, or start anew with --force")
 
     def refuse_other_input(self, name: str, taken: int, digest: str) -> None:
         """Of the lines that are answered already, as they are now."""
@@ -140,3 +136,10 @@ class OutputFile:
             self.part.replace(self.path)
             to_disk(self.path.parent)
             self.note.unlink(missing_ok=True)
+
+
+def _refuse_places(path: Path) -> None:
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder; --out names a file")
+    if not path.parent.is_dir():
+        raise UserError(f"{path}: there is no folder {path.parent}; make it, or name another --out")

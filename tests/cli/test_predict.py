@@ -1,0 +1,171 @@
+"""`seqloom predict` as a person calls it."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from seqloom.jobs import predict as job
+from tests.cli.run import Ran, run
+from tests.jobs.asked_runs import Runs
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("in.txt").write_text("abc\n\nhgf\n")
+    return tmp_path
+
+
+class Typed(io.BytesIO):
+    """Standard input of these bytes, typed at a terminal or not."""
+
+    def __init__(self, content: str, terminal: bool = False) -> None:
+        super().__init__(content.encode())
+        self.buffer, self.terminal = self, terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, content: str, terminal: bool = False) -> None:
+    monkeypatch.setattr(sys, "stdin", Typed(content, terminal))
+
+
+def refused(ran: Ran, message: str) -> None:
+    assert (ran.code, ran.out) == (2, ""), ran
+    assert "Traceback" not in ran.error
+    assert re.search(message, ran.error), ran.error
+
+
+def test_line_in_line_out(place: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    from_file = run("predict", str(runs["pairs"]), "in.txt")
+    assert (from_file.code, from_file.error) == (0, "")
+    lines = from_file.out.split("\n")
+    assert len(lines) == 4
+    assert lines[0]
+    assert lines[1] == ""
+    typed(monkeypatch, "abc\n\nhgf")
+    assert run("predict", str(runs["pairs"])).out == from_file.out
+    typed(monkeypatch, "abc\n\nhgf")
+    assert run("predict", str(runs["pairs"]), "-").out == from_file.out
+    assert run("predict", str(runs["pairs"]), "in.txt", "--out", "out.txt").out == ""
+    assert Path("out.txt").read_text() == from_file.out
+
+
+def test_columns_and_json(place: Path, runs: Runs) -> None:
+    tsv = run("predict", str(runs["pairs"]), "in.txt", "--format", "tsv", "--alignment").out.splitlines()
+    assert [len(line.split("\t")) for line in tsv] == [3, 3, 3]
+    assert re.fullmatch(r"\w+\t-\d+\.\d{6}\t0-0", tsv[0])
+    best = run("predict", str(runs["pairs"]), "in.txt", "--n-best", "5", "--scores").out.splitlines()
+    assert [line.split("\t")[0] for line in best] == ["1"] * 5 + ["2"] + ["3"] * 5
+    found = run("predict", str(runs["pairs"]), "in.txt", "--format", "jsonl", "--scores", "--n-best", "2").out
+    first, empty, _ = (json.loads(line) for line in found.splitlines())
+    assert first["text"] == best[0].split("\t")[1]
+    assert len(first["n_best"]) == 2
+    assert sum(score for _, score in first["pieces"]) == pytest.approx(first["log_prob"])
+    assert (empty["text"], empty["score"]) == ("", 0.0)
+
+
+def test_labels(place: Path, runs: Runs) -> None:
+    Path("in.txt").write_text("good film\nso so nice\n")
+    tags = run("predict", str(runs["tags"]), "in.txt").out.splitlines()
+    assert [len(line.split(" ")) for line in tags] == [2, 3]
+    classes = run("predict", str(runs["classes"]), "in.txt", "--n-best", "2", "--scores").out.splitlines()
+    assert sum(float(line.split("\t")[2]) for line in classes[:2]) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_how_it_writes(place: Path, runs: Runs) -> None:
+    words = ("predict", str(runs["pairs"]), "in.txt", "--set", "generation.shortest=5")
+    first = run(*words, "--sample").out
+    assert first == run(*words, "--sample").out
+    assert first != run(*words, "--sample", "--set", "generation.seed=3").out
+    assert all(len(line) >= 5 or not line for line in run(*words, "--beam", "2").out.splitlines())
+    both = run(
+        "predict", str(runs["pairs"]), "in.txt", "--ensemble", str(runs["other"]), "--set", "generation.longest=9"
+    )
+    assert both.code == 0, both.error
+    assert len(both.out.splitlines()) == 3
+
+
+def test_wishes_of_json_lines(place: Path, runs: Runs) -> None:
+    lines = [{"source": "abc", "prefix": "ee", "id": "x"}, {"source": "abc", "must": ["hh"]}, {"source": "abc"}]
+    Path("in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ran = run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl", "--format", "jsonl")
+    first, second, _ = (json.loads(line) for line in ran.out.splitlines())
+    assert first["text"].startswith("ee")
+    assert first["id"] == "x"
+    assert "hh" in second["text"]
+    Path("in.jsonl").write_text('{"source": "abc"}\n{"source": "abc", "prefix": "Ж"}\n{"source": "abc"}\n')
+    ran = run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl")
+    assert ran.code == 2
+    assert re.search(r"in\.jsonl:2: prefix 'Ж': the model cannot write it, .*; leave it out, or pass", ran.error)
+    assert len(ran.out.splitlines()) == 1  # what comes before it
+    ran = run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl", "--skip-bad")
+    assert ran.code == 0
+    first_line, bad, last_line = ran.out.splitlines()
+    assert bad == ""
+    assert first_line == last_line != ""
+    assert "1 lines could not be answered" in ran.error
+
+
+def test_mistakes(place: Path, runs: Runs) -> None:
+    pairs = str(runs["pairs"])
+    refused(run("predict", "runs/none"), r"runs/none: there is no such run")
+    refused(run("predict", "."), r"holds no run")
+    refused(run("predict", pairs, "in.tx"), r"in\.tx: no such file; did you mean in\.txt\?")
+    refused(run("predict", pairs, "."), r"\.: a folder; name the files in it")
+    refused(run("predict", pairs, "in.txt", "--set", "model.width=3"), r"--set model\.width=3: a run is what it is")
+    refused(run("predict", pairs, "in.txt", "--set", "generation.beem=3"), r"did you mean 'beam'\?")
+    refused(run("predict", pairs, "in.txt", "--beam", "0"), r"Invalid value for '--beam'")
+    refused(run("predict", pairs, "in.txt", "--format", "xml"), r"Invalid value for '--format'")
+    refused(run("predict", pairs, "in.txt", "--device", "moon"), r"--device = 'moon' cannot be used")
+    refused(run("predict", pairs, "in.txt", "--ensemble", str(runs["sentences"])), r"has another vocabulary")
+    refused(run("predict", str(runs["tags"]), "in.txt", "--alignment"), r"--alignment: no layer of this model looks")
+    refused(run("predict", pairs, "in.txt", "--out", "in.txt"), r"in\.txt: is what is read")
+    Path("there.txt").write_text("mine")
+    refused(run("predict", pairs, "in.txt", "--out", "there.txt"), r"there\.txt: exists already")
+    assert Path("there.txt").read_text() == "mine"
+    assert run("predict", pairs, "in.txt", "--out", "there.txt", "--force").code == 0
+    assert Path("there.txt").read_text() != "mine"
+
+
+def test_somebody_types(place: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line is answered at once; one that cannot be is told, and the next one awaited."""
+    typed(monkeypatch, '{"source": "abc"}\nnonsense\n{"source": "hgf"}\n', terminal=True)
+    ran = run("predict", str(runs["pairs"]), "--input", "jsonl")
+    assert ran.code == 0
+    assert len(ran.out.splitlines()) == 2
+    assert "type a line, Ctrl-D ends" in ran.error
+    assert "not JSON" in ran.error
+
+
+def test_ctrl_c(place: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(self: job._Job, window: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(job._Job, "answer", stop)
+        ran = run("predict", str(runs["pairs"]), "in.txt", "--out", "out.txt")
+    assert (ran.code, ran.out) == (130, "")
+    assert "stopped; the same command goes on with out.txt.part" in ran.error
+    assert run("predict", str(runs["pairs"]), "in.txt", "--out", "out.txt").code == 0
+    assert len(Path("out.txt").read_text().splitlines()) == 3
+
+
+@pytest.mark.slow
+def test_who_reads_the_answers_goes_away(place: Path, runs: Runs) -> None:
+    Path("in.txt").write_text("abc\n" * 20_000)
+    code = "from seqloom.cli import main; main()"
+    words = [sys.executable, "-c", code, "predict", str(runs["classes"]), "in.txt"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (0, b"")

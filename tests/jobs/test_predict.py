@@ -1,0 +1,408 @@
+"""Line in, line out: no line is lost, moved or answered twice, whatever it holds and whenever it stops."""
+
+import gzip
+import io
+import json
+import os
+import signal
+import sys
+import time
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import seqloom
+from seqloom.generation.settings import GenerationSettings
+from seqloom.jobs import output_file
+from seqloom.jobs.answer import EMPTY, Answer, Piece, Question
+from seqloom.jobs.answer_lines import AnswerLines
+from seqloom.jobs.asked_lines import AskedLine, AskedLines
+from seqloom.jobs.generation import generation_of
+from seqloom.jobs.model import Model
+from seqloom.jobs.predict import BATCHES, Asking, predict
+from seqloom.jobs.writing import Prepared
+from seqloom.settings import UserError
+from tests.jobs.asked_runs import Runs
+from tests.jobs.run import child
+
+BATCH = 4
+
+
+class Echo:
+    """Answers with the line backwards, the last line first; it stops where it is told to."""
+
+    opened = ()
+    aligns = True
+
+    def __init__(self, stop: str | None = None) -> None:
+        self.stop, self.most = stop, 0
+
+    def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
+        if question.prefix:
+            raise UserError(f"prefix {question.prefix!r}: the model cannot write it")
+        return Prepared(number, question, None)
+
+    def answer(
+        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool
+    ) -> Iterator[tuple[int, list[Answer]]]:
+        self.most = max(self.most, len(asked))
+        for one in reversed(asked):
+            if one.question.source == self.stop:
+                raise KeyboardInterrupt
+            text = str(one.question.source)[::-1]
+            yield one.number, [Answer(text, -1.5, -1.5), Answer(text.upper(), -2.0, -2.0)][: settings.n_best]
+
+
+def asking(file: Path | str, **more: Any) -> Asking:
+    settings = GenerationSettings(batch=BATCH, n_best=more.pop("n_best", 1))
+    return Asking(str(file), settings, more.pop("lines", AnswerLines()), **more)
+
+
+def answered(content: bytes, tmp_path: Path, model: Echo | None = None, **more: Any) -> tuple[bytes, list[str]]:
+    """What comes out for a file, and what is said of it."""
+    (tmp_path / "in.txt").write_bytes(content)
+    out, notes = tmp_path / "out.txt", list[str]()
+    predict(cast(Model, model or Echo()), asking(tmp_path / "in.txt", out=out, force=True, **more), notes.append)
+    return out.read_bytes(), notes
+
+
+# -- lines
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (b"", b""),
+        (b"\n", b"\n"),
+        (b"ab\ncd\n", b"ba\ndc\n"),
+        (b"ab\ncd", b"ba\ndc\n"),
+        (b"ab\n\n\ncd\n\n", b"ba\n\n\ndc\n\n"),
+        (b"ab\r\ncd\r\n", b"ba\ndc\n"),
+        ("a\u2028b\x0cc\x85d\n".encode(), "d\x85c\x0cb\u2028a\n".encode()),
+        (b"a\x01\x1b[31m\tb\n", b"b\tm13[\x1b\x01a\n"),
+        (b"a\rb\n", b"b\\ra\n"),
+        (b"\xef\xbb\xbfab\n", b"ba\n"),
+        (b"x" * 3_000_000 + b"\ny\n", b"x" * 3_000_000 + b"\ny\n"),
+    ],
+)
+def test_each_line_has_its_answer(tmp_path: Path, given: bytes, wanted: bytes) -> None:
+    assert answered(given, tmp_path)[0] == wanted
+
+
+def test_many_lines_in_order_and_few_at_a_time(tmp_path: Path) -> None:
+    lines = [f"line {number}" for number in range(20_000)]
+    model = Echo()
+    tracemalloc.start()
+    out, _ = answered("".join(f"{line}\n" for line in lines).encode(), tmp_path, model)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert out.decode().splitlines() == [line[::-1] for line in lines]
+    assert model.most == BATCHES * BATCH
+    assert peak < 8_000_000  # the file, some pieces of it, a window; all lines as objects would be five times as much
+
+
+def test_packed_files(tmp_path: Path) -> None:
+    (tmp_path / "in.gz").write_bytes(gzip.compress(b"ab\ncd\n"))
+    predict(cast(Model, Echo()), asking(tmp_path / "in.gz", out=tmp_path / "out"), print)
+    assert (tmp_path / "out").read_text() == "ba\ndc\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (b"a\xe9b", "not UTF-8 text (byte 0xe9 at column 2); convert the file, e.g. iconv -f latin1 -t utf-8"),
+        (b"a\0b", "a NUL byte at column 2; remove it"),
+    ],
+)
+def test_a_line_that_is_no_text(tmp_path: Path, line: bytes, what: str) -> None:
+    """It stops there, with all before it written; or, if asked to, an empty answer keeps its place."""
+    content = b"ab\n" * 6 + line + b"\ncd\n"
+    with pytest.raises(UserError) as caught:
+        answered(content, tmp_path)
+    assert str(caught.value) == f"{tmp_path / 'in.txt'}:7: {what}, or pass --skip-bad; what comes before it is kept"
+    assert (tmp_path / "out.txt.part").read_bytes() == b"ba\n" * 6
+    (tmp_path / "in.txt").write_bytes(content.replace(line, b"ef"))  # mended: it goes on from there
+    predict(cast(Model, Echo()), asking(tmp_path / "in.txt", out=tmp_path / "out.txt"), print)
+    assert (tmp_path / "out.txt").read_bytes() == b"ba\n" * 6 + b"fe\ndc\n"
+    out, notes = answered(content, tmp_path, skip_bad=True)
+    assert out == b"ba\n" * 6 + b"\ndc\n"
+    assert notes == [
+        f"{tmp_path / 'in.txt'}:7: {what}",
+        "1 lines could not be answered: an empty answer stands in the place of each",
+    ]
+
+
+def test_standard_input_is_answered_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, write = os.pipe()
+    monkeypatch.setattr(sys, "stdin", open(read, encoding="utf-8"))  # noqa: SIM115, PTH123 (a pipe's end)
+    with AskedLines("-", "text") as lines:
+        for text in ("one\n", "two\nthree\n", "four"):
+            os.write(write, text.encode())
+            if text == "four":
+                os.close(write)
+            assert [line.question for line in lines.take(10)] == [Question(one) for one in text.split()]
+        assert lines.take(10) == []
+    sys.stdin.close()
+
+
+# -- JSON lines
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    given = [{"source": "ab", "id": 7}, {"source": ""}, {"source": "c\nd", "must": ["x"], "longest": 3}]
+    content = "".join(json.dumps(line) + "\n" for line in given) + "\n"
+    out, _ = answered(content.encode(), tmp_path, input="jsonl", lines=AnswerLines("jsonl"))
+    assert [json.loads(line) for line in out.decode().splitlines()] == [
+        {"id": 7, "text": "ba", "score": -1.5},
+        {"text": "", "score": -1.5},
+        {"text": "d\nc", "score": -1.5},
+        {"text": "", "score": -1.5},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('{"source": ', "not JSON"),
+        ("[1]", 'should be a table such as {"source": "…"}, but is a list of 1'),
+        ("{}", "the source should be text, but is missing"),
+        ('{"source": 3}', "the source should be text, but is 3"),
+        ('{"source": "a", "prefx": "b"}', "unknown key 'prefx'; did you mean 'prefix'?"),
+        ('{"source": "a", "prefix": 1}', "prefix should be text, but is 1"),
+        ('{"source": "a", "must": "b"}', "must should be a list of texts, but is 'b'"),
+        ('{"source": "a", "must_not": [1]}', "must_not should be a list of texts, but is a list of 1"),
+        ('{"source": "a", "longest": 0}', "longest should be a number of tokens from 1 on, but is 0"),
+        ('{"source": "\\ud800"}', "half a surrogate pair is no character; remove it"),
+        ('{"source": "a", "prefix": "ж"}', "prefix 'ж': the model cannot write it"),
+    ],
+)
+def test_a_broken_json_line_harms_no_other(tmp_path: Path, line: str, what: str) -> None:
+    content = f'{{"source": "ab"}}\n{line}\n{{"source": "cd"}}\n'.encode()
+    with pytest.raises(UserError) as caught:
+        answered(content, tmp_path, input="jsonl")
+    assert f"in.txt:2: {what}" in str(caught.value)
+    out, notes = answered(content, tmp_path, input="jsonl", lines=AnswerLines("jsonl"), skip_bad=True)
+    first, second, third = (json.loads(line) for line in out.decode().splitlines())
+    assert (first["text"], second["text"], third["text"]) == ("ba", "", "dc")
+    assert what in second["error"]
+    assert len(notes) == 2
+
+
+# -- what is written of an answer
+
+ANSWER = Answer("a\tb\\c\nd", -1.25, -2.5, (Piece("a", -2.0), Piece("b", -0.5)), alignment=((0, 0), (2, 1)))
+LINE = AskedLine(3, Question("x"))
+
+
+@pytest.mark.parametrize(
+    ("form", "wanted"),
+    [
+        (AnswerLines(), "a\tb\\c\\nd\n"),
+        (AnswerLines(scores=True), "a\\tb\\\\c\\nd\t-1.250000\n"),
+        (AnswerLines("tsv"), "a\\tb\\\\c\\nd\t-1.250000\n"),
+        (AnswerLines("tsv", alignment=True), "a\\tb\\\\c\\nd\t-1.250000\t0-0 2-1\n"),
+        (AnswerLines(several=True), "3\ta\\tb\\\\c\\nd\n3\t\n"),
+        (AnswerLines("tsv", several=True), "3\ta\\tb\\\\c\\nd\t-1.250000\n3\t\t0.000000\n"),
+        (AnswerLines("tsv", labels=True), "a\\tb\\\\c\\nd\t0.082085\n"),
+    ],
+)
+def test_columns(form: AnswerLines, wanted: str) -> None:
+    assert form.lines(LINE, [ANSWER, EMPTY] if form.several else [ANSWER]) == wanted
+
+
+def test_json() -> None:
+    form = AnswerLines("jsonl", several=True, scores=True, alignment=True)
+    fields = json.loads(form.lines(LINE, [ANSWER, EMPTY]))
+    assert fields["text"] == ANSWER.text
+    assert fields["alignment"] == [[0, 0], [2, 1]]
+    assert fields["pieces"] == [["a", -2.0], ["b", -0.5]]
+    assert [one["text"] for one in fields["n_best"]] == [ANSWER.text, ""]
+    cut = json.loads(AnswerLines("jsonl").lines(LINE, [Answer("a", ended=False, cut=3, unmet=("b",))]))
+    assert cut == {"text": "a", "score": 0.0, "ended": False, "cut": 3, "unmet": ["b"]}
+
+
+def test_several_answers_to_a_line(tmp_path: Path) -> None:
+    out, _ = answered(b"ab\ncd\n", tmp_path, n_best=2, lines=AnswerLines(several=True))
+    assert out == b"1\tba\n1\tBA\n2\tdc\n2\tDC\n"
+
+
+# -- going on
+
+LINES = [f"line {number}" for number in range(300)]
+CONTENT = "".join(f"{line}\n" for line in LINES)
+WHOLE = "".join(f"{line[::-1]}\n" for line in LINES)
+
+
+@pytest.fixture
+def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of answers that Ctrl-C stopped somewhere."""
+    monkeypatch.setattr(output_file, "EVERY", 0.0)
+    monkeypatch.chdir(tmp_path)
+    Path("in.txt").write_text(CONTENT)
+    with pytest.raises(KeyboardInterrupt):
+        predict(cast(Model, Echo("line 100")), asking("in.txt", out=Path("out.txt")), print)
+    assert not Path("out.txt").exists()
+    done = json.loads(Path("out.txt.part.json").read_text())["lines"]
+    assert 0 < done <= 100
+    assert Path("out.txt.part").read_text() == "".join(f"{line[::-1]}\n" for line in LINES[:done])
+    return tmp_path
+
+
+def go_on(**more: Any) -> list[str]:
+    notes: list[str] = []
+    predict(cast(Model, Echo()), asking("in.txt", out=Path("out.txt"), **more), notes.append)
+    return notes
+
+
+def test_the_same_again_goes_on(stopped: Path) -> None:
+    assert go_on()[0].startswith("goes on behind line ")
+    assert Path("out.txt").read_text() == WHOLE
+    assert sorted(file.name for file in stopped.iterdir()) == ["in.txt", "out.txt"]
+
+
+@pytest.mark.parametrize("more", ["half a li", "a whole line\nand a", "x" * 100_000])
+def test_what_was_written_behind_the_note_is_cut_off(stopped: Path, more: str) -> None:
+    with Path("out.txt.part").open("a") as part:
+        part.write(more)
+    go_on()
+    assert Path("out.txt").read_text() == WHOLE
+
+
+def test_a_longer_input_goes_on_too(stopped: Path) -> None:
+    Path("in.txt").write_text(CONTENT + "more\n")
+    go_on()
+    assert Path("out.txt").read_text() == WHOLE + "erom\n"
+
+
+@pytest.mark.parametrize("change", ["other", "shorter"])
+def test_another_input_is_refused(stopped: Path, change: str) -> None:
+    Path("in.txt").write_text(CONTENT.replace("line 3\n", "LINE 3\n") if change == "other" else "line 0\n")
+    with pytest.raises(UserError, match=r"in\.txt: is not what out\.txt\.part was begun with: its first \d+ lines"):
+        go_on()
+    go_on(force=True)
+    assert Path("out.txt").read_text() != WHOLE
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [({"lines": AnswerLines("tsv")}, "format"), ({"n_best": 2}, "settings"), ({"skip_bad": True}, "--skip-bad")],
+)
+def test_another_question_is_refused(stopped: Path, more: dict[str, Any], what: str) -> None:
+    with pytest.raises(UserError, match=rf"out\.txt\.part: was begun with another {what}; .*--force"):
+        go_on(**more)
+
+
+def test_another_run_is_refused(stopped: Path) -> None:
+    Path("weights").write_bytes(b"other")
+    model = Echo()
+    model.opened = (SimpleNamespace(run=SimpleNamespace(model=Path("weights"))),)  # type: ignore[assignment]
+    with pytest.raises(UserError, match="was begun with another run;"):
+        predict(cast(Model, model), asking("in.txt", out=Path("out.txt")), print)
+
+
+def test_other_sizes_of_batches_do_not_matter(stopped: Path) -> None:
+    other = Asking("in.txt", GenerationSettings(batch=7), AnswerLines(), out=Path("out.txt"))
+    predict(cast(Model, Echo()), other, print)
+    assert Path("out.txt").read_text() == WHOLE
+
+
+def test_a_file_is_not_written_over(stopped: Path) -> None:
+    go_on()
+    with pytest.raises(UserError, match=r"out\.txt: exists already; name another --out, or write over it with --force"):
+        go_on()
+    assert go_on(force=True) == []
+    with pytest.raises(UserError, match=r"in\.txt: is what is read"):
+        predict(cast(Model, Echo()), asking("in.txt", out=Path("in.txt"), force=True), print)
+
+
+def test_places_that_cannot_be(stopped: Path) -> None:
+    for out, what in (".", "is a folder; --out names a file"), ("no/out.txt", "there is no folder no"):
+        with pytest.raises(UserError, match=what):
+            predict(cast(Model, Echo()), asking("in.txt", out=Path(out)), print)
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"lines": 3}', "[]"])
+def test_a_broken_note(stopped: Path, content: str) -> None:
+    Path("out.txt.part.json").write_text(content)
+    with pytest.raises(UserError, match=r"out\.txt\.part\.json: cannot be read .* start anew with --force"):
+        go_on()
+
+
+def test_a_part_that_was_cut(stopped: Path) -> None:
+    os.truncate("out.txt.part", 3)
+    with pytest.raises(UserError, match=r"out\.txt\.part: is shorter than it was"):
+        go_on()
+
+
+def test_two_at_once(stopped: Path) -> None:
+    first = output_file.OutputFile(Path("other.txt"), {})
+    with pytest.raises(UserError, match="another process is writing it"):
+        output_file.OutputFile(Path("other.txt"), {})
+    first.stop()
+
+
+# -- with a model
+
+
+def test_a_model_answers_as_from_python(runs: Runs, tmp_path: Path) -> None:
+    model = seqloom.load(runs["pairs"])
+    texts = ["abc", "", "hgfedcba", "xyz", "a" * 300, "abc"]
+    (tmp_path / "in.txt").write_text("".join(f"{text}\n" for text in texts))
+    settings = generation_of(model.opened[0], ["generation.longest=8"])
+    predict(model, Asking(str(tmp_path / "in.txt"), settings, AnswerLines(), out=tmp_path / "out"), print)
+    said = model.predict(texts, changes=["generation.longest=8"])
+    assert (tmp_path / "out").read_text().splitlines() == [str(answer) for answer in said]
+
+
+def test_cut_lines_are_counted(runs: Runs, tmp_path: Path) -> None:
+    model = seqloom.load(runs["short"])
+    (tmp_path / "in.txt").write_text(f"abc\n{'abcd' * 2500}\n")
+    notes: list[str] = []
+    settings = generation_of(model.opened[0], ["generation.shortest=11"])
+    predict(model, Asking(str(tmp_path / "in.txt"), settings, AnswerLines(), out=tmp_path / "out"), notes.append)
+    assert len((tmp_path / "out").read_text().splitlines()) == 2
+    assert "1 lines were cut: they are longer than the model's learned positions" in notes
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle(runs: Runs, tmp_path: Path) -> None:
+    """kill -9 while it writes, then the same command: the bytes of one that was never stopped."""
+    lines = ["abcdefgh"[number % 5 :][: number % 7] for number in range(6000)]
+    (tmp_path / "in.txt").write_text("".join(f"{line}\n" for line in lines))
+    words = (
+        "predict",
+        str(runs["pairs"]),
+        "in.txt",
+        "--out",
+        "out.txt",
+        "--beam",
+        "1",
+        "--set",
+        "generation.longest=6",
+    )
+    process, note = child(tmp_path, *words), tmp_path / "out.txt.part.json"
+    began = time.monotonic()
+    while process.is_alive() and not (note.exists() and json.loads(note.read_text())["lines"]):
+        assert time.monotonic() - began < 120
+        time.sleep(0.02)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    assert 0 < json.loads(note.read_text())["lines"] < 6000
+    again = child(tmp_path, *words)
+    again.join()
+    assert again.exitcode == 0, (tmp_path / "output.txt").read_text()
+    assert "goes on behind line" in (tmp_path / "output.txt").read_text()
+    model = seqloom.load(runs["pairs"])
+    said = model.predict(lines, beam=1, changes=["generation.longest=6"])
+    assert (tmp_path / "out.txt").read_text() == "".join(f"{answer}\n" for answer in said)
+
+
+def test_a_screen_without_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    output_file.Screen().write("ä\n")
+    assert cast(io.StringIO, sys.stdout).getvalue() == "ä\n"
