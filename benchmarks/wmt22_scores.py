@@ -25,9 +25,10 @@ def main() -> int:
     print(describe())
     for metric in metrics.values():
         print(f"{metric.title}: {metric.signature()}")
-    print(
-        f"\n{'pair':6} {'system':18} {'metric':6} {'refs':4} {'official':>19} {'seqloom':>19} {'difference':>10} seconds"
+    head = (
+        f"{'pair':6} {'system':18} {'metric':6} {'refs':4} {'official':>19} {'seqloom':>19} {'difference':>10} seconds"
     )
+    print(f"\n{head}")
     worst = 0.0
     for official in wmt22.officials():
         said = wmt22.lines(official.pair, f"hyp.{official.system}")

@@ -114,7 +114,7 @@ def _of_texts(task: TranslateTask) -> tuple[MetricName, ...]:
 
 
 def _said(model: Model, data: Data, names: Sequence[MetricName], changes: Sequence[str], run: str, note: Note) -> _Said:
-    settings = generation_of(model.recipe, changes)
+    settings = generation_of(model.opened[0], changes)
     likely = None
     if isinstance(model.task, LanguageTask):
         return _Said([], [], of_texts(model, data.columns[0]))

@@ -1,6 +1,6 @@
 """How likely a model finds the examples of a corpus, one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,28 +51,25 @@ def of_texts(model: Model, texts: Sequence[str]) -> Likelihood:
 
 
 def _running(model: Model, task: LanguageTask, texts: Sequence[str]) -> Likelihood:
-    """In windows of the context, as in training; each token is foretold once, the first behind an ended line."""
+    """In the windows of a validation; and the first token of all, which a validation takes as given."""
     rows = task.encoder([list(texts)])["target"]
-    stream = np.concatenate((task.encoder.before[-1:], rows.values_N)).astype(np.int64)
-    log_probs_N = np.zeros(len(stream) - 1)
-    context = task.settings.context
-    begins = range(0, len(log_probs_N), context)
+    ids_N = rows.values_N.astype(np.int64)
+    given = [Given(task.encoder.before[-1:], ids_N[:1].tolist()), *_windows(ids_N, task.settings.context)]
+    log_probs: list[float] = []
     with share_bar("scoring") as moved:
-        for at in range(0, len(begins), TOGETHER):
-            given = [_window(stream, begin, context) for begin in begins[at : at + TOGETHER]]
-            found = score(model.networks, given, task.vocabulary, model.device)
-            pieces = [piece.log_prob for one in found for piece in one.pieces]
-            first = begins[at]
-            log_probs_N[first : first + len(pieces)] = pieces
-            moved(len(given) / len(begins))
-    ends = np.cumsum(rows.lengths_B)
-    sums = np.concatenate(([0.0], np.cumsum(log_probs_N)))
+        for begin in range(0, len(given), TOGETHER):
+            part = given[begin : begin + TOGETHER]
+            found = score(model.networks, part, task.vocabulary, model.device)
+            log_probs += [piece.log_prob for one in found for piece in one.pieces]
+            moved(len(part) / len(given))
+    ends, sums = np.cumsum(rows.lengths_B), np.concatenate(([0.0], np.cumsum(log_probs)))
     return _likelihood((sums[ends] - sums[ends - rows.lengths_B]).tolist(), rows.lengths_B.tolist(), texts)
 
 
-def _window(stream: NDArray[np.int64], begin: int, context: int) -> Given:
-    ids = stream[begin : begin + context + 1].tolist()
-    return Given(ids[:1], ids[1:])
+def _windows(ids_N: NDArray[np.int64], context: int) -> Iterator[Given]:
+    for begin in range(0, len(ids_N) - 1, context):
+        first, *rest = ids_N[begin : begin + context + 1].tolist()
+        yield Given([first], rest)
 
 
 def _likelihood(log_probs: Sequence[float], tokens: Sequence[int], texts: Sequence[str]) -> Likelihood:
