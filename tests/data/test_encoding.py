@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqloom.data.encoding import ClassEncoder, Encoder, LineEncoder, PairEncoder, TagEncoder, id_type
-from seqloom.text import END, Characters, Labels, Vocabulary, Words
+from seqloom.text import BEGIN, BPE, END, Bytes, Characters, Labels, PieceSettings, Unigram, Vocabulary, Words
 from seqloom.text.labels import NONE, UNSEEN
 
 LETTERS = Vocabulary.train(Characters(), ["abc\n"])
@@ -50,3 +50,35 @@ def test_the_end_of_a_line() -> None:
     assert LineEncoder(LETTERS, running=True)([["a", ""]])["target"][1].tolist() == [line_feed]
     assert LineEncoder(WORDS, running=True)([["a", ""]])["target"][1].tolist() == [END]
     assert LineEncoder(LETTERS, running=False)([["a", ""]])["target"][1].tolist() == []
+
+
+LINES = ["the cat sat", "", "  on the mat, ", " so", "the   cat", "the"]
+KINDS: list[PieceSettings] = [BPE(size=40), BPE(size=300, bytes=True), Unigram(size=40), Characters(), Bytes()]
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=repr)
+def test_running_text_comes_back(settings: PieceSettings) -> None:
+    """Of subwords each line begins with a space that is not the text's: exactly that one goes, and no other."""
+    encoder = LineEncoder(Vocabulary.train(settings, [line + "\n" for line in LINES] * 20), running=True)
+    ids = encoder([LINES])["target"].values_N.tolist()
+    whole = "".join(line + "\n" for line in LINES)
+    assert encoder.text(ids) == whole
+    assert encoder.begun(whole) == ids
+    for begun in ("the cat", "the\n  on", "the\n", "", "\n\n "):
+        assert encoder.text(encoder.begun(begun)) == begun
+    assert encoder.text([*encoder.before, *encoder.begun("the")]) == "\nthe"
+
+
+def test_running_words_have_marks_for_line_ends() -> None:
+    encoder = LineEncoder(Vocabulary.train(Words(), LINES), running=True)
+    assert encoder.before == [END]
+    assert encoder.text(encoder([LINES])["target"].values_N.tolist()) == (
+        "the cat sat\n\non the mat,\nso\nthe cat\nthe\n"
+    )
+    assert encoder.text(encoder.begun("the cat\nso")) == "the cat\nso"
+
+
+def test_documents_begin_with_a_mark() -> None:
+    encoder = LineEncoder(LETTERS, running=False)
+    assert encoder.before == [BEGIN]
+    assert encoder.text(encoder.begun("ab\nc")) == "ab\nc"

@@ -7,7 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqloom.generation.phrases import Constraint, Phrase, Phrases, Progress, conflict, holds, maximal
+from seqloom.generation.automaton import Phrase
+from seqloom.generation.phrases import Constraint, Phrases, Progress, conflict, holds, maximal
 from seqloom.layers.mixer import reorder
 
 TOKENS = st.integers(0, 2)
@@ -69,17 +70,33 @@ def test_repeats_and_parts_count_once() -> None:
     assert phrases.needed(phrases.start()).tolist() == [3]
 
 
-@settings(max_examples=60)
-@given(SOME, st.integers(0, 3), st.randoms(use_true_random=False))
-def test_who_keeps_enough_room_meets_all(must: tuple[Phrase, ...], more: int, chance: Random) -> None:
-    """Any token at all, as long as what is needed behind it fits into the room behind it."""
-    phrases = Phrases([(must, ())])
-    progress = phrases.start()
-    for room in range(int(phrases.needed(progress)) + more - 1, -1, -1):
-        each = phrases.advance(reorder(progress, torch.zeros(4).long()), torch.arange(4))
-        fits = (phrases.needed(each) <= room).nonzero()[:, 0].tolist()
-        progress = reorder(each, torch.tensor([chance.choice(fits)]))
+@settings(max_examples=150)
+@given(SOME, SOME, st.integers(0, 3), st.randoms(use_true_random=False))
+def test_who_keeps_enough_room_meets_all(
+    must: tuple[Phrase, ...], never: tuple[Phrase, ...], more: int, chance: Random
+) -> None:
+    """Any allowed token at all, as long as what is needed behind it fits into the room behind it."""
+    never = tuple(one for one in never if not any(holds(phrase, one) for phrase in must))
+    phrases = Phrases([(must, never)])
+    progress, written = phrases.start(), []
+    assert (phrases.safely_needed(progress) == phrases.needed(progress)).all() or never
+    for room in range(int(phrases.safely_needed(progress)) + more - 1, -1, -1):
+        _, forbidden = phrases.forbidden(progress)
+        each = phrases.advance(reorder(progress, torch.zeros(4).long()), torch.arange(4))  # no phrase has 3
+        fits = set((phrases.safely_needed(each) <= room).nonzero()[:, 0].tolist()) - set(forbidden.tolist())
+        written.append(chance.choice(sorted(fits)))
+        progress = reorder(each, torch.tensor(written[-1:]))
     assert phrases.all_met(progress).all()
+    assert all(holds(tuple(written), phrase) for phrase in must)
+    assert not any(holds(tuple(written), phrase) for phrase in never)
+
+
+def test_a_forbidden_border_takes_one_token_more() -> None:
+    phrases = Phrases([(((1,), (4, 2, 2)), ((2, 1),)), (((1,), (4, 2, 2)), ())])
+    assert phrases.safely_needed(after(phrases, [(4, 2), (4, 2)])).tolist() == [3, 2]
+    assert phrases.safely_needed(after(phrases, [(4, 2, 2), (4, 2, 2)])).tolist() == [2, 1]
+    assert phrases.safely_needed(after(phrases, [(4, 2, 2, 7), (4, 2, 2, 7)])).tolist() == [1, 1]
+    assert phrases.safely_needed(after(phrases, [(4, 2, 2, 7, 1), (1, 4, 2, 2, 1)])).tolist() == [0, 0]
 
 
 @settings(max_examples=60)

@@ -126,6 +126,7 @@ def test_attention_in_the_terminal_and_as_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["dates", "numbers", "phonemes"])
 def test_what_to_type_next(tmp_path: Path, name: Name) -> None:
     page = text(shown(tmp_path, answers(1), name))
+    assert f"  seqloom predict {tmp_path} " in page
     assert f"  seqloom recipes demo-{name} " in page
     assert f"  seqloom train demo-{name} --data {tmp_path / 'data' / 'train.tsv'} --out runs/mine" in page
     assert f"seqloom demo {name}" not in page

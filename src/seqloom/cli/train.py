@@ -74,3 +74,4 @@ def train(
     part = "test" if trained.test_scores else "validation"
     for name, score in (trained.test_scores or trained.scores).items():
         typer.echo(f"{part} {name}\t{score:.4f}")
+    typer.echo(f"next: seqloom predict {trained.run.path}", err=True)

@@ -1,6 +1,6 @@
 """Items in the order in which they are best written: those of like length together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 
 from seqloom.generation.contract import Item
@@ -24,7 +24,3 @@ class Ahead:
                     break
             taken.append(self._ready.pop())
         return taken
-
-    def __iter__(self) -> Iterator[Item]:
-        while one := self.take(1):
-            yield from one

@@ -1,5 +1,5 @@
 """Phrases that an answer must hold, and phrases that it must not hold."""
-# R rows  U sets of phrases  P phrases of a set  L tokens of a phrase  S = L + 1 states of a phrase  N pairs
+# R rows  U sets of phrases  P phrases of a set  L tokens of a phrase  S = L + 1 states of a phrase  X crossings
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-Phrase = tuple[int, ...]
+from seqloom.generation.automaton import Phrase, automaton, crossing
+
 Constraint = tuple[tuple[Phrase, ...], tuple[Phrase, ...]]
 """What must be there, and what must not."""
 
@@ -27,7 +28,7 @@ class Progress:
 class Phrases:
     """The phrases of the items that are being written, one set of them an item.
 
-    Each phrase has a small automaton (Knuth, Morris and Pratt 1977), so that a beginning that overlaps itself is not
+    Each phrase has a small automaton, so that a beginning that overlaps itself is not
     lost: "a a b" is found in "a a a b". The same phrase twice is the same as once, and a phrase that stands within
     another that must be there need not be there a second time.
     """
@@ -51,9 +52,30 @@ class Phrases:
             for place, phrase in enumerate(one):
                 length_UP[row, place] = len(phrase)
                 tokens_UPL[row, place, : len(phrase)] = phrase
-                next_UPSL[row, place, : len(phrase) + 1, : len(phrase)] = _automaton(phrase)
+                next_UPSL[row, place, : len(phrase) + 1, : len(phrase)] = automaton(phrase)
         tables = (torch.from_numpy(table).to(self.device) for table in (tokens_UPL, next_UPSL, length_UP, must_UP))
         self._tokens_UPL, self._next_UPSL, self._length_UP, self._must_UP = tables
+        self._crossings(long)
+
+    def _crossings(self, long: int) -> None:
+        """Where writing a phrase that must be there completes one that must not, begun before it."""
+        found = [
+            [
+                (place, len(must) + other, table)
+                for place, phrase in enumerate(must)
+                for other, forbidden in enumerate(never)
+                if (table := crossing(phrase, forbidden)) is not None
+            ]
+            for must, never in self.sets
+        ]
+        wide = max(map(len, found), default=0)
+        pair_UX2 = np.zeros((len(found), wide, 2), np.int64)
+        bad_UXSS = np.zeros((len(found), wide, long + 1, long + 1), np.bool_)
+        for row, one in enumerate(found):
+            for place, (must_place, never_place, table) in enumerate(one):
+                pair_UX2[row, place] = must_place, never_place
+                bad_UXSS[row, place, : len(table), : len(table[0])] = table
+        self._pair_UX2, self._bad_UXSS = (torch.from_numpy(each).to(self.device) for each in (pair_UX2, bad_UXSS))
 
     @property
     def empty(self) -> bool:
@@ -107,10 +129,33 @@ class Phrases:
         """needed_R, so many more tokens are enough to meet all: the furthest open phrase to its end, then the others.
 
         As long as the answer has so much room and takes no token that leaves too little, there is a token to go on
-        with, except where a phrase that must not be there stands between.
+        with, except where a phrase that must not be there stands between: see `safely_needed`.
         """
         must_RP = self._must_UP[progress.set_R]
         return (self._length_UP[progress.set_R] * must_RP).sum(1) - self.met(progress)
+
+    def safely_needed(self, progress: Progress) -> Tensor:
+        """The same, enough also where a phrase that must not be there stands between.
+
+        Where one would be completed across the border, a token comes before that parts the two. As long as there is
+        so much room, and some token that no such phrase has, there is always a token to go on with.
+        """
+        open_RP = self._must_UP[progress.set_R] & ~progress.met_RP
+        parted_R1 = (~self._must_UP & (self._length_UP > 0)).any(1)[progress.set_R, None].long()
+        saved_RP = (progress.at_RP + parted_R1) * (open_RP & self._can_follow(progress))
+        most_R = saved_RP.amax(1) if saved_RP.shape[1] else torch.zeros_like(progress.set_R)
+        return ((self._length_UP[progress.set_R] + parted_R1) * open_RP).sum(1) - most_R
+
+    def _can_follow(self, progress: Progress) -> Tensor:
+        """can_RP: going on with the phrase to its end completes none that must not be there."""
+        crosses_RP = torch.zeros_like(progress.at_RP)
+        if self._pair_UX2.shape[1]:
+            must_RX, never_RX = self._pair_UX2[progress.set_R].unbind(2)
+            at = progress.at_RP.gather(1, must_RX), progress.at_RP.gather(1, never_RX)
+            place_X = torch.arange(must_RX.shape[1], device=self.device)
+            bad_RX = self._bad_UXSS[progress.set_R[:, None], place_X, *at]
+            crosses_RP.scatter_add_(1, must_RX, bad_RX.long())
+        return crosses_RP == 0
 
     def all_met(self, progress: Progress) -> Tensor:
         """all_met_R: only then may the end mark come."""
@@ -164,15 +209,3 @@ def conflict(must: Sequence[Phrase], must_not: Sequence[Phrase], longest: int, p
     if needed > longest:
         return f"what must be there takes {needed} tokens, but the answer has at most {longest}"
     return None
-
-
-def _automaton(phrase: Phrase) -> list[list[int]]:
-    """states[s][l]: behind s matched tokens of the phrase comes its token number l; how many are matched then."""
-    states: list[list[int]] = []
-    restart = 0  # the state that all but the first of the matched tokens lead to
-    for matched, right in enumerate((*phrase, None)):
-        other = states[restart] if matched else [0] * len(phrase)
-        states.append([matched + 1 if token == right else state for token, state in zip(phrase, other, strict=True)])
-        if 0 < matched < len(phrase):
-            restart = states[restart][matched]
-    return states

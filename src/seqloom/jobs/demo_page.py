@@ -157,6 +157,7 @@ def _next(shown: Shown) -> str:
     run, files = shown.trained.run.path, shown.files
     others = [name for name in NAMES if name != shown.name]
     lines = [
+        (f"seqloom predict {run}", "ask it yourself: type a line, see the answer"),
         (f"seqloom demo {others[0]}", f"another one; there is also {' and '.join(others[1:])}"),
         (f"seqloom recipes demo-{shown.name}", "its recipe, with every default"),
         ("seqloom train --data FILE", "your own pairs: TSV, CSV, JSONL, two text files …"),
