@@ -1,11 +1,9 @@
 """ROUGE is what the package rouge-score counts."""
 
 import pytest
-from nltk.stem.porter import PorterStemmer
 from rouge_score.rouge_scorer import RougeScorer
 
 from seqloom.evaluation import Rouge, total
-from seqloom.evaluation.porter import stem
 from seqloom.evaluation.rouge import Variant
 from tests.evaluation.corpus import BAD, GOOD, MANY, MANY_BAD, OTHERS, REFERENCES
 
@@ -13,14 +11,6 @@ from tests.evaluation.corpus import BAD, GOOD, MANY, MANY_BAD, OTHERS, REFERENCE
 SUMMARIES = ["\n".join(MANY_BAD[at : at + 4]) + "\n\n" for at in range(0, 80, 4)]
 WANTED = ["\n".join([*MANY[at + 1 : at + 4], MANY[at]]) for at in range(0, 80, 4)]
 VARIANTS: list[Variant] = ["1", "2", "L", "Lsum"]
-
-ENDINGS = """
-    s ss ses sses ies ied eed ed ing ating bling izing y ly ational tional enci anci izer bli abli alli ally entli eli
-    ousli ization ation ator alism iveness fulness ousness aliti iviti biliti fulli logi icate ative alize iciti ical
-    ful ness al ance ence er ic able ible ant ement ment ent ion sion tion ou ism ate iti ous ive ize e ll le
-"""
-STEMS = "a be sky tr hop hopp fall bow tax play happ d t rel controll oper sens adjust psycho apo vietnam y yy"
-EXCEPTIONS = "skies dying lying tying news innings howe proceed exceed succeed dies died at by"
 
 
 @pytest.mark.parametrize("stemmed", [False, True], ids=["words", "stems"])
@@ -48,10 +38,3 @@ def test_letters_of_other_languages() -> None:
     assert Rouge("1").words("Schöne Grüße") == ["sch", "ne", "gr", "e"]
     assert Rouge("1", tokens="unicode").words("Schöne Grüße") == ["schöne", "grüße"]
     assert "tok:unicode|stem:porter" in Rouge("1", stemmed=True, tokens="unicode").signature()
-
-
-def test_stems_are_those_of_nltk() -> None:
-    """Every ending that has a rule, behind stems of every kind; and the exceptions."""
-    reference = PorterStemmer()
-    words = [one + ending for one in STEMS.split() for ending in ENDINGS.split()] + EXCEPTIONS.split()
-    assert {word: stem(word) for word in words} == {word: reference.stem(word) for word in words}

@@ -8,7 +8,7 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.evaluation import Bleu, Chrf, Metric, Ter, interval, total
+from seqloom.evaluation import Bleu, Chrf, Metric, Ter, bleu, interval, total
 from seqloom.evaluation.sacre import SacreMetric
 from seqloom.settings import UserError
 from tests.evaluation.corpus import BAD, GOOD, OTHERS, REFERENCES
@@ -82,8 +82,13 @@ def test_nothing_said_and_nothing_there(metric: SacreMetric) -> None:
     assert math.isfinite(interval(metric, metric.statistics(["", "a b c d"], [["a b c d", ""]])).low)
 
 
-def test_a_tokenizer_that_is_not_installed() -> None:
-    with pytest.raises(
-        UserError, match=r"evaluation.bleu.tokenize = 'ko-mecab' needs more .*pip install sacrebleu\[ko\]"
-    ):
+def test_a_tokenizer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(**given: object) -> None:
+        raise RuntimeError("\nneeds more.\n\n   pip install sacrebleu[ko]\n")
+
+    monkeypatch.setattr(bleu, "BLEU", missing)
+    with pytest.raises(UserError) as caught:
         Bleu("ko-mecab")
+    assert str(caught.value) == (
+        "evaluation.bleu.tokenize = 'ko-mecab' needs more than is installed: needs more. pip install sacrebleu[ko]"
+    )

@@ -1,4 +1,4 @@
-"""Slices hold every example once; the worst and the best are found."""
+"""Slices hold every example once."""
 
 from itertools import pairwise
 
@@ -6,10 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.evaluation import Bleu, ErrorRate
-from seqloom.evaluation.examples import Found, extremes
 from seqloom.evaluation.slices import by_length, by_unknown
-from tests.evaluation.corpus import GOOD, REFERENCES
 
 
 @given(lengths=st.lists(st.integers(0, 30), min_size=1, max_size=60))
@@ -36,16 +33,3 @@ def test_names_say_the_lengths_that_there_are() -> None:
 def test_unknown_words() -> None:
     found = by_unknown([0, 3, 1, 0, 7], "unknown")
     assert [(each.name, each.rows.tolist()) for each in found] == [("0", [0, 3]), ("1", [2]), ("3+", [1, 4])]
-
-
-def test_the_worst_and_the_best() -> None:
-    metric = ErrorRate()
-    stats_ND = metric.statistics(["a b", "x y", "a", "a b c"], [["a b", "a b", "a b", "a b"]])
-    worst, best = extremes(metric, stats_ND, 1)
-    assert (worst, best) == ([Found(1, 100.0)], [Found(0, 0.0)])
-    worst, best = extremes(metric, stats_ND, 3)
-    assert [each.row for each in worst] == [1, 2, 3]
-    assert [each.row for each in best] == [0]  # none is shown twice
-    stats_ND = Bleu().statistics(GOOD, [REFERENCES])
-    worst, best = extremes(Bleu(), stats_ND, 2)
-    assert worst[0].score <= worst[1].score < best[1].score <= best[0].score == 100.00000000000004

@@ -12,6 +12,7 @@ from seqloom.jobs.progress import share_bar
 from seqloom.settings import Frozen, UserError, loads
 
 SECTION = "evaluation."
+MANY = 1000  # answers of which one is told what is being counted: TER takes seconds
 TEXTS: tuple[MetricName, ...] = ("bleu", "chrf", "ter")
 
 
@@ -80,7 +81,7 @@ def _report(
     examples: int,
     note: Note,
 ) -> Report:
-    many = len(what.references[0]) * len(what.systems) > 5000
+    many = len(what.references[0]) * len(what.systems) > MANY
     counts = list(count(what, names, settings, lambda title: note(f"counting {title}") if many else None))
     with share_bar("intervals and tests") as moved:
         return report(what.systems, counts, settings, len(what.references), what.slices(), examples, moved)
