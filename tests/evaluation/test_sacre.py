@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from seqloom.evaluation import Bleu, Chrf, Metric, Ter, bleu, interval, total
 from seqloom.evaluation.sacre import SacreMetric
 from seqloom.settings import UserError
-from tests.evaluation.corpus import BAD, GOOD, OTHERS, REFERENCES
+from tests.evaluation.corpus import BAD, GOOD, MANY, MANY_BAD, MANY_BETTER, MANY_GOOD, OTHERS, REFERENCES
 
 ALL: list[SacreMetric] = [Bleu(), Bleu("char"), Bleu("none", lowercase=True), Chrf(), Chrf(2), Chrf(2, True), Ter()]
 V = f"version:{sacrebleu.__version__}"
@@ -92,3 +92,14 @@ def test_a_tokenizer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> N
     assert str(caught.value) == (
         "evaluation.bleu.tokenize = 'ko-mecab' needs more than is installed: needs more. pip install sacrebleu[ko]"
     )
+
+
+def test_fractions_are_added_one_after_the_other() -> None:
+    """Lengths of three references are thirds, whose sum depends on the order in the last bit."""
+    metric = Ter()
+    wanted = [MANY, MANY_GOOD, MANY_BAD]
+    stats_ND = metric.statistics(MANY_BETTER, wanted)
+    assert float(metric.score(total(stats_ND))) == metric.counter.corpus_score(MANY_BETTER, wanted).score
+    assert total(stats_ND).tolist() == [sum(column) for column in stats_ND.T.tolist()]
+    tenths_ND = np.full((1000, 2), 0.1)
+    assert total(tenths_ND).tolist() == [sum([0.1] * 1000)] * 2 != [100.0, 100.0]

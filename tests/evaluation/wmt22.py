@@ -7,6 +7,7 @@ import gzip
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 FOLDER = (
@@ -41,6 +42,7 @@ def _all() -> Iterator[Official]:
             yield Official(pair, system, metric, there, float(score))
 
 
+@cache
 def lines(pair: str, what: str) -> list[str]:
     with gzip.open(_file(pair, what), "rt", encoding="utf-8", newline="\n") as file:
         return file.read().removesuffix("\n").split("\n")

@@ -62,6 +62,10 @@ def test_slices_and_examples(place: Path) -> None:
     found, what = _files("bad", sources="other", examples=2)
     by = list(dict.fromkeys(each.slice.by for each in found.slices))
     assert by == ["reference words", "source words"]
+    rows = found.slices[0].slice.rows
+    assert len(rows) > 1
+    parts = [BAD[row] for row in rows], [[REFERENCES[row] for row in rows]]
+    assert found.slices[0].score == sacrebleu.corpus_bleu(*parts).score
     assert [each.worst for each in found.shown] == [True, True, False, False]
     assert found.shown[0].row == BAD.index("")
     text = page(found, what, "text")
