@@ -15,7 +15,7 @@ from seqloom.settings import SettingsError, loads
         ("coverage = 0.2\nsample = {}", "coverage steers a search, and with sample there is none; set coverage = 0"),
         ("shortest = 9\nlongest = 8", "at least 9 tokens, but longest = 8"),
         ("groups = 2\nrerank = { kind = 'mbr' }", "rerank draws its answers by chance, without a beam; set groups = 1"),
-        ("beam = 9\nn_best = 9\nrerank = { kind = 'mbr', samples = 8 }", "9 answers cannot come from 8 samples"),
+        ("beam = 9\nn_best = 9\nrerank = { kind = 'mbr', candidates = 8 }", "9 answers cannot come from 8 candidates"),
         ("sample = { temperature = 0.0 }", "temperature should be a number (above 0), not 0.0"),
     ],
 )

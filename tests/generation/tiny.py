@@ -74,3 +74,15 @@ def everything(
         goal_AT = torch.tensor([[*answer, END] for answer in answers])
         each = log_probs_ATV.gather(2, goal_AT[..., None])[..., 0].tolist()
         yield from zip(answers, each, strict=True)
+
+
+@torch.no_grad()
+def attention_total(model: EncoderDecoder, source: Sequence[int], answer: Sequence[int]) -> Tensor:
+    """How much each source position was looked at while an answer and its end mark were written."""
+    block: Any = model.decoder.blocks[-1]
+    looking = block.mixer if block.cross is None else block.cross
+    seen: list[Tensor] = []
+    hook = looking.register_forward_pre_hook(lambda module, args: seen.append(module.weights(*args)))
+    read(model, source, [answer])
+    hook.remove()
+    return seen[0][0].mean(0).sum(0).double()

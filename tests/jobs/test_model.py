@@ -11,9 +11,13 @@ from safetensors.torch import load_file, save_file
 
 import seqloom
 from seqloom import Question
+from seqloom.generation.contract import Written
 from seqloom.jobs.answer import Answer
+from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
+from seqloom.jobs.writing import Writer
 from seqloom.settings import UserError
+from seqloom.text import UNKNOWN
 from tests.jobs.asked_runs import Runs
 
 WRITTEN = ["pairs", "short", "sentences", "backwards", "text", "words", "documents", "window"]
@@ -353,3 +357,33 @@ def test_what_is_said_of_a_broken_vocabulary_file(copy: Path) -> None:
     content = json.loads(file.read_text())
     file.write_text(json.dumps(content | {"fingerprint": "0"}))
     refused(copy, "one of the two was changed")
+
+
+# -- choosing and mending
+
+
+def test_of_many_the_one_most_like_the_others(pairs: Model) -> None:
+    changes = ["generation.rerank.kind=mbr", "generation.rerank.candidates=8"]
+    best = pairs.predict("abcd", changes=changes)
+    assert best == pairs.predict("abcd", changes=changes)
+    assert 0 <= best.score <= 100
+    several = pairs.predict("abcd", n_best=3, changes=changes)
+    assert len({answer.text for answer in several}) == len(several)
+    assert [answer.score for answer in several] == sorted((answer.score for answer in several), reverse=True)
+    beam = pairs.predict("abcd", beam=8, changes=[*changes, "generation.rerank.of=n-best"])
+    assert beam.text in {answer.text for answer in pairs.predict("abcd", n_best=8)}
+
+
+def test_unknown_words_are_replaced_through_the_alignment(runs: Runs) -> None:
+    model = seqloom.load(runs["backwards"])
+    writer, settings = model._answerer, generation_of(model.opened[0])
+    assert isinstance(writer, Writer)
+    prepared = model.prepare(Question("good Überraschung so"), 0, settings)
+    looked_TS = torch.tensor([[0.1, 0.8, 0.1, 0.0], [0.9, 0.1, 0.0, 0.0]])
+    written = Written((UNKNOWN,), -1.0, -1.0, (-0.5, -0.5), True, looked_TS)
+    assert writer._answer(prepared, written, False, True).text == "⁇"
+    mended = writer._answer(prepared, written, True, True)
+    assert (mended.text, mended.alignment) == ("Überraschung", ((1, 0),))
+    assert "⁇" not in model.predict("good Überraschung", changes=["generation.replace_unknown=true"]).text
+    with pytest.raises(UserError, match="replace_unknown: the model looks at no source"):
+        seqloom.load(runs["text"]).predict("good", changes=["generation.replace_unknown=true"])

@@ -41,6 +41,8 @@ class Echo:
     def __init__(self, stop: str | None = None) -> None:
         self.stop, self.most = stop, 0
 
+    def look_over(self, questions: Sequence[Question]) -> None: ...
+
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
         if question.prefix:
             raise UserError(f"prefix {question.prefix!r}: the model cannot write it")

@@ -71,7 +71,7 @@ def predict(
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
     asking = Asking(file, settings, lines, given, out, force, skip_bad, talk)
     if talk:
-        _note(f"{model}; type a line, Ctrl-D ends")
+        _note(f"{run} ({model.recipe.task.kind}, {model.device.type}): type a line, Ctrl-D ends")
     try:
         job(model, asking, _note)
     except KeyboardInterrupt:

@@ -10,7 +10,7 @@ from torch import Tensor
 from seqloom.generation.contract import Item
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import EMPTY, Answer, Piece, Question, Scored
-from seqloom.jobs.writing import BUDGET, Prepared, room
+from seqloom.jobs.writing import Prepared, room
 from seqloom.layers.layout import Packed
 from seqloom.models.build import Model as Network
 from seqloom.models.encoder_only import EncoderOnly
@@ -19,7 +19,7 @@ from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.tag import TagTask
 from seqloom.text import END
 
-Row = tuple[Prepared, list[int]]
+TOKENS = 16_384  # that are read together
 
 
 class Labeller:
@@ -134,7 +134,7 @@ def _batches(rows: Sequence[Prepared]) -> Iterator[list[Prepared]]:
     """By tokens; a row that is longer than all may be goes alone."""
     batch, tokens = list[Prepared](), 0
     for row in rows:
-        if batch and tokens + _length(row) > BUDGET:
+        if batch and tokens + _length(row) > TOKENS:
             yield batch
             batch, tokens = [], 0
         batch.append(row)

@@ -1,6 +1,7 @@
 """A trained model, ready to be asked: `seqloom.load`."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack, overload
@@ -120,6 +121,7 @@ class Model:
         plain = [
             Question(text, prefix, tuple(must), tuple(must_not)) if isinstance(text, str) else text for text in many
         ]
+        self.look_over(plain)
         asked = []
         for number, question in enumerate(plain):
             try:
@@ -132,6 +134,11 @@ class Model:
             best = [answers[0] for answers in each]
             return best[0] if one else best
         return each[0] if one else each
+
+    def look_over(self, questions: Sequence[Question]) -> None:
+        """Cut the words of many at once, which is many times faster than one by one; `prepare` finds them then."""
+        with suppress(UserError):  # which `prepare` will tell of the question that it is
+            self.task.codecs.source.encode([one.source for one in questions if isinstance(one.source, str)])
 
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
         """A question that `answer` takes; a UserError, if no answer can be as it is wished."""

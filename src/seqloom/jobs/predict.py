@@ -170,6 +170,7 @@ class _Job:
     def _prepared(self, window: Sequence[AskedLine]) -> tuple[list[Prepared], dict[int, str], AskedLine | None]:
         """Questions, why some lines have none, and the line to stop at."""
         prepared, errors = list[Prepared](), dict[int, str]()
+        self.model.look_over([line.question for line in window if not isinstance(line.question, str)])
         for line in window:
             error = line.question if isinstance(line.question, str) else None
             if not isinstance(line.question, str):

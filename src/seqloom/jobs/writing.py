@@ -25,8 +25,8 @@ from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import END, Vocabulary
 
-BUDGET = 16_384
-"""Source tokens that are read together at most: a very long line is written with few others, or alone."""
+BUDGET = 32_768
+"""Source tokens before the eyes of all hypotheses together: a very long line is written with few others, or alone."""
 MORE, TIMES = 50, 2  # how long an answer may get, if nothing is said
 
 
@@ -71,7 +71,7 @@ class Writer:
             must_of(question, self.target),
             must_not_of(question, self.target),
         )
-        why = impossible_item(item, settings)
+        why = impossible_item(item, candidates_of(settings))
         if why is not None:
             raise UserError(why)
         return Prepared(number, question, item, len(whole) - len(source))
@@ -103,7 +103,8 @@ class Writer:
                 yield one.number, [EMPTY]
         candidates, look = candidates_of(settings), attention or settings.replace_unknown
         items = [one.item for one in asked if one.item is not None]
-        for rows, group in _groups(items, settings.batch):
+        each = candidates.beam if candidates.sample is None else candidates.n_best
+        for rows, group in _groups(items, settings.batch, each):
             together = candidates.model_copy(update={"batch": rows})
             for number, written in write(self.scorer, iter(group), together, attention=look):
                 answers = [self._answer(known[number], one, settings.replace_unknown, attention) for one in written]
@@ -190,10 +191,10 @@ def room(networks: Sequence[Network], side: Literal["encoder", "decoder"]) -> in
     return min((length for one in networks for length in learned_positions(one.settings, side)), default=sys.maxsize)
 
 
-def _groups(items: Sequence[Item], batch: int) -> Iterator[tuple[int, list[Item]]]:
-    """How many may be written together, and those for which it holds."""
+def _groups(items: Sequence[Item], batch: int, each: int) -> Iterator[tuple[int, list[Item]]]:
+    """How many may be written together, and those for which it holds. each: hypotheses to an item."""
     groups: dict[int, list[Item]] = {}
     for item in items:
         size = 1 << (len(item.source) - 1).bit_length()
-        groups.setdefault(max(1, min(batch, BUDGET // size)), []).append(item)
+        groups.setdefault(max(1, min(batch, BUDGET // (size * each))), []).append(item)
     yield from groups.items()

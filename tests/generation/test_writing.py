@@ -1,0 +1,190 @@
+"""Rows leave when they end, others take their place, and neither changes what is said."""
+# B items  R rows
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqloom.generation import GenerationSettings, Item, PairScorer, write
+from seqloom.generation.length import penalty
+from seqloom.generation.settings import LengthSettings, MeanLength, NoLength, WuLength
+from seqloom.models import EncoderDecoder
+from seqloom.settings import UserError
+from tests.generation.tiny import BEGIN, PAIRS, SIZE, attention_total, everything, pair_model, read
+
+END = 1
+
+
+class Counting:
+    """Writes as many tokens as the source says, and then ends; keeps how many rows there were in each step."""
+
+    begin, end, size = 0, END, 9
+
+    def __init__(self) -> None:
+        self.widths: list[int] = []
+        self.starts: list[int] = []
+
+    def start(self, items: Sequence[Item]) -> tuple[Tensor, Tensor]:
+        self.starts.append(len(items))
+        return torch.tensor([item.source[0] for item in items]), torch.zeros(len(items), dtype=torch.int64)
+
+    def step(self, last_R: Tensor, state: Tensor, attention: bool) -> tuple[Tensor, None, Tensor]:
+        self.widths.append(len(state))
+        token_R = torch.where(state > 0, 2 + state % 7, END)
+        scores = torch.nn.functional.one_hot(token_R, self.size).float() * 5
+        return scores.log_softmax(-1), None, state - 1
+
+
+def test_rows_leave_at_once() -> None:
+    scorer = Counting()
+    items = [Item([n], n, 50) for n in range(4)]
+    answers = dict(write(scorer, items, GenerationSettings(beam=1)))
+    assert [answers[n][0].tokens for n in range(4)] == [(), (3,), (4, 3), (5, 4, 3)]
+    assert scorer.widths == [4, 3, 2, 1]
+
+
+def test_free_rows_are_filled_several_at_once() -> None:
+    scorer = Counting()
+    items = [Item([n % 9], n, 50) for n in range(60)]
+    answers = dict(write(scorer, items, GenerationSettings(beam=1, batch=8)))
+    assert [len(answers[n][0].tokens) for n in range(60)] == [n % 9 for n in range(60)]
+    assert max(scorer.widths) <= 8
+    assert sum(scorer.starts) == 60
+    assert all(count >= 2 for count in scorer.starts[:-1])
+    assert len(scorer.widths) < 60 * 5 / 8 * 1.6
+
+
+def test_items_are_read_as_they_are_needed() -> None:
+    read = 0
+
+    def items() -> Iterator[Item]:
+        nonlocal read
+        for number in range(1000):
+            read += 1
+            yield Item([number % 5], number, 9)
+
+    answers = write(Counting(), items(), GenerationSettings(beam=1, batch=2))
+    assert read == 0
+    next(answers)
+    assert read <= 32
+    assert len(list(answers)) == 999
+
+
+def test_what_is_cut() -> None:
+    ((_, (cut,)),) = write(Counting(), [Item([5], 0, 3)], GenerationSettings(beam=1))
+    assert (cut.tokens, cut.ended, len(cut.log_probs)) == ((7, 6, 5), False, 3)
+    ((_, (just,)),) = write(Counting(), [Item([3], 0, 3)], GenerationSettings(beam=1))
+    assert (just.tokens, just.ended, len(just.log_probs)) == ((5, 4, 3), True, 4)
+    ((_, (empty,)),) = write(Counting(), [Item([3], 0, 0)], GenerationSettings(beam=1))
+    assert (empty.tokens, empty.ended, empty.log_prob) == ((), False, 0.0)
+
+
+def test_what_ended_stands_before_what_was_cut() -> None:
+    ((_, answers),) = write(Counting(), [Item([5], 0, 3)], GenerationSettings(beam=4, n_best=4))
+    assert len(answers) == 4
+    flags = [answer.ended for answer in answers]
+    assert flags == sorted(flags, reverse=True)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("asked", [{"beam": 1}, {"beam": 3, "n_best": 2}, {"sample": {}, "n_best": 3}], ids=str)
+def test_neighbours_change_nothing(name: str, asked: dict[str, Any]) -> None:
+    model = pair_model(name, 7)
+    items = [Item([2 + (n * k) % 3 for k in range(n % 5)], n, 3 + n % 4, n % 3) for n in range(23)]
+    each = []
+    for batch in (1, 4, 64):
+        asking = GenerationSettings.model_validate({**asked, "batch": batch})
+        answers = dict(write(PairScorer(model, BEGIN, END), items, asking))
+        each.append([[answer.tokens for answer in answers[n]] for n in range(len(items))])
+    assert each[0] == each[1] == each[2]
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    model = pair_model("attention", 1)
+    items = [Item([2, 3], n, 6) for n in range(6)]
+
+    def drawn(seed: int) -> list[list[tuple[int, ...]]]:
+        asking = GenerationSettings.model_validate({"sample": {}, "n_best": 4, "seed": seed})
+        answers = dict(write(PairScorer(model, BEGIN, END), items, asking))
+        assert all(len(answers[n]) == 4 for n in range(6))
+        return [[answer.tokens for answer in answers[n]] for n in range(6)]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+    assert len({tokens for each in drawn(1) for tokens in each}) > 1
+
+
+def test_groups_differ() -> None:
+    model = pair_model("attention", 5, sharpness=2.5)
+    firsts = {}
+    for diversity in (0.0, 50.0):
+        asking = GenerationSettings(beam=2, groups=2, diversity=diversity, n_best=2)
+        ((_, answers),) = write(PairScorer(model, BEGIN, END), [Item([2, 3], 0, 4, 1)], asking)
+        firsts[diversity] = len({answer.tokens[0] for answer in answers})
+    assert firsts[50.0] == 2
+
+
+@pytest.mark.parametrize("name", ["attention", "recurrence", "convolution"])
+def test_coverage_of_all_that_could_be_said(name: str) -> None:
+    source, longest, weight = [2, 3, 4], 3, 0.7
+    for seed in range(3):
+        model = pair_model(name, seed)
+        scored = {}
+        for tokens, parts in everything(model, source, 0, longest):
+            read_S = attention_total(model, source, tokens)
+            scored[tokens] = sum(parts) + weight * float(read_S.clamp(max=1).log().sum())
+        asking = GenerationSettings.model_validate(
+            {"beam": SIZE**4, "n_best": 5, "coverage": weight, "length": {"kind": "none"}}
+        )
+        ((_, answers),) = write(PairScorer(model, BEGIN, END), [Item(source, 0, longest)], asking)
+        best = sorted(scored.values(), reverse=True)[:5]
+        assert [answer.score for answer in answers] == pytest.approx(best, abs=1e-4)
+        assert [scored[answer.tokens] for answer in answers] == pytest.approx(best, abs=1e-4)
+
+
+def test_coverage_needs_attention() -> None:
+    scorer = PairScorer(pair_model("bottleneck", 1), BEGIN, END)
+    with pytest.raises(UserError, match=r"generation\.coverage: the model has no attention over what it reads"):
+        list(write(scorer, [Item([2], 0, 3)], GenerationSettings(coverage=0.2)))
+
+
+def plain_beam(
+    model: EncoderDecoder, item: Item, beam: int, length: LengthSettings
+) -> list[tuple[float, tuple[int, ...]]]:
+    """A beam search by whole passes that never stops early; the answers that ended, best first."""
+    live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    ended = []
+    for step in range(item.longest + 1):
+        log_probs_AV = read(model, item.source, [tokens for _, tokens in live])[:, -1]
+        ways = [
+            (total + float(log_probs_AV[row, token]), (*tokens, token))
+            for row, (total, tokens) in enumerate(live)
+            for token in range(SIZE)
+        ]
+        ways = sorted(ways, reverse=True)[: 2 * beam]
+        ended += [(total / penalty(length, step + 1.0), way[:-1]) for total, way in ways[:beam] if way[-1] == END]
+        live = [(total, way) for total, way in ways if way[-1] != END][:beam]
+    return sorted(ended, reverse=True)
+
+
+@pytest.mark.parametrize("length", [WuLength(alpha=1.5), MeanLength(), NoLength()], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_stopping_loses_nothing(length: LengthSettings, seed: int) -> None:
+    model = pair_model("attention", seed, sharpness=2.0)
+    items = [Item([2 + (n * k) % 3 for k in range(1 + n % 5)], n, 9) for n in range(5)]
+    asking = GenerationSettings(beam=3, n_best=2, length=length)
+    for number, answers in write(PairScorer(model, BEGIN, END), items, asking):
+        wanted = plain_beam(model, items[number], 3, length)[:2]
+        found = [answer for answer in answers if answer.ended]
+        assert [answer.tokens for answer in found] == [tokens for _, tokens in wanted]
+        assert [answer.score for answer in found] == pytest.approx([score for score, _ in wanted], abs=1e-4)
+
+
+def test_it_stops_as_soon_as_nothing_can_become_better() -> None:
+    """One token or none is nearly sure, so that all else is far behind; its longest answer would be 50 tokens."""
+    scorer = Counting()
+    list(write(scorer, [Item([4], 0, 50)], GenerationSettings(beam=3)))
+    assert 5 <= len(scorer.widths) < 40
