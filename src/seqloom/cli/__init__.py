@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from seqloom.cli import check, demo, predict, recipes, train
+from seqloom.cli import check, demo, evaluate, predict, recipes, train
 
 app = typer.Typer(
     help="Models that read one sequence and write another: train them on your own files.",
@@ -42,11 +42,12 @@ def _options(
 app.command()(demo.demo)
 app.command()(train.train)
 app.command()(predict.predict)
+app.command()(evaluate.evaluate)
 app.command()(check.check)
 app.command()(recipes.recipes)
 
 
-MANY = ("--data", "--valid", "--test")
+MANY = ("--data", "--valid", "--test", "--hypotheses", "--references", "--metrics")
 
 
 def spread(words: Sequence[str]) -> list[str]:

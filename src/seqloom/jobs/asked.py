@@ -80,7 +80,7 @@ def _with_files(recipe: Recipe, command: Command) -> Recipe:
     for name, files in ("corpora", command.data), ("valid", command.valid), ("test", command.test):
         if files:
             # how the recipe reads what it learns from holds for the other files, if it says nothing of them
-            data[name] = _corpora(files, getattr(recipe.data, name) or recipe.data.corpora)
+            data[name] = corpora_like(files, getattr(recipe.data, name) or recipe.data.corpora)
     if command.skip_bad:
         data["bad"] = "skip"
     training = {} if command.minutes is None else {"minutes": command.minutes}
@@ -89,7 +89,7 @@ def _with_files(recipe: Recipe, command: Command) -> Recipe:
     )
 
 
-def _corpora(files: Sequence[str], old: Sequence[Corpus]) -> tuple[Corpus, ...]:
+def corpora_like(files: Sequence[str], old: Sequence[Corpus]) -> tuple[Corpus, ...]:
     """Files of the command line; how the recipe reads its first corpus (columns, format) holds for them too."""
     new = corpora_of(files)
     if len(old) != 1:

@@ -87,3 +87,20 @@ class _LineCount:
 def _minutes(seconds: float) -> str:
     whole = max(0, round(seconds))
     return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+@contextmanager
+def share_bar(title: str) -> Iterator[Callable[[float], None]]:
+    """`report(share)` moves it on by so much of the whole, which is 1."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        lines = _Lines(title, PARTS)
+        yield lambda share: lines(round(PARTS * share))
+        return
+    columns = [TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()]
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(title, total=1.0, visible=False)
+        yield lambda share: progress.update(task, advance=share, visible=True)
+
+
+PARTS = 10**9  # of a whole, where parts are counted

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 
 from seqloom.data.cache import Cache, Examples
 from seqloom.data.order import in_order
+from seqloom.evaluation import Bleu, Chrf, ExactMatch, total
 from seqloom.jobs.answers import answers, chosen, far_enough
 from seqloom.models.build import Model
 from seqloom.tasks import Task
@@ -21,6 +20,7 @@ from seqloom.text import Characters
 from seqloom.text.labels import NONE
 from seqloom.training.validation import mean_loss
 
+METRICS = (ExactMatch(), Bleu(), Chrf())
 WRITTEN = 200
 """Examples that are written out at each validation; all of them count for the loss."""
 
@@ -65,30 +65,16 @@ def written_scores(task: TranslateTask, model: Model, examples: Examples, device
     """What is written, greedily, against the references: exact matches, BLEU and chrF of sacreBLEU, all in percent."""
     references = task.target.decode_many([row.tolist() for row in _rows(examples, "target")])
     said = answers(task, model, examples, device, far_enough(examples))
-    exact = np.mean([one == other for one, other in zip(said, references, strict=True)])
-    bleu, chrf = _metrics()
-    return {
-        "exact": 100 * float(exact),
-        "bleu": bleu.corpus_score(said, [references]).score,
-        "chrf": chrf.corpus_score(said, [references]).score,
-    }
-
-
-def _metrics() -> tuple[BLEU, CHRF]:
-    return BLEU(force=True), CHRF()  # forced: text that looks tokenised is no reason for a warning at each validation
+    stats = {metric: metric.statistics(said, [references]) for metric in METRICS}
+    return {metric.name: float(metric.score(total(stats_ND))) for metric, stats_ND in stats.items()}
 
 
 def signature(task: Task) -> str:
     """How the scores were counted; empty where there is nothing to say."""
     if not isinstance(task, TranslateTask):
         return ""
-    bleu, chrf = _metrics()
-    for metric in (bleu, chrf):
-        metric.corpus_score(["a"], [["a"]])  # a signature tells how many references there were
-    return (
-        f"Written greedily; of validation examples {WRITTEN:,} at most. "
-        f"BLEU: `{bleu.get_signature()}`; chrF: `{chrf.get_signature()}`."
-    )
+    counted = "; ".join(f"{metric.title}: `{metric.signature()}`" for metric in METRICS[1:])
+    return f"Written greedily; of validation examples {WRITTEN:,} at most. {counted}."
 
 
 def accuracy(task: TagTask | ClassifyTask, model: Model, batches: Iterable[Examples], device: torch.device) -> float:

@@ -1,0 +1,83 @@
+"""`seqloom evaluate`: how good systems are, and how sure that is."""
+
+from typing import Annotated, Literal
+
+import typer
+
+
+def evaluate(
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN…", help="Runs to evaluate; the first is the baseline.")
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option("--data", metavar="FILE…", help="What the runs answer: as for `seqloom train --data`."),
+    ] = None,
+    hypotheses: Annotated[
+        list[str] | None,
+        typer.Option("--hypotheses", metavar="FILE…", help="Instead of runs: what systems said, a line an answer."),
+    ] = None,
+    references: Annotated[
+        list[str] | None,
+        typer.Option("--references", metavar="FILE…", help="What was wanted; several files: several references each."),
+    ] = None,
+    sources: Annotated[
+        str | None, typer.Option("--sources", metavar="FILE", help="What was asked, for slices and examples.")
+    ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metrics",
+            metavar="NAME…",
+            help="bleu chrf chrf++ ter rouge1 rouge2 rougeL rougeLsum wer per cer exact; of labels: accuracy f1-macro "
+            "f1-micro span-f1 span-f1-strict; of runs: perplexity bpc.",
+        ),
+    ] = None,
+    examples: Annotated[
+        int, typer.Option("--examples", metavar="N", min=0, help="Show so many of the worst and of the best examples.")
+    ] = 0,
+    form: Annotated[
+        Literal["text", "markdown", "jsonl", "latex"], typer.Option("--format", help="How the results are written.")
+    ] = "text",
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A.B=C", help="Change a setting: evaluation.bleu.tokenize=zh. Many times."),
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out (and count) examples of --data that cannot be used.")
+    ] = False,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, …; auto: a GPU, if there is one.")] = "auto",
+) -> None:
+    """Score systems, with intervals; of several, also whether they differ from the first by more than luck.
+
+    \b
+    Examples:
+      seqloom evaluate runs/pairs --data test.tsv
+      seqloom evaluate runs/small runs/large --data test.en test.de --set generation.beam=8
+      seqloom evaluate --hypotheses ours.txt theirs.txt --references ref.txt --sources src.txt --examples 3
+      seqloom evaluate --hypotheses said.zh --references a.zh b.zh --metrics bleu --set evaluation.bleu.tokenize=zh
+    """
+    from rich.console import Console
+
+    from seqloom.jobs.evaluate import Evaluate
+    from seqloom.jobs.evaluate import evaluate as job
+    from seqloom.jobs.score_page import page, show
+
+    command = Evaluate(
+        tuple(runs or ()),
+        tuple(data or ()),
+        tuple(hypotheses or ()),
+        tuple(references or ()),
+        sources,
+        tuple(metrics or ()),
+        examples,
+        tuple(changes or ()),
+        device,
+        skip_bad,
+    )
+    found, what = job(command, lambda text: typer.echo(text, err=True))
+    console = Console()
+    if form == "text" and console.is_terminal:
+        show(found, what, console)
+    else:
+        typer.echo(page(found, what, form), nl=False)

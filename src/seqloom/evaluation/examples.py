@@ -1,0 +1,27 @@
+"""The examples that a system does worst and best."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seqloom.evaluation.metric import Metric, Statistics
+
+
+@dataclass(frozen=True)
+class Found:
+    row: int
+    score: float
+
+
+def extremes(metric: Metric[Any], stats_ND: Statistics, count: int) -> tuple[list[Found], list[Found]]:
+    """The worst, the worst first, and the best, the best first; of equals, those that come first. None is in both."""
+    scores_N = metric.each(stats_ND)
+    order = np.argsort(scores_N if metric.higher_is_better else -scores_N, kind="stable")
+    best_first = np.argsort(-scores_N if metric.higher_is_better else scores_N, kind="stable")
+    worst = order[:count]
+    taken = set(worst.tolist())
+    best = [row for row in best_first[: 2 * count].tolist() if row not in taken][:count]
+    return [Found(row, float(scores_N[row])) for row in worst.tolist()], [
+        Found(row, float(scores_N[row])) for row in best
+    ]

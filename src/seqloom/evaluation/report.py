@@ -1,0 +1,161 @@
+"""Systems side by side: their scores with intervals, against the first of them, by slices."""
+
+# N examples  D statistics  R resamples
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seqloom.evaluation.examples import extremes
+from seqloom.evaluation.interval import Interval, percentiles, resampled
+from seqloom.evaluation.labels import Counted, OfKind
+from seqloom.evaluation.metric import Metric, Statistics, total
+from seqloom.evaluation.settings import EvaluationSettings
+from seqloom.evaluation.significance import Comparison, comparison
+from seqloom.evaluation.slices import Slice
+
+Told = Callable[[float], None]
+"""hears how much of the work was done since it heard last, of 1"""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A metric, with the statistics of each system."""
+
+    metric: Metric[Any]
+    stats: tuple[Statistics, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A metric of a system; comparison: with the first system, if this is another."""
+
+    system: str
+    metric: Metric[Any]
+    score: float
+    interval: Interval
+    comparison: Comparison | None
+
+
+@dataclass(frozen=True)
+class SliceScore:
+    slice: Slice
+    system: str
+    metric: Metric[Any]
+    score: float
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An example that a system does badly, or well."""
+
+    system: str
+    metric: Metric[Any]
+    worst: bool
+    row: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Report:
+    systems: tuple[str, ...]
+    examples: int
+    references: int
+    measured: tuple[Measured, ...]
+    """metric by metric, system by system"""
+    slices: tuple[SliceScore, ...]
+    shown: tuple[Shown, ...]
+    kinds: tuple[tuple[str, str, OfKind], ...]
+    """how each label comes out: the system, the metric's title, the label"""
+    signatures: tuple[tuple[str, str], ...]
+    """the metric's title, and how it was counted"""
+    settings: EvaluationSettings
+
+
+def report(
+    systems: Sequence[str],
+    counts: Sequence[Counts],
+    settings: EvaluationSettings,
+    references: int = 1,
+    slices: Sequence[Slice] = (),
+    examples: int = 0,
+    told: Told = lambda share: None,
+) -> Report:
+    """examples: so many of the worst and of the best are found for each system."""
+    signatures = {count.metric.title: count.metric.signature(references) for count in counts}
+    return Report(
+        tuple(systems),
+        len(counts[0].stats[0]),
+        references,
+        tuple(_measured(systems, counts, settings, told)),
+        tuple(_sliced(systems, counts, slices)),
+        tuple(_shown(systems, _graded(counts), examples)) if examples else (),
+        tuple(_kinds(systems, counts)),
+        tuple(signatures.items()),
+        settings,
+    )
+
+
+def _measured(
+    systems: Sequence[str], counts: Sequence[Counts], settings: EvaluationSettings, told: Told
+) -> list[Measured]:
+    others = len(counts) * (len(systems) - 1)
+    work = settings.resamples + others * settings.trials
+    sums = iter(
+        resampled(
+            [stats_ND for count in counts for stats_ND in count.stats],
+            settings.resamples,
+            settings.seed,
+            lambda done: told(done / work),
+        )
+    )
+    found = []
+    for count in counts:
+        pairs = [(stats_ND, next(sums)) for stats_ND in count.stats]
+        for number, (system, pair) in enumerate(zip(systems, pairs, strict=True)):
+            compared = None
+            if number:
+                compared = comparison(
+                    count.metric, pair, pairs[0], settings.trials, settings.seed, lambda done: told(done / work)
+                )
+            score = float(count.metric.score(total(pair[0])))
+            interval = percentiles(count.metric.score(pair[1]))
+            found.append(Measured(system, count.metric, score, interval, compared))
+    return found
+
+
+def _sliced(systems: Sequence[str], counts: Sequence[Counts], slices: Sequence[Slice]) -> list[SliceScore]:
+    return [
+        SliceScore(part, system, count.metric, float(count.metric.score(total(stats_ND[part.rows]))))
+        for part in slices
+        for count in counts
+        for system, stats_ND in zip(systems, count.stats, strict=True)
+    ]
+
+
+def _graded(counts: Sequence[Counts]) -> Counts:
+    """The first metric that knows more than right and wrong, if there is one."""
+    return next((count for count in counts if len(np.unique(count.metric.each(count.stats[0]))) > 2), counts[0])
+
+
+def _shown(systems: Sequence[str], count: Counts, examples: int) -> list[Shown]:
+    found = []
+    for system, stats_ND in zip(systems, count.stats, strict=True):
+        worst, best = extremes(count.metric, stats_ND, examples)
+        found += [Shown(system, count.metric, True, each.row, each.score) for each in worst]
+        found += [Shown(system, count.metric, False, each.row, each.score) for each in best]
+    return found
+
+
+def _kinds(systems: Sequence[str], counts: Sequence[Counts]) -> list[tuple[str, str, OfKind]]:
+    """Of the first metric that counts kinds: another would say the same, or nearly."""
+    counted = next((count for count in counts if isinstance(count.metric, Counted)), None)
+    if counted is None or not isinstance(counted.metric, Counted):
+        return []
+    return [
+        (system, counted.metric.title, kind)
+        for system, stats_ND in zip(systems, counted.stats, strict=True)
+        for kind in counted.metric.by_kind(total(stats_ND))
+    ]

@@ -1,0 +1,41 @@
+"""How scores are counted, and how sure they have to be."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from seqloom.evaluation.interval import RESAMPLES
+from seqloom.evaluation.significance import TRIALS
+from seqloom.settings import Frozen
+
+Tokenizer = Literal["13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none"]
+
+
+class BleuSettings(Frozen):
+    """Of BLEU."""
+
+    tokenize: Tokenizer = "13a"
+    """sacreBLEU's tokenizers; zh, ja-mecab and ko-mecab for Chinese, Japanese and Korean, char for any other script"""
+
+
+class RougeSettings(Frozen):
+    """Of ROUGE."""
+
+    stemmed: bool = False
+    """compare the stems of English words (Porter 1980)"""
+    tokens: Literal["ascii", "unicode"] = "ascii"
+    """unicode keeps the letters of other languages, but is not what others count"""
+
+
+class EvaluationSettings(Frozen):
+    """How scores are counted."""
+
+    bleu: BleuSettings = BleuSettings()
+    rouge: RougeSettings = RougeSettings()
+    lowercase: bool = False
+    """compare in lower case; TER and ROUGE always do"""
+    resamples: Annotated[int, Field(ge=100)] = RESAMPLES
+    """of the bootstrap, for intervals"""
+    trials: Annotated[int, Field(ge=100)] = TRIALS
+    """of approximate randomisation, for p-values"""
+    seed: Annotated[int, Field(ge=0)] = 1

@@ -1,0 +1,87 @@
+"""How good systems are: runs on data, or the answers of any systems in files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seqloom.evaluation.build import LABEL, TEXT, MetricName, named
+from seqloom.evaluation.report import Report, report
+from seqloom.evaluation.settings import EvaluationSettings
+from seqloom.jobs.evaluated import Evaluated, Note, count
+from seqloom.jobs.evaluated_files import evaluated_files
+from seqloom.jobs.progress import share_bar
+from seqloom.settings import Frozen, UserError, loads
+
+SECTION = "evaluation."
+MANY = 1000  # answers of which one is told what is being counted: TER takes seconds
+TEXTS: tuple[MetricName, ...] = ("bleu", "chrf", "ter")
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """The words of `seqloom evaluate`."""
+
+    runs: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    hypotheses: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    sources: str | None = None
+    metrics: tuple[str, ...] = ()
+    examples: int = 0
+    changes: tuple[str, ...] = ()
+    device: str = "auto"
+    skip_bad: bool = False
+
+
+class _Settings(Frozen):
+    """What --set can change here."""
+
+    evaluation: EvaluationSettings = EvaluationSettings()
+
+
+def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report, Evaluated]:
+    """The report, and the texts that it is about. note: hears what is going on."""
+    _refuse(command)
+    ours = [change for change in command.changes if change.strip().startswith(SECTION)]
+    settings = loads("", _Settings, ours, name="--set").evaluation
+    if command.runs:
+        from seqloom.jobs.evaluated_runs import evaluated_runs  # here, as files need no torch
+
+        others = [change for change in command.changes if change not in ours]
+        what, names = evaluated_runs(
+            command.runs, command.data, command.metrics, others, command.device, command.skip_bad, note
+        )
+        return _report(what, names, settings, command.examples, note), what
+    for change in command.changes:
+        if change not in ours:
+            raise UserError(f"--set {change}: files are only counted; what can be set begins with {SECTION}")
+    names = named(command.metrics or TEXTS, (*TEXT, *LABEL), "texts or labels")
+    what = evaluated_files(command.hypotheses, command.references, command.sources)
+    return _report(what, names, settings, command.examples, note), what
+
+
+def _refuse(command: Evaluate) -> None:
+    files = command.hypotheses or command.references or command.sources
+    if command.runs and files:
+        raise UserError("either runs with --data, or --hypotheses with --references; not both")
+    if command.runs and not command.data:
+        raise UserError("nothing to evaluate on: name the data with --data FILE…")
+    if command.data and not command.runs:
+        raise UserError("--data needs a RUN that answers it: seqloom evaluate RUN… --data FILE…")
+    if not (command.runs or files):
+        raise UserError(
+            "nothing to evaluate: name runs and data (seqloom evaluate RUN… --data FILE…), or the answers of systems "
+            "(--hypotheses FILE… --references FILE…)"
+        )
+
+
+def _report(
+    what: Evaluated,
+    names: Sequence[MetricName],
+    settings: EvaluationSettings,
+    examples: int,
+    note: Note,
+) -> Report:
+    many = len(what.references[0]) * len(what.systems) > MANY
+    counts = list(count(what, names, settings, lambda title: note(f"counting {title}") if many else None))
+    with share_bar("intervals and tests") as moved:
+        return report(what.systems, counts, settings, len(what.references), what.slices(), examples, moved)

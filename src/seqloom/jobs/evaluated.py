@@ -1,0 +1,91 @@
+"""What is evaluated: systems with their answers, what was wanted, and what it was wanted for."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seqloom.evaluation.build import LABEL, LabelMetric, MetricName, label_metric, text_metric
+from seqloom.evaluation.labels import Labels
+from seqloom.evaluation.metric import Metric
+from seqloom.evaluation.report import Counts
+from seqloom.evaluation.settings import EvaluationSettings
+from seqloom.evaluation.slices import Slice, by_length, by_unknown
+from seqloom.settings import UserError
+
+FEW_WORDS = 2  # on average: texts are counted in characters then, as words and dates are
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """As texts: what each system said, and one or more sets of references."""
+
+    systems: tuple[str, ...]
+    answers: tuple[Sequence[str], ...]
+    references: tuple[Sequence[str], ...]
+    sources: Sequence[str] | None = None
+    unknown: Sequence[int] | None = None
+    """how many words of each source the model does not know"""
+    counts: tuple[Counts, ...] = ()
+    """what was counted already, as only the model can count it"""
+    labels: tuple[Sequence[Labels], ...] | None = None
+    """what each system said, and the references as the last, where texts are labels; None: divide texts at spaces"""
+    files: tuple[str, ...] = ()
+    """of the systems, then of the references, for messages"""
+
+    def slices(self) -> list[Slice]:
+        found = [] if self.labels is not None else _by_length(self.references[0], "reference")
+        if self.sources is not None:
+            found += _by_length(self.sources, "source")
+        if self.unknown is not None and any(self.unknown):
+            found += by_unknown(self.unknown, "unknown in the source")
+        return found
+
+
+def _by_length(texts: Sequence[str], side: str) -> list[Slice]:
+    words = [len(text.split()) for text in texts]
+    few = sum(words) < FEW_WORDS * len(words)
+    found = by_length([len(text) for text in texts] if few else words, f"{side} {'characters' if few else 'words'}")
+    return found if len(found) > 1 else []
+
+
+def count(
+    what: Evaluated,
+    names: Sequence[MetricName],
+    settings: EvaluationSettings,
+    begun: Callable[[str], None] = lambda title: None,
+) -> Iterator[Counts]:
+    """The statistics of every metric for every system."""
+    for name in names:
+        if name in LABEL:
+            yield _count_labels(what, name)
+            continue
+        known = next((count for count in what.counts if count.metric.name == name), None)
+        if known is not None:
+            yield known
+            continue
+        metric: Metric[Any] = text_metric(name, settings)  # type: ignore[arg-type]  # the others are above
+        begun(metric.title)
+        yield Counts(metric, tuple(metric.statistics(said, what.references) for said in what.answers))
+
+
+def _count_labels(what: Evaluated, name: LabelMetric) -> Counts:
+    if len(what.references) != 1:
+        raise UserError(f"--metrics {name}: labels have one reference, not {len(what.references)}")
+    *said, wanted = what.labels or _divided(what, name)
+    metric = label_metric(name, wanted, (labels for system in said for labels in system))
+    return Counts(metric, tuple(metric.statistics(labels, [wanted]) for labels in said))
+
+
+def _divided(what: Evaluated, name: str) -> tuple[Sequence[Labels], ...]:
+    wanted = [text.split() for text in what.references[0]]
+    said = [[text.split() for text in answers] for answers in what.answers]
+    for number, rows in enumerate(said):
+        for row, (one, other) in enumerate(zip(rows, wanted, strict=True)):
+            if len(one) != len(other):
+                answer, reference = what.files[number], what.files[len(what.systems)]
+                raise UserError(
+                    f"{answer}:{row + 1}: {len(one)} labels, but {reference}:{row + 1} has {len(other)}; "
+                    f"{name} compares label by label (whole lines: --metrics exact)"
+                )
+    return (*said, wanted)

@@ -1,0 +1,62 @@
+"""Hypotheses of any systems, and references: plain files, a line an example."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from seqloom.data.reading.faults import Broken, DataError
+from seqloom.data.reading.lines import Lines
+from seqloom.jobs.evaluated import Evaluated
+from seqloom.settings import UserError
+
+CHUNK = 4096
+
+
+def evaluated_files(hypotheses: Sequence[str], references: Sequence[str], sources: str | None = None) -> Evaluated:
+    """Line n of every file belongs to line n of the others."""
+    if not references:
+        raise UserError("--hypotheses needs --references FILE…: what should have been said, line by line")
+    if not hypotheses:
+        raise UserError("--references needs --hypotheses FILE…: what the systems said, line by line")
+    names = [*references, *hypotheses, *([sources] if sources is not None else [])]
+    read = {name: lines_of(name) for name in names}
+    _refuse_unequal(names, read)
+    return Evaluated(
+        systems=_systems(hypotheses),
+        answers=tuple(read[name] for name in hypotheses),
+        references=tuple(read[name] for name in references),
+        sources=None if sources is None else read[sources],
+        files=(*hypotheses, *references),
+    )
+
+
+def lines_of(name: str) -> list[str]:
+    """All lines; an empty one is an empty answer."""
+    found: list[str] = []
+    with Lines(name) as lines:
+        while some := lines.take(CHUNK):
+            for line in some:
+                if isinstance(line, Broken):
+                    raise DataError(f"{lines.name}:{len(found) + 1}: {line.what}; {line.fix}")
+                found.append(line)
+    if not found:
+        raise DataError(f"{name}: empty; is it the right file?")
+    return found
+
+
+def _refuse_unequal(names: Sequence[str], read: dict[str, list[str]]) -> None:
+    first = names[0]
+    wrong = [name for name in names if len(read[name]) != len(read[first])]
+    if wrong:
+        counts = ", ".join(f"{name} has {len(read[name]):,}" for name in dict.fromkeys(wrong))
+        raise UserError(f"{first} has {len(read[first]):,} lines, but {counts}; line n of each file belongs to line n")
+
+
+def _systems(files: Sequence[str]) -> tuple[str, ...]:
+    """The files' names without their folders, where that tells them apart."""
+    short = [Path(name).name for name in files]
+    if len(set(short)) == len(short):
+        return tuple(short)
+    if len(set(files)) < len(files):
+        twice = next(name for name in files if files.count(name) > 1)
+        raise UserError(f"{twice}: is named twice in --hypotheses; name each system once")
+    return tuple(files)

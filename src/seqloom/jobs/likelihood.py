@@ -1,0 +1,76 @@
+"""How likely a model finds the examples of a corpus, one by one."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqloom.jobs.answer import Scored
+from seqloom.jobs.model import Model
+from seqloom.jobs.progress import share_bar
+from seqloom.jobs.scoring import Given, score
+from seqloom.tasks.language import LanguageTask
+
+TOGETHER = 256  # examples that are scored at once
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Of each example: its log-probability, tokens (end marks included) and characters (the line's end included)."""
+
+    log_probs: list[float]
+    tokens: list[float]
+    characters: list[float]
+
+
+def of_pairs(model: Model, sources: Sequence[str], targets: Sequence[str]) -> Likelihood:
+    """Of targets, given their sources."""
+    found: list[Scored] = []
+    with share_bar("scoring the references") as moved:
+        for begin in range(0, len(sources), TOGETHER):
+            part = slice(begin, begin + TOGETHER)
+            found += model.score(sources[part], targets[part])
+            moved(len(sources[part]) / len(sources))
+    return _likelihood([one.log_prob for one in found], [len(one.pieces) for one in found], targets)
+
+
+def of_texts(model: Model, texts: Sequence[str]) -> Likelihood:
+    """Of lines; where they are parts of a running text, given what goes before them in the model's window."""
+    task = model.task
+    assert isinstance(task, LanguageTask)
+    if task.encoder.running:
+        return _running(model, task, texts)
+    found: list[Scored] = []
+    with share_bar("scoring") as moved:
+        for begin in range(0, len(texts), TOGETHER):
+            part = texts[begin : begin + TOGETHER]
+            found += model.score(part)
+            moved(len(part) / len(texts))
+    return _likelihood([one.log_prob for one in found], [len(one.pieces) for one in found], texts)
+
+
+def _running(model: Model, task: LanguageTask, texts: Sequence[str]) -> Likelihood:
+    """In the windows of a validation; and the first token of all, which a validation takes as given."""
+    rows = task.encoder([list(texts)])["target"]
+    ids_N = rows.values_N.astype(np.int64)
+    given = [Given(task.encoder.before[-1:], ids_N[:1].tolist()), *_windows(ids_N, task.settings.context)]
+    log_probs: list[float] = []
+    with share_bar("scoring") as moved:
+        for begin in range(0, len(given), TOGETHER):
+            part = given[begin : begin + TOGETHER]
+            found = score(model.networks, part, task.vocabulary, model.device)
+            log_probs += [piece.log_prob for one in found for piece in one.pieces]
+            moved(len(part) / len(given))
+    ends, sums = np.cumsum(rows.lengths_B), np.concatenate(([0.0], np.cumsum(log_probs)))
+    return _likelihood((sums[ends] - sums[ends - rows.lengths_B]).tolist(), rows.lengths_B.tolist(), texts)
+
+
+def _windows(ids_N: NDArray[np.int64], context: int) -> Iterator[Given]:
+    for begin in range(0, len(ids_N) - 1, context):
+        first, *rest = ids_N[begin : begin + context + 1].tolist()
+        yield Given([first], rest)
+
+
+def _likelihood(log_probs: Sequence[float], tokens: Sequence[int], texts: Sequence[str]) -> Likelihood:
+    return Likelihood(list(log_probs), [float(count) for count in tokens], [float(len(text) + 1) for text in texts])

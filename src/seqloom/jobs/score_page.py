@@ -1,0 +1,168 @@
+"""A report for people and for programs: text, Markdown, LaTeX, JSON lines."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, assert_never
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from seqloom.evaluation.interval import LEVEL
+from seqloom.evaluation.report import Report, Shown
+from seqloom.jobs.evaluated import Evaluated
+from seqloom.jobs.score_table import Table, number, tables, titled
+
+Form = Literal["text", "markdown", "latex", "jsonl"]
+_LATEX = str.maketrans(
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"↓": r"$\downarrow$", "–": "--", "<": r"$<$", ">": r"$>$"}
+)
+
+
+def page(report: Report, what: Evaluated, form: Form) -> str:
+    """All of it, with a line feed at the end."""
+    match form:
+        case "text":
+            parts = ["\n".join(_plain(table)) for table in tables(report)]
+            return "\n\n".join([*parts, *_examples(report, what), "\n".join(_below(report))]) + "\n"
+        case "markdown":
+            parts = ["\n".join(_markdown(table)) for table in tables(report)]
+            examples = [f"```\n{text}\n```" for text in _examples(report, what)]
+            return "\n\n".join([*parts, *examples, "\n".join(f"- {line}" for line in _below(report))]) + "\n"
+        case "latex":
+            parts = ["\n".join(_latex(table)) for table in tables(report)]
+            return "\n\n".join([*parts, "\n".join(f"% {line}" for line in _below(report))]) + "\n"
+        case "jsonl":
+            return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(report, what))
+        case _:
+            assert_never(form)
+
+
+def show(report: Report, what: Evaluated, console: Console) -> None:
+    """The text, with tables as a terminal can draw them."""
+    for table in tables(report):
+        drawn = RichTable(title=escape(table.title), title_justify="left")
+        for at, head in enumerate(table.head):
+            drawn.add_column(escape(head), justify="left" if at < table.left else "right", overflow="fold")
+        for row in table.rows:
+            drawn.add_row(*map(escape, row))
+        console.print(drawn)
+        console.print()
+    for text in [*_examples(report, what), "\n".join(_below(report))]:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _plain(table: Table) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
+    yield table.title
+    for row in (table.head, *table.rows):
+        cells = [
+            cell.ljust(width) if at < table.left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def _markdown(table: Table) -> Iterator[str]:
+    yield f"**{_cell(table.title)}**\n"
+    yield f"| {' | '.join(map(_cell, table.head))} |"
+    yield f"| {' | '.join('---' if at < table.left else '---:' for at in range(len(table.head)))} |"
+    for row in table.rows:
+        yield f"| {' | '.join(map(_cell, row))} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*")
+
+
+def _latex(table: Table) -> Iterator[str]:
+    yield f"% {table.title}"
+    yield rf"\begin{{tabular}}{{{'l' * table.left}{'r' * (len(table.head) - table.left)}}}"
+    yield r"\hline"
+    for at, row in enumerate((table.head, *table.rows)):
+        yield " & ".join(cell.translate(_LATEX) for cell in row) + r" \\" + (r" \hline" if not at else "")
+    yield r"\hline"
+    yield r"\end{tabular}"
+
+
+def _below(report: Report) -> Iterator[str]:
+    """What a reader must know to trust the numbers, and to have them again."""
+    for title, signature in report.signatures:
+        yield f"{title}: {signature}"
+    settings = report.settings
+    yield f"interval: bootstrap percentiles|level:{LEVEL}|resamples:{settings.resamples}|seed:{settings.seed}"
+    if len(report.systems) > 1:
+        yield (
+            f"p (randomisation): paired approximate randomisation, two-sided|trials:{settings.trials}"
+            f"|seed:{settings.seed}; * p < 0.05, ** p < 0.01, *** p < 0.001"
+        )
+        yield f"p (bootstrap): paired bootstrap (Koehn 2004), one-sided|resamples:{settings.resamples}"
+    if len(report.systems) > 2:
+        yield f"{len(report.systems) - 1} systems are compared with the first; the p-values are not corrected for that"
+
+
+def _examples(report: Report, what: Evaluated) -> list[str]:
+    return ["\n".join(_example(each, report, what)) for each in report.shown]
+
+
+def _example(each: Shown, report: Report, what: Evaluated) -> Iterator[str]:
+    which = "worst" if each.worst else "best"
+    system = f"{each.system}, " if len(report.systems) > 1 else ""
+    yield f"{system}{which}: example {each.row + 1:,}, {titled(each.metric)} {number(each.metric, each.score)}"
+    for name, text in _texts(each, what):
+        yield f"  {name:10} {text}"
+
+
+def _texts(each: Shown, what: Evaluated) -> Iterator[tuple[str, str]]:
+    if what.sources is not None:
+        yield "source", what.sources[each.row]
+    for texts in what.references:
+        yield "reference", texts[each.row]
+    answers = what.answers[what.systems.index(each.system)] if what.answers else ()
+    if answers:
+        yield "hypothesis", answers[each.row]
+
+
+def _records(report: Report, what: Evaluated) -> Iterator[dict[str, Any]]:
+    signatures = dict(report.signatures)
+    for each in report.measured:
+        record: dict[str, Any] = {
+            "kind": "score",
+            "system": each.system,
+            "metric": each.metric.name,
+            "score": each.score,
+            "low": each.interval.low,
+            "high": each.interval.high,
+            "level": LEVEL,
+            "higher_is_better": each.metric.higher_is_better,
+            "examples": report.examples,
+            "signature": signatures[each.metric.title],
+        }
+        if each.comparison is not None:
+            record |= {
+                "baseline": report.systems[0],
+                "difference": each.comparison.difference,
+                "difference_low": each.comparison.interval.low,
+                "difference_high": each.comparison.interval.high,
+                "p_randomisation": each.comparison.randomisation,
+                "p_bootstrap": each.comparison.bootstrap,
+            }
+        yield record
+    for part in report.slices:
+        names = {"kind": "slice", "by": part.slice.by, "slice": part.slice.name, "examples": len(part.slice.rows)}
+        yield names | {"system": part.system, "metric": part.metric.name, "score": part.score}
+    for system, metric, label in report.kinds:
+        yield {"kind": "label", "system": system, "metric": metric, "label": label.kind} | {
+            name: getattr(label, name) for name in ("wanted", "precision", "recall", "f1")
+        }
+    for shown in report.shown:
+        yield _shown_record(shown, what)
+
+
+def _shown_record(each: Shown, what: Evaluated) -> dict[str, Any]:
+    texts: dict[str, Any] = {"references": [texts[each.row] for texts in what.references]}
+    texts |= {name: text for name, text in _texts(each, what) if name != "reference"}
+    where: Sequence[tuple[str, Any]] = (("example", each.row + 1), ("metric", each.metric.name), ("score", each.score))
+    return {"kind": "worst" if each.worst else "best", "system": each.system, **dict(where), **texts}

@@ -1,0 +1,99 @@
+"""A report as tables: the same cells for a terminal, a pipe, Markdown and LaTeX."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from seqloom.evaluation.interval import LEVEL
+from seqloom.evaluation.metric import Metric
+from seqloom.evaluation.report import Measured, Report, SliceScore
+
+KINDS = 30  # labels that are shown at most: those that are wanted most
+
+
+@dataclass(frozen=True)
+class Table:
+    """left: how many columns hold words; the others hold numbers."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: int = 1
+
+
+def tables(report: Report) -> list[Table]:
+    several = len(report.systems) > 1
+    found = [_compared(report) if several else _scores(report), *_slices(report), *_kinds(report)]
+    return [table for table in found if table.rows]
+
+
+def number(metric: Metric[object], value: float) -> str:
+    return f"{value:.{metric.digits}f}"
+
+
+def titled(metric: Metric[object]) -> str:
+    """With an arrow where less is better."""
+    return metric.title if metric.higher_is_better else f"{metric.title} ↓"
+
+
+def probability(p: float) -> str:
+    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
+
+
+def _scores(report: Report) -> Table:
+    rows = tuple((titled(each.metric), number(each.metric, each.score), _interval(each)) for each in report.measured)
+    examples = f"{report.examples:,} example{'s' * (report.examples != 1)}"
+    return Table(f"{report.systems[0]}: {examples}", ("metric", "score", _level()), rows)
+
+
+def _compared(report: Report) -> Table:
+    rows = []
+    for each in report.measured:
+        row = (titled(each.metric), each.system, number(each.metric, each.score), _interval(each))
+        with_ = each.comparison
+        if with_ is None:
+            rows.append((*row, "", "", "", ""))
+        else:
+            difference = f"{with_.difference:+.{each.metric.digits}f}"
+            rows.append((*row, difference, with_.mark, probability(with_.randomisation), probability(with_.bootstrap)))
+    head = ("metric", "system", "score", _level(), "difference", "", "p (randomisation)", "p (bootstrap)")
+    return Table(f"{report.examples:,} examples; differences from {report.systems[0]}", head, tuple(rows), 2)
+
+
+def _level() -> str:
+    return f"{LEVEL:.0%} interval".replace("%", " %")
+
+
+def _interval(each: Measured) -> str:
+    return f"{number(each.metric, each.interval.low)} – {number(each.metric, each.interval.high)}"
+
+
+def _slices(report: Report) -> Iterator[Table]:
+    """A table a kind of slice: all metrics of one system, or all systems by the first metric."""
+    several = len(report.systems) > 1
+    first = report.measured[0].metric
+    for by, scores in groupby(report.slices, lambda score: score.slice.by):
+        wanted = [score for score in scores if not several or score.metric is first]
+        columns = list(report.systems) if several else [titled(score.metric) for score in _first_slice(wanted)]
+        rows = []
+        for _, of_slice in groupby(wanted, lambda score: score.slice.name):
+            each = list(of_slice)
+            cells = (number(score.metric, score.score) for score in each)
+            rows.append((each[0].slice.name, f"{len(each[0].slice.rows):,}", *cells))
+        title = f"by {by}" + (f": {titled(first)}" if several else "")
+        yield Table(title, (by, "examples", *columns), tuple(rows))
+
+
+def _first_slice(scores: Sequence[SliceScore]) -> list[SliceScore]:
+    return [score for score in scores if score.slice is scores[0].slice]
+
+
+def _kinds(report: Report) -> Iterator[Table]:
+    for (system, metric), group in groupby(report.kinds, lambda each: each[:2]):
+        kinds = sorted((kind for _, _, kind in group), key=lambda kind: -kind.wanted)
+        rows = tuple(
+            (kind.kind, f"{kind.wanted:,}", f"{kind.precision:.2f}", f"{kind.recall:.2f}", f"{kind.f1:.2f}")
+            for kind in kinds[:KINDS]
+        )
+        more = f", the {KINDS} most frequent of {len(kinds):,}" if len(kinds) > KINDS else ""
+        yield Table(f"{system}: {metric} by label{more}", ("label", "wanted", "precision", "recall", "F1"), rows)

@@ -1,0 +1,64 @@
+"""`seqloom evaluate`: a table to read, mistakes with exit code 2."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import run
+from tests.evaluation.corpus import BAD, GOOD, OTHERS, REFERENCES
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    for name, texts in ("good.txt", GOOD), ("bad.txt", BAD), ("a.txt", REFERENCES), ("b.txt", OTHERS):
+        Path(name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return tmp_path
+
+
+def test_two_systems_and_two_references(place: Path) -> None:
+    files = ["--hypotheses", "good.txt", "bad.txt", "--references", "a.txt", "b.txt"]
+    ran = run("evaluate", *files, "--metrics", "bleu", "ter")
+    assert (ran.code, ran.error) == (0, "")
+    lines = ran.out.splitlines()
+    assert lines[0] == "16 examples; differences from good.txt"
+    assert lines[2].split()[:3] == ["BLEU", "good.txt", "79.11"]
+    assert lines[3].split()[:3] == ["BLEU", "bad.txt", "28.09"]
+    assert "***" in lines[3]
+    assert lines[5].startswith("TER ↓   bad.txt")
+    assert "BLEU: nrefs:2|case:mixed|" in ran.out
+
+
+def test_a_count_that_does_not_match(place: Path) -> None:
+    Path("short.txt").write_text("one\n")
+    ran = run("evaluate", "--hypotheses", "short.txt", "--references", "a.txt")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.error == "a.txt has 16 lines, but short.txt has 1; line n of each file belongs to line n\n"
+
+
+def test_formats(place: Path) -> None:
+    words = ["evaluate", "--hypotheses", "good.txt", "--references", "a.txt", "--metrics", "chrf"]
+    assert "| chrF | 86.55 | " in run(*words, "--format", "markdown").out
+    assert "chrF & 86.55 & " in run(*words, "--format", "latex").out
+    assert '"score": 86.54546987973583' in run(*words, "--format", "jsonl").out
+    assert run(*words, "--format", "html").code == 2
+
+
+def test_examples(place: Path) -> None:
+    ran = run("evaluate", "--hypotheses", "bad.txt", "--references", "a.txt", "--sources", "b.txt", "--examples", "1")
+    assert ran.code == 0
+    assert f"  source     {OTHERS[-1]}\n" in ran.out
+    assert "by source words" in ran.out
+
+
+def test_nothing_named(place: Path) -> None:
+    ran = run("evaluate")
+    assert ran.code == 2
+    assert "nothing to evaluate" in ran.error
+
+
+def test_help_has_examples() -> None:
+    ran = run("evaluate", "--help")
+    assert ran.code == 0
+    assert "seqloom evaluate runs/pairs --data test.tsv" in ran.out

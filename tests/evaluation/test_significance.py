@@ -1,0 +1,72 @@
+"""Paired tests: fair where systems are alike, sure where they are not, and near to sacreBLEU's own."""
+
+import numpy as np
+import pytest
+import sacrebleu
+from sacrebleu.significance import PairedTest
+
+from seqloom.evaluation import Bleu, Chrf, Comparison, ErrorRate, ExactMatch, Interval, compared, total
+from seqloom.evaluation.significance import bootstrap_p, randomisation_p
+from tests.evaluation.corpus import MANY, MANY_BAD, MANY_BETTER, MANY_GOOD
+
+
+def _flips(right: np.ndarray) -> np.ndarray:
+    return np.stack([right, np.ones_like(right)], -1).astype(np.int64)
+
+
+@pytest.mark.parametrize("other", [MANY_BETTER, MANY_BAD], ids=["near", "far"])
+def test_beside_sacrebleu(other: list[str]) -> None:
+    """The same scores; p-values that differ by chance alone. Its bootstrap is Koehn's shifted, so near for small p."""
+    metrics = {"BLEU": sacrebleu.BLEU(force=True), "chrF2": sacrebleu.CHRF()}
+    systems = [("good", MANY_GOOD), ("other", other)]
+    theirs = {kind: PairedTest(systems, metrics, [MANY], kind, 2000)()[1] for kind in ("ar", "bs")}
+    for name, metric in ("BLEU", Bleu()), ("chrF2", Chrf()):
+        system_ND, baseline_ND = (metric.statistics(said, [MANY]) for said in (other, MANY_GOOD))
+        ours = compared(metric, system_ND, baseline_ND, resamples=2000, trials=2000)
+        assert theirs["ar"][name][1].score == float(metric.score(total(system_ND)))
+        assert ours.difference == theirs["ar"][name][1].score - theirs["ar"][name][0].score
+        assert ours.randomisation == pytest.approx(theirs["ar"][name][1].p_value, abs=0.03)
+        assert ours.bootstrap == pytest.approx(theirs["bs"][name][1].p_value, abs=0.08)
+
+
+def test_a_system_against_itself() -> None:
+    stats_ND = Bleu().statistics(MANY_GOOD, [MANY])
+    assert compared(Bleu(), stats_ND, stats_ND, trials=100) == Comparison(0.0, Interval(0.0, 0.0), 1.0, 1.0)
+
+
+def test_which_way_round_makes_no_difference() -> None:
+    metric = ErrorRate()
+    one, other = (metric.statistics(said, [MANY]) for said in (MANY_BAD, MANY_GOOD))
+    there, back = compared(metric, one, other, trials=500), compared(metric, other, one, trials=500)
+    assert there.difference == -back.difference > 0
+    assert (there.randomisation, there.bootstrap) == (back.randomisation, back.bootstrap)
+    assert (there.interval.low, there.interval.high) == (-back.interval.high, -back.interval.low)
+    assert there.mark == "**"  # 500 trials cannot say more than p = 1/501
+
+
+def test_chance_is_found_as_often_as_p_says() -> None:
+    """Systems that are equally good: p < 0.1 in one of ten, or fewer."""
+    draw, found = np.random.default_rng(3), []
+    for _ in range(200):
+        one, other = (_flips(draw.random(80) < 0.5) for _ in range(2))
+        found.append(randomisation_p(ExactMatch(), one, other, trials=200))
+    assert 0.02 < np.mean(np.array(found) < 0.1) < 0.14
+    assert np.mean(found) > 0.45
+
+
+def test_randomisation_counts_all_ways_to_change_sides() -> None:
+    """Three answers right and none of the other's: two of eight ways are as uneven."""
+    one, other = _flips(np.array([1, 1, 1, 0])), _flips(np.array([0, 0, 0, 0]))
+    assert randomisation_p(ExactMatch(), one, other, trials=4000) == pytest.approx(0.25, abs=0.03)
+
+
+def test_p_of_the_bootstrap() -> None:
+    differences = np.array([-1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+    assert bootstrap_p(differences, 2.0) == pytest.approx(3 / 10)
+    assert bootstrap_p(-differences, -2.0) == pytest.approx(3 / 10)
+    assert bootstrap_p(differences, 0.0) == 1.0
+
+
+@pytest.mark.parametrize(("p", "mark"), [(0.5, ""), (0.05, ""), (0.049, "*"), (0.0099, "**"), (0.0009, "***")])
+def test_marks(p: float, mark: str) -> None:
+    assert Comparison(1.0, Interval(0, 2), 0.0, p).mark == mark

@@ -1,0 +1,188 @@
+"""`evaluate`: what files and runs are scored with, and what is refused."""
+
+import io
+import json
+import math
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from rich.console import Console
+
+from seqloom.evaluation.report import Report
+from seqloom.jobs.evaluate import Evaluate, evaluate
+from seqloom.jobs.evaluated import Evaluated
+from seqloom.jobs.score_page import page, show
+from seqloom.settings import UserError
+from tests.evaluation.corpus import BAD, GOOD, OTHERS, REFERENCES
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    for name, texts in ("good", GOOD), ("bad", BAD), ("ref", REFERENCES), ("other", OTHERS):
+        _write(name, texts)
+    return tmp_path
+
+
+def _write(name: str, lines: list[str]) -> None:
+    Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _files(*hypotheses: str, references: tuple[str, ...] = ("ref",), **more: object) -> tuple[Report, Evaluated]:
+    return evaluate(Evaluate(hypotheses=hypotheses, references=references, **more))  # type: ignore[arg-type]
+
+
+def test_systems_against_references(place: Path) -> None:
+    found, _ = _files("good", "bad", references=("ref", "other"))
+    assert [(each.system, each.metric.name) for each in found.measured] == [
+        (system, metric) for metric in ("bleu", "chrf", "ter") for system in ("good", "bad")
+    ]
+    assert found.measured[0].score == sacrebleu.corpus_bleu(GOOD, [REFERENCES, OTHERS]).score
+    assert found.measured[0].comparison is None
+    compared = found.measured[1].comparison
+    assert compared is not None
+    assert compared.difference == found.measured[1].score - found.measured[0].score < 0
+    assert compared.mark == "***"
+    assert found.references == 2
+    assert all(signature.startswith("nrefs:2|") for _, signature in found.signatures)
+
+
+def test_settings_and_metrics(place: Path) -> None:
+    changes = ("evaluation.bleu.tokenize=char", "evaluation.resamples=100", "evaluation.lowercase=true")
+    found, _ = _files("good", metrics=("bleu", "wer"), changes=changes)
+    assert [title for title, _ in found.signatures] == ["BLEU", "WER"]
+    assert "tok:char" in found.signatures[0][1]
+    assert "case:lc" in found.signatures[1][1]
+    assert found.settings.resamples == 100
+
+
+def test_slices_and_examples(place: Path) -> None:
+    found, what = _files("bad", sources="other", examples=2)
+    by = list(dict.fromkeys(each.slice.by for each in found.slices))
+    assert by == ["reference words", "source words"]
+    rows = found.slices[0].slice.rows
+    assert len(rows) > 1
+    parts = [BAD[row] for row in rows], [[REFERENCES[row] for row in rows]]
+    assert found.slices[0].score == sacrebleu.corpus_bleu(*parts).score
+    assert [each.worst for each in found.shown] == [True, True, False, False]
+    assert found.shown[0].row == BAD.index("")
+    text = page(found, what, "text")
+    assert f"  source     {OTHERS[-1]}\n  reference  {REFERENCES[-1]}\n  hypothesis \n" in text
+
+
+def test_words_are_counted_in_characters(place: Path) -> None:
+    _write("a", ["abc", "de", "fghij", "k"])
+    found, _ = _files("a", references=("a",), metrics=("exact",))
+    assert {each.slice.by for each in found.slices} == {"reference characters"}
+
+
+def test_tags_in_files(place: Path) -> None:
+    _write("wanted", ["B-PER I-PER O", "O B-LOC"])
+    _write("said", ["B-PER O O", "O B-LOC"])
+    found, what = _files("said", references=("wanted",), metrics=("accuracy", "span-f1", "span-f1-strict"))
+    assert [each.score for each in found.measured] == [80.0, 50.0, 50.0]
+    assert [(kind.kind, kind.f1) for _, _, kind in found.kinds] == [("LOC", 100.0), ("PER", 0.0)]
+    assert "said: span F1 by label" in page(found, what, "text")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"hypotheses": ("good",)}, "--hypotheses needs --references FILE…"),
+        ({"references": ("ref",)}, "--references needs --hypotheses FILE…"),
+        ({}, "nothing to evaluate: name runs and data"),
+        ({"runs": ("r",)}, "nothing to evaluate on: name the data with --data FILE…"),
+        ({"data": ("ref",)}, "--data needs a RUN that answers it"),
+        ({"runs": ("r",), "hypotheses": ("good",)}, "either runs with --data, or --hypotheses with --references"),
+        ({"hypotheses": ("short", "good"), "references": ("ref", "shorter")},
+         "ref has 16 lines, but shorter has 1, short has 2; line n of each file belongs to line n"),
+        ({"hypotheses": ("good", "good"), "references": ("ref",)}, "good: is named twice in --hypotheses"),
+        ({"hypotheses": ("empty",), "references": ("ref",)}, "empty: empty; is it the right file?"),
+        ({"hypotheses": ("goood",), "references": ("ref",)}, "goood: no such file; did you mean good?"),
+        ({"hypotheses": ("latin",), "references": ("ref",)}, "latin:2: not UTF-8 text (byte 0xe4 at column 1)"),
+        ({"hypotheses": ("good",), "references": ("ref",), "metrics": ("blue",)}, "--metrics blue: no metric of texts"),
+        ({"hypotheses": ("good",), "references": ("ref",), "changes": ("generation.beam=2",)},
+         "--set generation.beam=2: files are only counted; what can be set begins with evaluation."),
+        ({"hypotheses": ("good",), "references": ("ref",), "changes": ("evaluation.seeed=2",)}, "did you mean 'seed'?"),
+        ({"hypotheses": ("good",), "references": ("ref",), "metrics": ("accuracy",)},
+         "good:1: 8 labels, but ref:1 has 10; accuracy compares label by label (whole lines: --metrics exact)"),
+        ({"hypotheses": ("good",), "references": ("ref", "other"), "metrics": ("accuracy",)},
+         "--metrics accuracy: labels have one reference, not 2"),
+        ({"hypotheses": ("ref",), "references": ("ref",), "metrics": ("span-f1",)}, "marks no span"),
+    ],
+)  # fmt: skip
+def test_mistakes(place: Path, asked: dict[str, tuple[str, ...]], message: str) -> None:
+    _write("short", ["a", "b"])
+    _write("shorter", ["a"])
+    _write("empty", [])
+    Path("latin").write_bytes(b"a\n\xe4\n")
+    with pytest.raises(UserError) as caught:
+        evaluate(Evaluate(**asked))  # type: ignore[arg-type]
+    assert message in str(caught.value)
+
+
+def test_systems_of_the_same_name_are_told_by_their_folders(place: Path) -> None:
+    for folder in ("one", "two"):
+        Path(folder).mkdir()
+        _write(f"{folder}/out.txt", GOOD)
+    found, _ = _files("one/out.txt", "two/out.txt", metrics=("exact",))
+    assert found.systems == ("one/out.txt", "two/out.txt")
+
+
+def test_a_terminal_gets_drawn_tables(place: Path) -> None:
+    found, what = _files("good", metrics=("ter",), examples=1)
+    into = io.StringIO()
+    show(found, what, Console(file=into, force_terminal=True, width=100, no_color=True))
+    assert "┃" in into.getvalue()
+    assert "TER ↓" in into.getvalue()
+    assert "good, worst" not in into.getvalue()
+    assert "worst: example " in into.getvalue()
+    assert "TER: nrefs:1|case:lc|" in into.getvalue()
+
+
+def test_markdown(place: Path) -> None:
+    found, what = _files("good", "bad", metrics=("ter",), examples=1)
+    text = page(found, what, "markdown")
+    assert "| metric | system | score | 95 % interval | difference |  | p (randomisation) | p (bootstrap) |\n" in text
+    assert "| --- | --- | ---: |" in text
+    assert "| TER ↓ | bad | 46.20 | " in text
+    assert " | \\*\\*\\* | " in text
+    assert "- TER: nrefs:1|case:lc|" in text
+    assert "```\nbad, worst: example " in text
+
+
+def test_latex(place: Path) -> None:
+    Path("a_b").write_bytes(Path("good").read_bytes())
+    found, what = _files("a_b", metrics=("ter",))
+    text = page(found, what, "latex")
+    assert "\\begin{tabular}{lrr}\n\\hline\nmetric & score & 95 \\% interval \\\\ \\hline\n" in text
+    assert "TER $\\downarrow$ & 11.39 & " in text
+    assert "% TER: nrefs:1" in text
+
+
+def test_json_lines(place: Path) -> None:
+    found, what = _files("good", "bad", metrics=("bleu",), examples=1)
+    records = [json.loads(line) for line in page(found, what, "jsonl").splitlines()]
+    first, second = (record for record in records if record["kind"] == "score")
+    assert first["score"] == sacrebleu.corpus_bleu(GOOD, [REFERENCES]).score
+    assert first["low"] < first["score"] < first["high"]
+    assert "p_randomisation" not in first
+    assert second["baseline"] == "good"
+    assert second["difference"] == second["score"] - first["score"]
+    assert second["p_randomisation"] < 0.001
+    assert {record["kind"] for record in records} == {"score", "slice", "worst", "best"}
+    worst = next(record for record in records if record["kind"] == "worst")
+    assert worst["hypothesis"] == GOOD[worst["example"] - 1]
+    assert worst["references"] == [REFERENCES[worst["example"] - 1]]
+
+
+def test_many_systems_are_warned_of(place: Path) -> None:
+    Path("third").write_bytes(Path("good").read_bytes())
+    found, what = _files("good", "bad", "third", metrics=("exact",))
+    assert "2 systems are compared with the first; the p-values are not corrected" in page(found, what, "text")
+    last = found.measured[-1].comparison
+    assert last is not None
+    assert (last.difference, last.randomisation, last.mark) == (0.0, 1.0, "")
+    assert not any(math.isnan(each.score) for each in found.measured)

@@ -1,0 +1,125 @@
+"""Runs on data: each task has its scores, and they are those of what the model says."""
+
+import math
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+import seqloom
+from seqloom.evaluation.report import Report
+from seqloom.jobs.evaluate import Evaluate, evaluate
+from seqloom.jobs.evaluated import Evaluated
+from seqloom.settings import UserError
+from tests.jobs.asked_runs import RECIPES, Runs
+from tests.jobs.run import write_recipe
+
+FEW = 40  # examples
+
+
+def _head(file: Path, into: Path, lines: int = FEW) -> str:
+    into.write_text("".join(file.read_text().splitlines(keepends=True)[:lines]))
+    return str(into)
+
+
+def _run(*folders: Path, data: str, **more: object) -> tuple[Report, Evaluated]:
+    return evaluate(Evaluate(runs=tuple(map(str, folders)), data=(data,), **more))  # type: ignore[arg-type]
+
+
+def _scores(found: Report) -> dict[str, float]:
+    return {each.metric.name: each.score for each in found.measured}
+
+
+def test_translations(runs: Runs, place: Path) -> None:
+    data = _head(runs.files["sentences"], place / "test.tsv")
+    found, what = _run(runs["sentences"], data=data, changes=("generation.beam=1", "evaluation.resamples=100"))
+    sources, targets = zip(*(line.split("\t") for line in Path(data).read_text().splitlines()), strict=True)
+    said = [answer.text for answer in seqloom.load(runs["sentences"]).predict(list(sources), beam=1)]
+    assert list(what.answers[0]) == said
+    assert _scores(found).keys() == {"bleu", "chrf", "ter", "exact"}
+    assert _scores(found)["bleu"] == sacrebleu.corpus_bleu(said, [list(targets)]).score
+    assert {each.slice.by for each in found.slices} == {"reference words", "source words"}
+    assert found.systems == ("sentences",)
+
+
+def test_characters_two_runs_and_unknown_letters(runs: Runs, place: Path) -> None:
+    data = _head(runs.files["pairs"], place / "test.tsv")
+    with Path(data).open("a") as file:
+        file.write("abz\tzba\nzz\tzz\n")
+    found, what = _run(runs["pairs"], runs["other"], data=data, metrics=("cer", "perplexity"))
+    assert found.systems == ("pairs", "other")
+    assert [each.system for each in found.measured] == ["pairs", "other"] * 2
+    assert found.measured[1].comparison is not None
+    unknown = [each for each in found.slices if each.slice.by == "unknown in the source"]
+    assert [(each.slice.name, len(each.slice.rows)) for each in unknown[::4]] == [("0", FEW), ("1", 1), ("2", 1)]
+    scored = seqloom.load(runs["pairs"]).score(list(what.sources or ()), list(what.references[0]))
+    nats, tokens = sum(-one.log_prob for one in scored), sum(len(one.pieces) for one in scored)
+    assert found.measured[2].score == pytest.approx(math.exp(nats / tokens), rel=1e-5)
+    assert _scores(_run(runs["pairs"], data=data)[0]).keys() == {"exact", "cer", "chrf"}
+
+
+def test_tags(runs: Runs, place: Path) -> None:
+    found, what = _run(runs["tags"], data=str(runs.files["conllu"]))
+    assert _scores(found).keys() == {"accuracy", "f1-macro"}
+    pairs = [(a, b) for one, other in zip(*what.labels or (), strict=True) for a, b in zip(one, other, strict=True)]
+    assert _scores(found)["accuracy"] == pytest.approx(100 * sum(a == b for a, b in pairs) / len(pairs))
+    assert {kind.kind for _, _, kind in found.kinds} == {"A", "N"}
+
+
+def test_classes(runs: Runs, place: Path) -> None:
+    data = _head(runs.files["labels"], place / "test.tsv")
+    with Path(data).open("a") as file:
+        file.write("good film\tnever seen\n")
+    found, what = _run(runs["classes"], data=data)
+    said = [answer.text for answer in seqloom.load(runs["classes"]).predict(list(what.sources or ()))]
+    right = sum(one == other for one, other in zip(said, what.references[0], strict=True))
+    assert _scores(found)["accuracy"] == pytest.approx(100 * right / (FEW + 1))
+    assert "never seen" in {kind.kind for _, _, kind in found.kinds}
+
+
+@pytest.mark.parametrize("name", ["documents", "window", "words"])
+def test_language(runs: Runs, place: Path, name: str) -> None:
+    data = _head(runs.files["text"], place / "test.txt")
+    found, what = _run(runs[name], data=data)
+    assert _scores(found).keys() == {"perplexity", "bpc"}
+    assert found.examples == FEW
+    letters = len(Path(data).read_text())
+    model = seqloom.load(runs[name])
+    if name == "documents":
+        scored = model.score(list(what.references[0]))
+        nats, tokens = sum(-one.log_prob for one in scored), sum(len(one.pieces) for one in scored)
+        assert _scores(found)["perplexity"] == pytest.approx(math.exp(nats / tokens), rel=1e-5)
+        assert _scores(found)["bpc"] == pytest.approx(nats / letters / math.log(2), rel=1e-5)
+    elif name == "window":  # characters: as many tokens as letters
+        assert _scores(found)["bpc"] == pytest.approx(math.log2(_scores(found)["perplexity"]))
+
+
+def test_running_text_is_foretold_as_in_validation(runs: Runs, place: Path) -> None:
+    """But for its first token, which a validation takes as given."""
+    data = _head(runs.files["text"], place / "test.txt")
+    recipe = write_recipe(place / "window.toml", text=RECIPES["window"][0])
+    trained = seqloom.train(
+        recipe, data=data, test=data, out=place / "runs" / "w", changes=["training.steps=3"], view="none"
+    )
+    found, _ = _run(place / "runs" / "w", data=data)
+    assert _scores(found)["perplexity"] == pytest.approx(trained.test_scores["perplexity"], rel=0.003)
+
+
+def test_mistakes(runs: Runs, place: Path) -> None:
+    data = _head(runs.files["pairs"], place / "test.tsv")
+    with pytest.raises(UserError, match="does another task"):
+        _run(runs["pairs"], runs["tags"], data=data)
+    with pytest.raises(UserError, match="is named twice; name each run once"):
+        _run(runs["pairs"], runs["pairs"], data=data)
+    with pytest.raises(UserError, match="--metrics accuracy: no metric of translations"):
+        _run(runs["pairs"], data=data, metrics=("accuracy",))
+    with pytest.raises(UserError, match="only how it writes can be changed"):
+        _run(runs["pairs"], data=data, changes=("model.width=3",))
+    with Path(data).open("a") as file:
+        file.write("abc\n")
+    with pytest.raises(UserError, match=r"test.tsv:41: .* or pass --skip-bad"):
+        _run(runs["pairs"], data=data)
+    notes: list[str] = []
+    found, _ = evaluate(Evaluate(runs=(str(runs["pairs"]),), data=(data,), skip_bad=True), notes.append)
+    assert found.examples == FEW
+    assert any("1 left out" in text for text in notes)
