@@ -7,6 +7,7 @@ import torch
 
 from seqloom.data import cache as cache_module
 from seqloom.data.cache import Cache, CacheWriter
+from seqloom.generation import GenerationSettings
 from seqloom.jobs import scores
 from seqloom.jobs.scores import accuracy, validator
 from seqloom.models.build import Model
@@ -64,7 +65,7 @@ def test_answers_do_not_depend_on_who_shares_the_batch(task: Task, monkeypatch: 
     model = model_for(task, "encoder-decoder")
     examples = encoded(task, LETTERS, BACKWARDS)
     whole = answers.answers(task, model, examples, CPU)  # type: ignore[arg-type]
-    monkeypatch.setattr(answers, "ROWS", 5)
+    monkeypatch.setattr(answers, "GREEDY", GenerationSettings(beam=1, batch=5))
     apart = answers.answers(task, model, examples, CPU)  # type: ignore[arg-type]
     # how long an answer may get is told by the longest source of its batch
     assert all(one.startswith(other) or other.startswith(one) for one, other in zip(whole, apart, strict=True))
