@@ -34,6 +34,20 @@ def test_reorder_reaches_every_tensor() -> None:
     assert state.lengths_B.tolist() == [0, 100, 200]
 
 
+@dataclass(frozen=True)
+class Read:
+    values_B: Tensor
+    fixed: bool = True
+
+
+def test_what_was_made_from_a_memory_stays_among_rows_that_share_it() -> None:
+    state = (Read(torch.arange(2)), torch.arange(2))
+    rows = torch.tensor([1, 1])
+    read, own = reorder(state, rows, same_memory=True)
+    assert (read.values_B.tolist(), own.tolist()) == ([0, 1], [1, 1])
+    assert reorder(state, rows)[0].values_B.tolist() == [1, 1]
+
+
 def test_rows_may_leave() -> None:
     assert reorder(torch.arange(4), torch.tensor([3])).tolist() == [3]
 

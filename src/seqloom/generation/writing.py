@@ -190,7 +190,8 @@ class Writing:
             h, rows_AK, last_AK = reorder(h, stay), rows_AK[stay], last_AK[stay]
         self.hypotheses, self.last_R = h, last_AK.flatten()
         if done or self.beam > 1:
-            self.state = reorder(self.state, rows_AK.flatten())
+            # within an item all hypotheses have read the same
+            self.state = reorder(self.state, rows_AK.flatten(), same_memory=not done)
         if self.phrases is not None and self.progress is not None:
             self.progress = self.phrases.advance(reorder(self.progress, rows_AK.flatten()), self.last_R)
         self.steps = [steps + 1 for steps in self.steps]

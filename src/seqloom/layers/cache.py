@@ -18,6 +18,7 @@ class Cache:
     lengths_B: Tensor
     static: bool = False  # S never changes; new steps are written in place; the last place takes what is not real
     even: bool = True  # every row has S steps: nothing behind a row's end to hide
+    fixed: bool = False  # made from a memory, once: no step changes it
 
     @classmethod
     def empty(
@@ -48,7 +49,8 @@ class Cache:
             torch.cat([_resized(part, size) for part in parts])
             for parts in ([cache.keys_BGSK for cache in caches], [cache.values_BGSK for cache in caches])
         )
-        return cls(keys, values, lengths_B, static, even=len(sizes) == 1 and all(cache.even for cache in caches))
+        even = len(sizes) == 1 and all(cache.even for cache in caches)
+        return cls(keys, values, lengths_B, static, even, caches[0].fixed)
 
     def extend(self, k_BGTK: Tensor, v_BGTK: Tensor, layout: Layout) -> "Cache":
         """Write the new steps behind each row's last one. They are flush left; those that are not real are not kept."""

@@ -126,7 +126,7 @@ class MemoryAttention(Mixer):
 
     def _cache(self, k: Tensor, v: Tensor, layout: Layout) -> Cache:
         k_BGSK, v_BGSK = (layout.pad(part).transpose(1, 2) for part in (k, v))
-        return Cache(self.heads.score.key(k_BGSK), v_BGSK, layout.lengths_B, even=layout.uniform)
+        return Cache(self.heads.score.key(k_BGSK), v_BGSK, layout.lengths_B, even=layout.uniform, fixed=True)
 
 
 def _sight(state: Cache) -> Sight:

@@ -66,17 +66,24 @@ class Mixer(nn.Module):
         raise NotImplementedError
 
 
-def reorder(state: S, rows: Tensor) -> S:
-    """The state in which row i is what row rows[i] was: for beams that fork, and rows that leave."""
+def reorder(state: S, rows: Tensor, *, same_memory: bool = False) -> S:
+    """The state in which row i is what row rows[i] was: for beams that fork, and rows that leave.
+
+    same_memory: each row takes the place of one with the same memory, as within a beam; so what was made from the
+    memory alone (a dataclass that says so by `fixed`) can stay as it is.
+    """
     match state:
         case Tensor():
             return state.index_select(0, rows)  # type: ignore[return-value]
         case tuple() if type(state) is tuple:
-            return tuple(reorder(part, rows) for part in state)  # type: ignore[return-value]
+            return tuple(reorder(part, rows, same_memory=same_memory) for part in state)  # type: ignore[return-value]
         case Packed():
             raise TypeError("a packed memory has no rows to reorder; begin from memory.padded()")
         case _ if is_dataclass(state) and not isinstance(state, type):
-            return replace(state, **{f.name: reorder(getattr(state, f.name), rows) for f in fields(state)})
+            if same_memory and getattr(state, "fixed", False):
+                return state
+            parts = {f.name: reorder(getattr(state, f.name), rows, same_memory=same_memory) for f in fields(state)}
+            return replace(state, **parts)
         case None | bool() | int() | float() | str():
             return state
         case _:
