@@ -181,6 +181,9 @@ class Writing:
 
     def _advance(self, h: Hypotheses, going: Candidates, done: set[int]) -> None:
         """Follow the candidates, and let go of the items that are done."""
+        if len(done) == h.count:
+            self.drafts, self.steps, self.state = [], [], None
+            return
         rows_AK = torch.arange(h.count, device=self.last_R.device)[:, None] * self.beam + going.origin_AC
         h, last_AK = h.extended(going, max(self.steps)), going.token_AC
         if done:

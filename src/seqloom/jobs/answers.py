@@ -16,7 +16,7 @@ from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import BEGIN, END
 
-GREEDY = GenerationSettings(beam=1, batch=128)
+GREEDY = GenerationSettings(beam=1, batch=256)
 
 
 def answers(
