@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from seqloom.generation.allocation import allocate
-from seqloom.generation.beam import NOTHING, Candidates, followed, forks
+from seqloom.generation.beam import NOTHING, Candidates, followed, forks, likeliest
 from seqloom.generation.hypotheses import Hypotheses
 from seqloom.generation.phrases import Phrases, Progress
 from seqloom.generation.sampling import Sampling, draw, filtered
@@ -63,13 +63,22 @@ def constrained(h: Hypotheses, log_probs_RV: Tensor, end: int, phrases: Phrases,
 
     No candidate is followed that would leave too little room for what is still missing.
     """
-    likely = forks(h.total_AK, log_probs_RV, 2 * h.beam * h.beam)  # of each hypothesis its best ones
+    A, K = h.total_AK.shape
+    log_prob_RC, token_RC = likeliest(log_probs_RV, min(2 * K, log_probs_RV.shape[1]))  # of each hypothesis its best
+    C = token_RC.shape[1]
+    origin_AC = torch.arange(K, device=token_RC.device).repeat_interleave(C).expand(A, -1)
+    total_AC = (h.total_AK.view(-1, 1) + log_prob_RC).view(A, -1)
+    likely = Candidates(origin_AC, token_RC.view(A, -1), log_prob_RC.view(A, -1), total_AC)
     pool = _distinct(Candidates.beside([likely, _wanted(h, log_probs_RV, phrases, progress)]), log_probs_RV.shape[1])
     A, C = pool.token_AC.shape
     rows_AC = torch.arange(A, device=pool.token_AC.device)[:, None] * h.beam + pool.origin_AC
     after = phrases.advance(reorder(progress, rows_AC.flatten()), pool.token_AC.flatten())
-    room_A1 = (h.longest_A - h.step_A)[:, None] - 1
-    fits_AC = (phrases.needed(after).view(A, C) <= room_A1) | (pool.token_AC == end)
+    room_A1 = ((h.longest_A - h.step_A)[:, None] - 1).clamp(min=0)
+    free_AC = (pool.token_AC == end) | (h.step_A[:, None] < (h.prefix_AP >= 0).sum(1, keepdim=True))
+    alive_AC = pool.total_AC > NOTHING
+    safe_AC = (phrases.safely_needed(after).view(A, C) <= room_A1) | free_AC
+    fits_AC = (phrases.needed(after).view(A, C) <= room_A1) | free_AC
+    fits_AC = torch.where((safe_AC & alive_AC).any(1, keepdim=True), safe_AC, fits_AC)
     pool = replace(pool, total_AC=torch.where(fits_AC, pool.total_AC, NOTHING))
     chosen_AC = allocate(pool.total_AC, phrases.met(after).view(A, C), 2 * h.beam if h.beam > 1 else 1)
     return _split(h, pool.taken(chosen_AC), end, h.beam)

@@ -18,8 +18,10 @@ from seqloom.generation.length import penalty
 from seqloom.generation.limits import limited
 from seqloom.generation.phrases import Constraint, Phrases, Progress
 from seqloom.generation.settings import GenerationSettings
-from seqloom.layers.mixer import State, join, reorder
+from seqloom.layers.mixer import State, fan_out, fork, join, reorder, roomy
 from seqloom.settings import UserError
+
+ROOM = 8  # steps by which the buffers of a state grow
 
 
 class Writing:
@@ -59,9 +61,12 @@ class Writing:
             keep=self.wanted,
             trace=self.trace,
         )
-        if self.beam * self.samples > 1:
-            rows = torch.arange(len(items), device=last_B.device).repeat_interleave(self.beam * self.samples)
+        if self.samples > 1:  # samples go their own ways, and end alone
+            rows = torch.arange(len(items), device=last_B.device).repeat_interleave(self.samples)
             state, last_B = reorder(state, rows), last_B[rows]
+        if self.beam > 1:
+            state, last_B = fan_out(state, self.beam), last_B.repeat_interleave(self.beam)
+        state = roomy(state, ROOM)
         self._begin_phrases([(draft.item.must, draft.item.must_not) for draft in each], last_B.device)
         if self.drafts:
             state, last_B = join([self.state, state]), torch.cat((self.last_R, last_B))
@@ -181,6 +186,9 @@ class Writing:
 
     def _advance(self, h: Hypotheses, going: Candidates, done: set[int]) -> None:
         """Follow the candidates, and let go of the items that are done."""
+        if len(done) == h.count:
+            self.drafts, self.steps, self.state = [], [], None
+            return
         rows_AK = torch.arange(h.count, device=self.last_R.device)[:, None] * self.beam + going.origin_AC
         h, last_AK = h.extended(going, max(self.steps)), going.token_AC
         if done:
@@ -189,8 +197,10 @@ class Writing:
             stay = torch.tensor(kept, dtype=torch.int64, device=self.last_R.device)
             h, rows_AK, last_AK = reorder(h, stay), rows_AK[stay], last_AK[stay]
         self.hypotheses, self.last_R = h, last_AK.flatten()
-        if done or self.beam > 1:
+        if done:
             self.state = reorder(self.state, rows_AK.flatten())
+        elif self.beam > 1:
+            self.state = fork(self.state, rows_AK.flatten())
         if self.phrases is not None and self.progress is not None:
             self.progress = self.phrases.advance(reorder(self.progress, rows_AK.flatten()), self.last_R)
         self.steps = [steps + 1 for steps in self.steps]

@@ -262,7 +262,7 @@ class SelfAttention(Mixer):
         # one step onto even rows sees all there is, unless a window or block says otherwise
         causal = not (state.even and layout.longest == 1)
         sight = Sight(causal=causal, window=self.settings.window, block=self.settings.block)
-        return Meeting(q_BHTK, state.keys_BGSK, state.values_BGSK, at_BT, sight, state)
+        return Meeting(q_BHTK, *state.seen, at_BT, sight, state)
 
     def _sight(self, layout: Layout) -> Sight:
         needs_ends = not self.causal and not layout.uniform

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from seqloom.layers.attention import Heads
 from seqloom.layers.bottleneck import Summary
-from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.cross_attention import MemoryAttention
+from seqloom.layers.cross_attention import MemoryAttention, SharedMemory
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.mixer import Memory, Mixer
@@ -79,7 +78,7 @@ class AttentiveRecurrence(Frozen):
 @dataclass(frozen=True)
 class AttentiveState:
     layers: tuple[RecurrentState, ...]
-    memory: Cache
+    memory: SharedMemory
     fed_BD: Tensor  # what the next step is fed: Luong's last output; unused otherwise
 
 

@@ -2,7 +2,7 @@
 # B rows  G key heads  S steps that fit  T new steps  K width
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +17,9 @@ class Cache:
     values_BGSK: Tensor
     lengths_B: Tensor
     static: bool = False  # S never changes; new steps are written in place; the last place takes what is not real
-    even: bool = True  # every row has S steps: nothing behind a row's end to hide
+    even: bool = True  # every row has S steps, less the free ones: nothing behind a row's end to hide
+    room: int = 0  # above 0: the buffers grow by so many steps at a time, and new steps are written in place
+    free: int = 0  # places at the end that no row has reached
 
     @classmethod
     def empty(
@@ -36,35 +38,47 @@ class Cache:
     def join(cls, caches: Sequence["Cache"]) -> "Cache":
         """The rows of all, as wide as the longest needs; places behind all rows' ends are given back."""
         lengths_B = torch.cat([cache.lengths_B for cache in caches])
-        sizes = {cache.keys_BGSK.shape[2] for cache in caches}
-        static = caches[0].static
+        sizes = {cache.keys_BGSK.shape[2] - cache.free for cache in caches}
+        static, room = caches[0].static, caches[0].room
         if any(cache.static != static for cache in caches) or (static and len(sizes) > 1):
             raise ValueError("static caches can only be joined with others of the same capacity")
-        if static:
-            size = sizes.pop()
-        else:
-            size = max(sizes) if all(cache.even for cache in caches) else int(lengths_B.max()) if len(lengths_B) else 0
+        even = len(sizes) == 1 and all(cache.even for cache in caches)
+        longest = 0 if static or even or not len(lengths_B) else int(lengths_B.max())
+        size = sizes.pop() if static or even else longest
         keys, values = (
-            torch.cat([_resized(part, size) for part in parts])
+            torch.cat([_resized(part, size + room) for part in parts])
             for parts in ([cache.keys_BGSK for cache in caches], [cache.values_BGSK for cache in caches])
         )
-        return cls(keys, values, lengths_B, static, even=len(sizes) == 1 and all(cache.even for cache in caches))
+        return cls(keys, values, lengths_B, static, even, room, free=room)
+
+    def roomy(self, room: int) -> "Cache":
+        return self if self.static else replace(self, room=room)
+
+    @property
+    def seen(self) -> tuple[Tensor, Tensor]:
+        """Keys and values without the free places."""
+        end = self.keys_BGSK.shape[2] - self.free
+        return self.keys_BGSK[:, :, :end], self.values_BGSK[:, :, :end]
 
     def extend(self, k_BGTK: Tensor, v_BGTK: Tensor, layout: Layout) -> "Cache":
         """Write the new steps behind each row's last one. They are flush left; those that are not real are not kept."""
         lengths_B = self.lengths_B + layout.lengths_B
-        if self.even and layout.uniform:
+        even, T = self.even and layout.uniform, layout.longest
+        if even and not self.room:
             grown = torch.cat((self.keys_BGSK, k_BGTK), 2), torch.cat((self.values_BGSK, v_BGTK), 2)
             return Cache(*grown, lengths_B)
-        steps_BT = self._places(layout)
-        if not self.static:
-            room = (0, 0, 0, layout.longest)
-            keys, values = F.pad(self.keys_BGSK, room), F.pad(self.values_BGSK, room)
-        else:
-            keys, values = self.keys_BGSK, self.values_BGSK
+        keys, values, free = self.keys_BGSK, self.values_BGSK, self.free
+        if not self.static and free < T:
+            more = (0, 0, 0, max(self.room, T) - free)
+            keys, values, free = F.pad(keys, more), F.pad(values, more), max(self.room, T)
+        begin = keys.shape[2] - free
+        steps_BT = None if even else self._places(layout)
         for buffer, new_BGTK in (keys, k_BGTK), (values, v_BGTK):
-            buffer.scatter_(2, steps_BT[:, None, :, None].expand_as(new_BGTK), new_BGTK.to(buffer.dtype))
-        return Cache(keys, values, lengths_B, self.static, even=False)
+            if steps_BT is None:
+                buffer[:, :, begin : begin + T] = new_BGTK
+            else:
+                buffer.scatter_(2, steps_BT[:, None, :, None].expand_as(new_BGTK), new_BGTK.to(buffer.dtype))
+        return Cache(keys, values, lengths_B, self.static, even, self.room, 0 if self.static else free - T)
 
     def _places(self, layout: Layout) -> Tensor:
         steps_BT = self.lengths_B[:, None] + torch.arange(layout.longest, device=self.lengths_B.device)

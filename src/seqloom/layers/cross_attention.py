@@ -1,15 +1,17 @@
 """Attention over a memory: queries from one sequence, keys and values from another."""
-# B rows  T queries  S memory positions  H query heads  G key heads  K head width
+# B, R rows  A memories  T queries of a row, N of all that share a memory  S memory positions
+# H query heads  G key heads  K head width
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from seqloom.layers.attend import attend, attention_weights
 from seqloom.layers.attention import HeadProjections, Heads
-from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Packed
@@ -34,11 +36,64 @@ class CrossAttention(Heads):
 
 @dataclass(frozen=True)
 class PackedMemory:
-    """Keys and values of a packed memory, for whole packed sequences; what steps and forks is a Cache."""
+    """Keys and values of a packed memory, for whole packed sequences; what steps and forks is a SharedMemory."""
 
     keys_MGK: Tensor
     values_MGK: Tensor
     layout: Packed
+
+
+@dataclass(frozen=True)
+class SharedMemory:
+    """Keys and values of a padded memory, for steps. fan: so many rows, one after the other, read the same one."""
+
+    keys_AGSK: Tensor
+    values_AGSK: Tensor
+    lengths_A: Tensor
+    even: bool
+    """No padding."""
+    fan: int = 1
+
+    def reorder(self, rows_R: Tensor) -> "SharedMemory":
+        """Of rows that share a memory, all stay together."""
+        rows_A = rows_R if self.fan == 1 else rows_R[:: self.fan] // self.fan
+        keys, values = self.keys_AGSK.index_select(0, rows_A), self.values_AGSK.index_select(0, rows_A)
+        return SharedMemory(keys, values, self.lengths_A.index_select(0, rows_A), self.even, self.fan)
+
+    def fork(self, rows_R: Tensor) -> "SharedMemory":
+        return self if self.fan > 1 else self.reorder(rows_R)
+
+    def fan_out(self, times: int) -> "SharedMemory":
+        return replace(self, fan=self.fan * times)
+
+    @classmethod
+    def join(cls, memories: Sequence["SharedMemory"]) -> "SharedMemory":
+        if len({memory.fan for memory in memories}) > 1:
+            raise ValueError("memories can only be joined with others that as many rows share")
+        sizes = {memory.keys_AGSK.shape[2] for memory in memories}
+        lengths_A = torch.cat([memory.lengths_A for memory in memories])
+        even = len(sizes) == 1 and all(memory.even for memory in memories)
+        size = max(sizes) if even or not len(lengths_A) else int(lengths_A.max())
+        keys, values = (
+            torch.cat([F.pad(part, (0, 0, 0, size - part.shape[2])) for part in parts])  # a negative room cuts off
+            for parts in ([memory.keys_AGSK for memory in memories], [memory.values_AGSK for memory in memories])
+        )
+        return cls(keys, values, lengths_A, even, memories[0].fan)
+
+    def fold(self, q_RHTK: Tensor) -> Tensor:
+        """Queries of rows that share a memory as queries of one row: q_AHNK."""
+        if self.fan == 1:
+            return q_RHTK
+        return q_RHTK.unflatten(0, (-1, self.fan)).transpose(1, 2).flatten(2, 3)
+
+    def unfold(self, y_AHNK: Tensor) -> Tensor:
+        if self.fan == 1:
+            return y_AHNK
+        return y_AHNK.unflatten(2, (self.fan, -1)).transpose(1, 2).flatten(0, 1)
+
+    @property
+    def sight(self) -> Sight:
+        return Sight(lengths_B=None if self.even else self.lengths_A)
 
 
 class MemoryAttention(Mixer):
@@ -58,19 +113,19 @@ class MemoryAttention(Mixer):
         self.settings = settings
         self.heads = HeadProjections(settings, width, memory_width or width)
 
-    def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> Cache:
+    def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> SharedMemory:
         if memory is None:
             raise ValueError("attention over a memory needs a memory to start from")
-        return self._cache(*self.heads.keys_values(memory.states), memory.layout)
+        return self._shared(*self.heads.keys_values(memory.states), memory.layout)
 
-    def begin(self, rows: int, memory: Memory | None = None) -> Cache | PackedMemory:
+    def begin(self, rows: int, memory: Memory | None = None) -> SharedMemory | PackedMemory:
         if memory is not None and isinstance(memory.layout, Packed) and fast():
             return PackedMemory(*self.heads.keys_values(memory.states), memory.layout)
         return self.start(rows, memory)
 
     def forward(
-        self, x: Tensor, layout: Layout, state: Cache | PackedMemory | None = None
-    ) -> tuple[Tensor, Cache | PackedMemory | None]:
+        self, x: Tensor, layout: Layout, state: SharedMemory | PackedMemory | None = None
+    ) -> tuple[Tensor, SharedMemory | PackedMemory | None]:
         if state is None:
             raise ValueError("attention over a memory needs the state that `start` makes from it")
         q = self.heads.queries(x)
@@ -90,44 +145,42 @@ class MemoryAttention(Mixer):
             return self._attended(q, layout, self._padded(state))
         memory = parts_like(state.layout, parts)
         split = zip(parts.split(q), parts.layouts, memory.split(k), memory.split(v), memory.layouts, strict=True)
-        return parts.join([self._attended(q_, own, self._cache(k_, v_, other)) for q_, own, k_, v_, other in split])
+        return parts.join([self._attended(q_, own, self._shared(k_, v_, other)) for q_, own, k_, v_, other in split])
 
-    def _attended(self, q: Tensor, layout: Layout, cache: Cache) -> Tensor:
+    def _attended(self, q: Tensor, layout: Layout, memory: SharedMemory) -> Tensor:
         """The heads' outputs, in the layout's own form."""
-        q_BHTK, at_BT = self._asked(q, layout)
-        y_BHTK = attend(
-            q_BHTK,
-            cache.keys_BGSK,
-            cache.values_BGSK,
+        q_AHNK, at_AN = self._asked(q, layout, memory)
+        y_AHNK = attend(
+            q_AHNK,
+            memory.keys_AGSK,
+            memory.values_AGSK,
             score=self.heads.score,
-            sight=_sight(cache),
-            at_BT=at_BT,
+            sight=memory.sight,
+            at_BT=at_AN,
             dropout=self._dropout,
         )
-        return layout.unpad(y_BHTK.transpose(1, 2))
+        return layout.unpad(memory.unfold(y_AHNK).transpose(1, 2))
 
     @property
     def _dropout(self) -> float:
         return self.settings.dropout if self.training else 0.0
 
-    def weights(self, x: Tensor, layout: Layout, state: Cache | PackedMemory) -> Tensor:
+    def weights(self, x: Tensor, layout: Layout, state: SharedMemory | PackedMemory) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
-        cache = self._padded(state)
-        q_BHTK, at_BT = self._asked(self.heads.queries(x), layout)
-        see_BTS = _sight(cache).mask(at_BT, cache.keys_BGSK.shape[2])
-        return attention_weights(q_BHTK, cache.keys_BGSK, self.heads.score, see_BTS)
+        memory = self._padded(state)
+        q_AHNK, at_AN = self._asked(self.heads.queries(x), layout, memory)
+        see_ANS = memory.sight.mask(at_AN, memory.keys_AGSK.shape[2])
+        return memory.unfold(attention_weights(q_AHNK, memory.keys_AGSK, self.heads.score, see_ANS))
 
-    def _asked(self, q: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
-        q_BHTK = layout.pad(q).transpose(1, 2)
-        return self.heads.score.query(q_BHTK), torch.arange(layout.longest, device=q.device)[None]
+    def _asked(self, q: Tensor, layout: Layout, memory: SharedMemory) -> tuple[Tensor, Tensor]:
+        q_AHNK = memory.fold(layout.pad(q).transpose(1, 2))
+        return self.heads.score.query(q_AHNK), torch.arange(q_AHNK.shape[2], device=q.device)[None]
 
-    def _padded(self, state: Cache | PackedMemory) -> Cache:
-        return state if isinstance(state, Cache) else self._cache(state.keys_MGK, state.values_MGK, state.layout)
+    def _padded(self, state: SharedMemory | PackedMemory) -> SharedMemory:
+        if isinstance(state, SharedMemory):
+            return state
+        return self._shared(state.keys_MGK, state.values_MGK, state.layout)
 
-    def _cache(self, k: Tensor, v: Tensor, layout: Layout) -> Cache:
+    def _shared(self, k: Tensor, v: Tensor, layout: Layout) -> SharedMemory:
         k_BGSK, v_BGSK = (layout.pad(part).transpose(1, 2) for part in (k, v))
-        return Cache(self.heads.score.key(k_BGSK), v_BGSK, layout.lengths_B, even=layout.uniform)
-
-
-def _sight(state: Cache) -> Sight:
-    return Sight(lengths_B=None if state.even else state.lengths_B)
+        return SharedMemory(self.heads.score.key(k_BGSK), v_BGSK, layout.lengths_B, even=layout.uniform)

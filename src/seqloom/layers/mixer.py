@@ -1,6 +1,6 @@
 """The contract of every sequence layer: let each position read other positions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -68,15 +68,44 @@ class Mixer(nn.Module):
 
 def reorder(state: S, rows: Tensor) -> S:
     """The state in which row i is what row rows[i] was: for beams that fork, and rows that leave."""
+    return _changed(state, lambda x: x.index_select(0, rows), "reorder", rows)
+
+
+def fork(state: S, rows: Tensor) -> S:
+    """As `reorder`, for a state that was fanned out, where every row stays with those that it shares a memory with."""
+    return _changed(state, lambda x: x.index_select(0, rows), "fork", rows)
+
+
+def fan_out(state: S, times: int) -> S:
+    """Each row so many times, one after the other. A memory is not copied: the rows share it.
+
+    From then on rows may be forked, and whole groups of so many reordered.
+    """
+    return _changed(state, lambda x: x.repeat_interleave(times, 0), "fan_out", times)
+
+
+def roomy(state: S, room: int) -> S:
+    """The state with buffers that grow by so many steps at a time and are written in place, as static ones are.
+
+    Of two continuations only the later is valid then.
+    """
+    return _changed(state, lambda x: x, "roomy", room)
+
+
+def _changed(state: S, change: Callable[[Tensor], Tensor], own: str, given: Any) -> S:
+    """All its tensors changed; a dataclass with a method of the name `own` does it itself."""
     match state:
         case Tensor():
-            return state.index_select(0, rows)  # type: ignore[return-value]
+            return change(state)  # type: ignore[return-value]
         case tuple() if type(state) is tuple:
-            return tuple(reorder(part, rows) for part in state)  # type: ignore[return-value]
+            return tuple(_changed(part, change, own, given) for part in state)  # type: ignore[return-value]
         case Packed():
             raise TypeError("a packed memory has no rows to reorder; begin from memory.padded()")
         case _ if is_dataclass(state) and not isinstance(state, type):
-            return replace(state, **{f.name: reorder(getattr(state, f.name), rows) for f in fields(state)})
+            if hasattr(state, own):
+                return getattr(state, own)(given)
+            changed = {f.name: _changed(getattr(state, f.name), change, own, given) for f in fields(state)}
+            return replace(state, **changed)
         case None | bool() | int() | float() | str():
             return state
         case _:
