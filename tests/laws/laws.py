@@ -1,5 +1,6 @@
 """The laws, each told once for every mixer and every model. A law returns nothing; it fails by an assertion."""
 
+import random
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from safetensors.torch import load_model, save_model
 from torch import Tensor
 
 from seqloom.layers.layout import Layout
-from seqloom.layers.mixer import join, reorder
+from seqloom.layers.mixer import fan_out, fork, join, reorder, roomy
 from seqloom.layers.paths import only_plain
 from tests.laws.subject import Form, Row, Subject, outputs
 
@@ -112,6 +113,39 @@ def rows_join_later(subject: Subject, rows: list[Row], begun: list[list[int]], c
         wanted = [y[n : n + 1] for y, n in zip(alone, at, strict=True)]
         same(ys, wanted, "rows that joined and rows that were alone")
         at = [n + len(row.x) for n, row in zip(at, nexts, strict=True)]
+
+
+@torch.no_grad()
+def hypotheses_fork(subject: Subject, rows: list[Row], times: int, draw: random.Random) -> None:
+    """Rows that fan out, fork, leave and are joined, all in buffers with room, go on as rows that are copied.
+
+    Each row begins with two steps; the steps behind them are those of any row of the batch, so that forks differ.
+    """
+    if not subject.causal:
+        return
+    begun = [Row(row.x[:2], row.memory) for row in rows]
+    plain = outputs(subject, begun, Form("right"), subject.start(rows, None))[1]
+    shared = roomy(fan_out(plain, times), 3)
+    plain = reorder(plain, torch.arange(len(rows)).repeat_interleave(times))
+    items = list(range(len(rows)))
+    for number in range(6):
+        nexts = [Row(_step(draw.choice(rows).x, draw), rows[item].memory) for item in items for _ in range(times)]
+        wanted, plain = outputs(subject, nexts, Form("right"), plain)
+        ys, shared = outputs(subject, nexts, Form("right"), shared)
+        same(ys, wanted, "rows that share and rows that are copied")
+        stay = [place for place in range(len(items)) if len(items) == 1 or draw.random() < 0.8]
+        origins = torch.tensor([place * times + draw.randrange(times) for place in stay for _ in range(times)])
+        if not stay:
+            return
+        shared = fork(shared, origins) if len(stay) == len(items) else reorder(shared, origins)
+        plain, items = reorder(plain, origins), [items[place] for place in stay]
+        if number == 2:
+            shared, plain, items = join([shared, shared]), join([plain, plain]), items * 2
+
+
+def _step(x: Tensor, draw: random.Random) -> Tensor:
+    at = draw.randrange(len(x))
+    return x[at : at + 1]
 
 
 def _tensors(state: Any) -> list[Tensor]:

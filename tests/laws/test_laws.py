@@ -1,5 +1,7 @@
 """Every law for every mixer and every model, in float32 and float64."""
 
+import random
+
 import pytest
 import torch
 from hypothesis import given
@@ -68,6 +70,15 @@ def test_joining(case: Case, dtype: torch.dtype, data: st.DataObject, sizes: lis
     lengths = [steps + 2 for part in begun for steps in part]
     capacity = data.draw(st.sampled_from([None, 7]))
     laws.rows_join_later(subject, subject.rows(lengths, _memories(data, lengths)), begun, capacity)
+
+
+@every
+@both_precisions
+@given(data=st.data(), count=st.integers(1, 3), times=st.integers(1, 3), seed=st.integers(0, 99))
+def test_forking(case: Case, dtype: torch.dtype, data: st.DataObject, count: int, times: int, seed: int) -> None:
+    subject = case.make(seed, dtype)
+    lengths = [data.draw(st.integers(1, 4)) for _ in range(count)]
+    laws.hypotheses_fork(subject, subject.rows(lengths, _memories(data, lengths)), times, random.Random(seed))
 
 
 @every

@@ -1,5 +1,6 @@
 """The laws find what they are for: each bug that people have made before makes its law fail."""
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,7 +9,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.layers import cache, convolution, embedding, experts, gated_linear, masks, recurrence
+from seqloom.layers import (
+    cache,
+    convolution,
+    cross_attention,
+    embedding,
+    experts,
+    forked_cache,
+    gated_linear,
+    masks,
+    recurrence,
+)
 from seqloom.layers.layout import Layout, Packed, Padded, packed
 from seqloom.layers.mixer import Mixer
 from tests.laws import laws
@@ -55,6 +66,11 @@ def _reordering(name: str) -> None:
 def _joining(name: str) -> None:
     subject, rows = _subject(name)
     laws.rows_join_later(subject, rows, [[3, 0], [2]], None)
+
+
+def _forking(name: str) -> None:
+    subject, rows = _subject(name)
+    laws.hypotheses_fork(subject, rows, 3, random.Random(1))
 
 
 def positions_by_arange(patch: pytest.MonkeyPatch) -> None:
@@ -184,6 +200,22 @@ def rows_stay(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(laws, "reorder", lambda state, rows: state)
 
 
+def forks_read_their_own(patch: pytest.MonkeyPatch) -> None:
+    """A hypothesis reads what stood in its place before, not what its ancestor wrote."""
+    patch.setattr(forked_cache.ForkedCache, "fork", lambda cache, rows_R: cache)
+
+
+def forks_read_all(patch: pytest.MonkeyPatch) -> None:
+    """Hypotheses to an item read each other's steps."""
+    sees = forked_cache.ForkedCache.sees
+    patch.setattr(forked_cache.ForkedCache, "sees", lambda cache, see_RTS: torch.ones_like(sees(cache, see_RTS)))
+
+
+def memories_stay_where_they_are(patch: pytest.MonkeyPatch) -> None:
+    """Rows that leave take no memory with them."""
+    patch.setattr(cross_attention.SharedMemory, "reorder", lambda memory, rows_R: memory)
+
+
 def joined_rows_are_even(patch: pytest.MonkeyPatch) -> None:
     """Rows that join are padded, and the padding is read."""
     joined = cache.Cache.join
@@ -214,6 +246,9 @@ def joined_rows_are_even(patch: pytest.MonkeyPatch) -> None:
         (patches_never_end, lambda: _padding("patch-classifier", PACKED)),
         (patches_never_end, lambda: _paths("patches-to-tokens")),
         (rows_stay, lambda: _reordering("gru-causal")),
+        (forks_read_their_own, lambda: _forking("attention-causal")),
+        (forks_read_all, lambda: _forking("attention-causal")),
+        (memories_stay_where_they_are, lambda: _reordering("cross")),
         (joined_rows_are_even, lambda: _joining("attention-causal")),
         (joined_rows_are_even, lambda: _joining("cross")),
         (joined_rows_are_even, lambda: _joining("bahdanau-model")),

@@ -1,7 +1,7 @@
 """Self-attention: each position asks all others (Vaswani et al. 2017, section 3.2)."""
 # B rows  T new steps  S steps in all  H query heads  G key heads  K head width  D width
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -13,6 +13,7 @@ from seqloom.layers.attend import attend, attention_weights, position_bias
 from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults, refuse
+from seqloom.layers.forked_cache import ForkedCache
 from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.layout.parts import parts_of
 from seqloom.layers.masks import Sight
@@ -172,6 +173,10 @@ class HeadProjections(nn.Module):
         return x if norm is None else norm(x)
 
 
+Steps = Cache | ForkedCache
+"""The steps so far."""
+
+
 @dataclass(frozen=True)
 class Meeting:
     """Queries and the keys and values that they meet, ready to be scored."""
@@ -181,7 +186,7 @@ class Meeting:
     v_BGSV: Tensor
     at_BT: Tensor
     sight: Sight
-    state: Cache | None
+    state: Steps | None
 
 
 class SelfAttention(Mixer):
@@ -196,14 +201,19 @@ class SelfAttention(Mixer):
         self.relative = relative
 
     def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> Cache:
-        return Cache.empty(rows, self.heads.G, self.heads.K, self.heads.K, capacity, self.anchor)
+        empty = Cache.empty(rows, self.heads.G, self.heads.K, self.heads.K, capacity, self.anchor)
+        return replace(empty, forks=not self._biased)
 
-    def forward(self, x: Tensor, layout: Layout, state: Cache | None = None) -> tuple[Tensor, Cache | None]:
+    @property
+    def _biased(self) -> bool:
+        """Relative positions are seen by the scores, not by the keys alone."""
+        return self.relative is not None and not isinstance(self.relative, RotaryRelative)
+
+    def forward(self, x: Tensor, layout: Layout, state: Steps | None = None) -> tuple[Tensor, Steps | None]:
         q, k, v = self._turned(x, layout, state)
         sight, dropout = self._sight(layout), self.settings.dropout if self.training else 0.0
-        biased = self.relative is not None and not isinstance(self.relative, RotaryRelative)
         score = self.heads.score
-        if state is None and isinstance(layout, Packed) and fits(q, score, sight, biased, dropout, layout):
+        if state is None and isinstance(layout, Packed) and fits(q, score, sight, self._biased, dropout, layout):
             assert score.scale is not None
             q = score.query(q.transpose(0, 1)).transpose(0, 1)
             return self.heads.join(attend_packed(q, k, v, layout, layout, score.scale, sight)), None
@@ -215,8 +225,8 @@ class SelfAttention(Mixer):
         return self.heads.join(parts.join([self._attended(*part, None)[0] for part in split])), None
 
     def _attended(
-        self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Cache | None
-    ) -> tuple[Tensor, Cache | None]:
+        self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Steps | None
+    ) -> tuple[Tensor, Steps | None]:
         """The heads' outputs, in the layout's own form."""
         meet = self._meet(q, k, v, layout, state)
         y_BHTK = attend(
@@ -229,17 +239,20 @@ class SelfAttention(Mixer):
             relative=self.relative,
             dropout=self.settings.dropout if self.training else 0.0,
         )
+        y_BHTK = meet.state.unfold(y_BHTK) if isinstance(meet.state, ForkedCache) else y_BHTK
         return layout.unpad(y_BHTK.transpose(1, 2)), meet.state
 
-    def weights(self, x: Tensor, layout: Layout, state: Cache | None = None) -> Tensor:
+    def weights(self, x: Tensor, layout: Layout, state: Steps | None = None) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
+        if isinstance(state, ForkedCache):
+            raise ValueError("hypotheses that fork have no weights of their own; ask before they are fanned out")
         meet = self._meet(*self._turned(x, layout, state), layout, state)
         keys = meet.k_BGSK.shape[2]
         bias = position_bias(self.relative, meet.q_BHTK, meet.at_BT, keys, meet.sight, self.heads.score)
         see_BTS = meet.sight.mask(meet.at_BT, keys)
         return attention_weights(meet.q_BHTK, meet.k_BGSK, self.heads.score, see_BTS, bias)
 
-    def _turned(self, x: Tensor, layout: Layout, state: Cache | None) -> tuple[Tensor, Tensor, Tensor]:
+    def _turned(self, x: Tensor, layout: Layout, state: Steps | None) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values in the layout's own form, turned by their positions if these are rotary."""
         if not self.causal:
             no_state(self, state)
@@ -251,7 +264,7 @@ class SelfAttention(Mixer):
             q, k = self.relative.turn(q, at), self.relative.turn(k, at)
         return q, k, v
 
-    def _meet(self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Cache | None) -> Meeting:
+    def _meet(self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Steps | None) -> Meeting:
         q_BHTK, k_BGTK, v_BGTK = (layout.pad(part).transpose(1, 2) for part in (q, k, v))
         q_BHTK, k_BGTK = self.heads.score.query(q_BHTK), self.heads.score.key(k_BGTK)
         at_BT = torch.arange(layout.longest, device=q.device)[None]
@@ -259,6 +272,12 @@ class SelfAttention(Mixer):
             return Meeting(q_BHTK, k_BGTK, v_BGTK, at_BT, self._sight(layout), None)
         at_BT = at_BT + state.lengths_B[:, None]
         state = state.extend(k_BGTK, v_BGTK, layout)
+        if isinstance(state, ForkedCache):
+            sight = Sight(causal=True, window=self.settings.window, block=self.settings.block)
+            see_BTS = sight.mask(at_BT, state.writer_AKS.shape[2])
+            assert see_BTS is not None
+            forked = Sight(structure_BTS=state.sees(see_BTS))
+            return Meeting(state.fold(q_BHTK), *state.all_steps, at_BT, forked, state)
         # one step onto even rows sees all there is, unless a window or block says otherwise
         causal = not (state.even and layout.longest == 1)
         sight = Sight(causal=causal, window=self.settings.window, block=self.settings.block)

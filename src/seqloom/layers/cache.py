@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seqloom.layers.forked_cache import MOST, ForkedCache
 from seqloom.layers.layout import Layout
 
 
@@ -20,6 +21,7 @@ class Cache:
     even: bool = True  # every row has S steps, less the free ones: nothing behind a row's end to hide
     room: int = 0  # above 0: the buffers grow by so many steps at a time, and new steps are written in place
     free: int = 0  # places at the end that no row has reached
+    forks: bool = False  # its reader can read a ForkedCache
 
     @classmethod
     def empty(
@@ -49,10 +51,17 @@ class Cache:
             torch.cat([_resized(part, size + room) for part in parts])
             for parts in ([cache.keys_BGSK for cache in caches], [cache.values_BGSK for cache in caches])
         )
-        return cls(keys, values, lengths_B, static, even, room, free=room)
+        return cls(keys, values, lengths_B, static, even, room, room, caches[0].forks)
 
     def roomy(self, room: int) -> "Cache":
         return self if self.static else replace(self, room=room)
+
+    def fan_out(self, times: int) -> "Cache | ForkedCache":
+        if self.forks and not self.static and 1 < times <= MOST:
+            return ForkedCache.of(*self.seen, self.lengths_B, times)
+        parts = (self.keys_BGSK, self.values_BGSK, self.lengths_B)
+        keys, values, lengths_B = (part.repeat_interleave(times, 0) for part in parts)
+        return replace(self, keys_BGSK=keys, values_BGSK=values, lengths_B=lengths_B)
 
     @property
     def seen(self) -> tuple[Tensor, Tensor]:
@@ -66,7 +75,7 @@ class Cache:
         even, T = self.even and layout.uniform, layout.longest
         if even and not self.room:
             grown = torch.cat((self.keys_BGSK, k_BGTK), 2), torch.cat((self.values_BGSK, v_BGTK), 2)
-            return Cache(*grown, lengths_B)
+            return Cache(*grown, lengths_B, forks=self.forks)
         keys, values, free = self.keys_BGSK, self.values_BGSK, self.free
         if not self.static and free < T:
             more = (0, 0, 0, max(self.room, T) - free)
@@ -78,7 +87,8 @@ class Cache:
                 buffer[:, :, begin : begin + T] = new_BGTK
             else:
                 buffer.scatter_(2, steps_BT[:, None, :, None].expand_as(new_BGTK), new_BGTK.to(buffer.dtype))
-        return Cache(keys, values, lengths_B, self.static, even, self.room, 0 if self.static else free - T)
+        free = 0 if self.static else free - T
+        return Cache(keys, values, lengths_B, self.static, even, self.room, free, self.forks)
 
     def _places(self, layout: Layout) -> Tensor:
         steps_BT = self.lengths_B[:, None] + torch.arange(layout.longest, device=self.lengths_B.device)

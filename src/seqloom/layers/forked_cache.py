@@ -1,0 +1,110 @@
+"""Keys and values of hypotheses that fork: nothing is copied when they do, a table says who wrote what."""
+# A items  K hypotheses to each  R = A·K rows  G key heads  S steps that fit  T new steps  D width  H query heads
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from seqloom.layers.layout import Layout
+
+MOST = 16
+"""Hypotheses to an item; with more, reading what all of them wrote costs more than copying."""
+
+
+@dataclass(frozen=True)
+class ForkedCache:
+    """Each hypothesis has places of its own to write to, and reads its past where its ancestors wrote it.
+
+    All hypotheses to an item see all its places, through a mask that the table makes. Written in place, as a static
+    cache is: of two continuations only the later is valid.
+    """
+
+    keys_AGKSD: Tensor
+    values_AGKSD: Tensor
+    writer_AKS: Tensor
+    """Which hypothesis wrote step s of hypothesis k."""
+    lengths_B: Tensor
+    room: int = 1
+    free: int = 0  # places at the end that no row has reached
+
+    @classmethod
+    def of(cls, keys_AGSD: Tensor, values_AGSD: Tensor, lengths_A: Tensor, times: int) -> "ForkedCache":
+        """All hypotheses begin with the same past; the first of them holds it."""
+        A, _, S, _ = keys_AGSD.shape
+        keys, values = (F.pad(part[:, :, None], (0, 0, 0, 0, 0, times - 1)) for part in (keys_AGSD, values_AGSD))
+        writer_AKS = torch.zeros(A, times, S, dtype=torch.int64, device=keys.device)
+        return cls(keys, values, writer_AKS, lengths_A.repeat_interleave(times))
+
+    @property
+    def fan(self) -> int:
+        return self.writer_AKS.shape[1]
+
+    def roomy(self, room: int) -> "ForkedCache":
+        return replace(self, room=room)
+
+    def fork(self, rows_R: Tensor) -> "ForkedCache":
+        writer_AKS = self.writer_AKS.flatten(0, 1).index_select(0, rows_R).unflatten(0, (-1, self.fan))
+        return replace(self, writer_AKS=writer_AKS, lengths_B=self.lengths_B.index_select(0, rows_R))
+
+    def reorder(self, rows_R: Tensor) -> "ForkedCache":
+        rows_A = rows_R[:: self.fan] // self.fan
+        keys, values = self.keys_AGKSD.index_select(0, rows_A), self.values_AGKSD.index_select(0, rows_A)
+        return replace(self.fork(rows_R), keys_AGKSD=keys, values_AGKSD=values)
+
+    @classmethod
+    def join(cls, caches: Sequence["ForkedCache"]) -> "ForkedCache":
+        """As wide as the longest row needs, and some room."""
+        lengths_B, room = torch.cat([cache.lengths_B for cache in caches]), caches[0].room
+        size = room + (int(lengths_B.max()) if len(lengths_B) else 0)
+        keys, values, writer = (
+            torch.cat([_resized(part, dim, size) for part in parts])
+            for parts, dim in (
+                ([cache.keys_AGKSD for cache in caches], -2),
+                ([cache.values_AGKSD for cache in caches], -2),
+                ([cache.writer_AKS for cache in caches], -1),
+            )
+        )
+        return cls(keys, values, writer, lengths_B, room, free=room)
+
+    def extend(self, k_RGTD: Tensor, v_RGTD: Tensor, layout: Layout) -> "ForkedCache":
+        """Write the new steps behind each row's last one."""
+        T, wide = layout.longest, self
+        if self.free < T:
+            size = self.writer_AKS.shape[-1] + max(self.room, T) - self.free
+            keys, values = _resized(self.keys_AGKSD, -2, size), _resized(self.values_AGKSD, -2, size)
+            writer_AKS, free = _resized(self.writer_AKS, -1, size), max(self.room, T)
+            wide = replace(self, keys_AGKSD=keys, values_AGKSD=values, writer_AKS=writer_AKS, free=free)
+        steps_AKT = (self.lengths_B[:, None] + torch.arange(T, device=k_RGTD.device)).unflatten(0, (-1, self.fan))
+        for buffer, new_RGTD in (wide.keys_AGKSD, k_RGTD), (wide.values_AGKSD, v_RGTD):
+            new_AGKTD = new_RGTD.unflatten(0, (-1, self.fan)).transpose(1, 2)
+            buffer.scatter_(3, steps_AKT[:, None, :, :, None].expand_as(new_AGKTD), new_AGKTD.to(buffer.dtype))
+        own_1K1 = torch.arange(self.fan, device=k_RGTD.device)[None, :, None]
+        writer_AKS = wide.writer_AKS.scatter(2, steps_AKT, own_1K1.expand_as(steps_AKT))
+        lengths_B = self.lengths_B + layout.lengths_B
+        return replace(wide, writer_AKS=writer_AKS, lengths_B=lengths_B, free=wide.free - T)
+
+    @property
+    def all_steps(self) -> tuple[Tensor, Tensor]:
+        """Keys and values of all hypotheses to an item, side by side."""
+        return self.keys_AGKSD.flatten(2, 3), self.values_AGKSD.flatten(2, 3)
+
+    def fold(self, q_RHTD: Tensor) -> Tensor:
+        """The queries of an item's hypotheses as those of one row."""
+        return q_RHTD.unflatten(0, (-1, self.fan)).transpose(1, 2).flatten(2, 3)
+
+    def unfold(self, y_AHND: Tensor) -> Tensor:
+        return y_AHND.unflatten(2, (self.fan, -1)).transpose(1, 2).flatten(0, 1)
+
+    def sees(self, see_RTS: Tensor) -> Tensor:
+        """Whether a query sees a place, from whether it would see the step: only if an ancestor wrote it there."""
+        see_AKT1S = see_RTS.unflatten(0, (-1, self.fan))[:, :, :, None]
+        writer_AK11S = self.writer_AKS[:, :, None, None]
+        wrote_AK1KS = writer_AK11S == torch.arange(self.fan, device=see_RTS.device)[:, None]
+        return (see_AKT1S & wrote_AK1KS).flatten(3).flatten(1, 2)
+
+
+def _resized(x: Tensor, dim: int, size: int) -> Tensor:
+    return F.pad(x, (0, 0) * (-dim - 1) + (0, size - x.shape[dim]))  # a negative room cuts off
