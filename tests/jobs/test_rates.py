@@ -1,10 +1,12 @@
 """The rate that is chosen where nobody names one."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from seqloom.jobs.asked import Command
+from seqloom.jobs.asked import Command, asked
+from seqloom.jobs.decide import decide
 from seqloom.jobs.rates import LEAST, MOST, optimiser_for, rate_for
 from seqloom.jobs.train import train
 from seqloom.training.optimisers import Muon
@@ -55,3 +57,14 @@ def test_a_rate_that_was_asked_for_stays(place: Path) -> None:
     write_pairs(place / "pairs.tsv")
     assert _run("training.steps=1", "training.optimiser.rate=0.5").rate == 0.5
     assert _run("training.steps=2", "training.optimiser.rate=0.25").rate == 0.25
+
+
+@pytest.mark.parametrize(("steps", "tie", "dropout"), [(1, "none", 0.0), (400, "all", 0.2)])
+def test_what_depends_on_how_often_the_data_is_seen(place: Path, steps: int, tie: str, dropout: float) -> None:
+    write_pairs(place / "pairs.tsv")
+    command = Command(data=("pairs.tsv",), changes=(f"training.steps={steps}", "training.batch=200", "model.width=16"))
+    model = decide(asked(command), command.changes, lambda note: None, 0.0).recipe.model
+    assert (model.tie, model.dropout) == (tie, dropout)
+    changes = (*command.changes, "model.tie=inputs", "model.dropout=0.3")
+    model = decide(asked(replace(command, changes=changes)), changes, lambda note: None, 0.0).recipe.model
+    assert (model.tie, model.dropout) == ("inputs", 0.3)

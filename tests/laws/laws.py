@@ -133,10 +133,8 @@ def hypotheses_fork(subject: Subject, rows: list[Row], times: int, draw: random.
         wanted, plain = outputs(subject, nexts, Form("right"), plain)
         ys, shared = outputs(subject, nexts, Form("right"), shared)
         same(ys, wanted, "rows that share and rows that are copied")
-        stay = [place for place in range(len(items)) if len(items) == 1 or draw.random() < 0.8]
+        stay = [place for place in range(len(items)) if draw.random() < 0.8] or [0]
         origins = torch.tensor([place * times + draw.randrange(times) for place in stay for _ in range(times)])
-        if not stay:
-            return
         shared = fork(shared, origins) if len(stay) == len(items) else reorder(shared, origins)
         plain, items = reorder(plain, origins), [items[place] for place in stay]
         if number == 2:

@@ -202,7 +202,12 @@ def rows_stay(patch: pytest.MonkeyPatch) -> None:
 
 def forks_read_their_own(patch: pytest.MonkeyPatch) -> None:
     """A hypothesis reads what stood in its place before, not what its ancestor wrote."""
-    patch.setattr(forked_cache.ForkedCache, "fork", lambda cache, rows_R: cache)
+
+    def fork(cache: forked_cache.ForkedCache, rows_R: Tensor) -> forked_cache.ForkedCache:
+        lengths_B = cache.lengths_B.index_select(0, rows_R)
+        return replace(cache, writer_AKS=cache.writer_AKS[: len(rows_R) // cache.fan], lengths_B=lengths_B)
+
+    patch.setattr(forked_cache.ForkedCache, "fork", fork)
 
 
 def forks_read_all(patch: pytest.MonkeyPatch) -> None:
@@ -218,8 +223,9 @@ def memories_stay_where_they_are(patch: pytest.MonkeyPatch) -> None:
 
 def joined_rows_are_even(patch: pytest.MonkeyPatch) -> None:
     """Rows that join are padded, and the padding is read."""
-    joined = cache.Cache.join
+    joined, read = cache.Cache.join, cross_attention.SharedMemory.join
     patch.setattr(cache.Cache, "join", lambda caches: replace(joined(caches), even=True))
+    patch.setattr(cross_attention.SharedMemory, "join", lambda memories: replace(read(memories), even=True))
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from seqloom.jobs.plan import (
     threads,
     threads_of,
     throwaway,
+    tie_for,
     timed_budget,
 )
 from seqloom.jobs.recipe import Recipe
@@ -93,10 +94,10 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
                 f"a step of {batch * training.accumulate:,} tokens takes about {took * training.accumulate:.0f} s, "
                 f"too long for {training.minutes:g} minutes; give more, or set training.batch or the model smaller"
             )
-        if wish.model_open:
-            epochs = in_time * batch * training.accumulate / much.larger
-            recipe = _with_dropout(recipe, dropout_for(epochs), changes)
         expected = in_time if expected is None else min(expected, in_time)
+    if wish.model_open:
+        epochs = (expected or 0) * batch * training.accumulate / much.larger
+        recipe = _with_model(recipe, {"dropout": dropout_for(epochs), **tie_for(epochs, recipe.model.tie)}, changes)
     note(f"precision: {precision.reason}")
     every = training.validate_every
     chosen: dict[str, Any] = {
@@ -155,8 +156,8 @@ def _with_size(
     return _replaced(recipe, made(largest(found, much, left or AN_HOUR, peak)))
 
 
-def _with_dropout(recipe: Recipe, dropout: float, changes: Sequence[str]) -> Recipe:
-    model = recipe.model.model_dump(mode="json", exclude_none=True, exclude_unset=True) | {"dropout": dropout}
+def _with_model(recipe: Recipe, update: dict[str, Any], changes: Sequence[str]) -> Recipe:
+    model = recipe.model.model_dump(mode="json", exclude_none=True, exclude_unset=True) | update
     return _replaced(recipe, with_model(recipe, model, changes))
 
 

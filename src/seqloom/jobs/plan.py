@@ -28,6 +28,7 @@ STEPS = 1500  # that a run should have room for
 SHARE = 0.5  # of the free memory
 TRIAL = 1024  # tokens of a batch that is measured with
 SMALL = 10_000_000  # parameters
+FEW_EPOCHS = 6
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,11 @@ def steps_of(training: TrainingSettings, much: Amount, budget: int) -> int | Non
 def dropout_for(epochs: float) -> float:
     """The oftener the data is seen, the more."""
     return 0.0 if epochs < 2 else 0.1 if epochs < 15 else 0.2
+
+
+def tie_for(epochs: float, tie: str) -> dict[str, str]:
+    """Separate token vectors learn faster, shared ones overfit less; measured: docs/decisions/0016."""
+    return {"tie": "none"} if epochs < FEW_EPOCHS else {"tie": tie}
 
 
 def throwaway(

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seqloom.layers.forked_cache import MOST, ForkedCache
+from seqloom.layers.forked_cache import MOST, ForkedCache, moved
 from seqloom.layers.layout import Layout
 
 
@@ -55,6 +55,15 @@ class Cache:
 
     def roomy(self, room: int) -> "Cache":
         return self if self.static else replace(self, room=room)
+
+    def reorder(self, rows: Tensor) -> "Cache":
+        if self.room:
+            keys, values = moved(self.keys_BGSK, rows), moved(self.values_BGSK, rows)
+        else:
+            keys, values = self.keys_BGSK.index_select(0, rows), self.values_BGSK.index_select(0, rows)
+        return replace(self, keys_BGSK=keys, values_BGSK=values, lengths_B=self.lengths_B.index_select(0, rows))
+
+    fork = reorder
 
     def fan_out(self, times: int) -> "Cache | ForkedCache":
         if self.forks and not self.static and 1 < times <= MOST:

@@ -14,6 +14,7 @@ from seqloom.layers.attend import attend, attention_weights
 from seqloom.layers.attention import HeadProjections, Heads
 from seqloom.layers.cost import Cost, Use
 from seqloom.layers.faults import Faults, refuse
+from seqloom.layers.forked_cache import moved
 from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.layout.parts import parts_like, parts_of
 from seqloom.layers.masks import Sight
@@ -53,12 +54,21 @@ class SharedMemory:
     even: bool
     """No padding."""
     fan: int = 1
+    owned: bool = False
+    """Nobody else needs these tensors: rows may be moved in place."""
+
+    def roomy(self, room: int) -> "SharedMemory":
+        return replace(self, owned=True)
 
     def reorder(self, rows_R: Tensor) -> "SharedMemory":
         """Of rows that share a memory, all stay together."""
         rows_A = rows_R if self.fan == 1 else rows_R[:: self.fan] // self.fan
-        keys, values = self.keys_AGSK.index_select(0, rows_A), self.values_AGSK.index_select(0, rows_A)
-        return SharedMemory(keys, values, self.lengths_A.index_select(0, rows_A), self.even, self.fan)
+        if self.owned:
+            keys, values = moved(self.keys_AGSK, rows_A), moved(self.values_AGSK, rows_A)
+        else:
+            keys, values = self.keys_AGSK.index_select(0, rows_A), self.values_AGSK.index_select(0, rows_A)
+        lengths_A = self.lengths_A.index_select(0, rows_A)
+        return replace(self, keys_AGSK=keys, values_AGSK=values, lengths_A=lengths_A)
 
     def fork(self, rows_R: Tensor) -> "SharedMemory":
         return self if self.fan > 1 else self.reorder(rows_R)
@@ -78,7 +88,7 @@ class SharedMemory:
             torch.cat([F.pad(part, (0, 0, 0, size - part.shape[2])) for part in parts])  # a negative room cuts off
             for parts in ([memory.keys_AGSK for memory in memories], [memory.values_AGSK for memory in memories])
         )
-        return cls(keys, values, lengths_A, even, memories[0].fan)
+        return cls(keys, values, lengths_A, even, memories[0].fan, memories[0].owned)
 
     def fold(self, q_RHTK: Tensor) -> Tensor:
         """Queries of rows that share a memory as queries of one row: q_AHNK."""

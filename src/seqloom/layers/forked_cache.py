@@ -51,7 +51,7 @@ class ForkedCache:
 
     def reorder(self, rows_R: Tensor) -> "ForkedCache":
         rows_A = rows_R[:: self.fan] // self.fan
-        keys, values = self.keys_AGKSD.index_select(0, rows_A), self.values_AGKSD.index_select(0, rows_A)
+        keys, values = moved(self.keys_AGKSD, rows_A), moved(self.values_AGKSD, rows_A)
         return replace(self.fork(rows_R), keys_AGKSD=keys, values_AGKSD=values)
 
     @classmethod
@@ -104,6 +104,16 @@ class ForkedCache:
         writer_AK11S = self.writer_AKS[:, :, None, None]
         wrote_AK1KS = writer_AK11S == torch.arange(self.fan, device=see_RTS.device)[:, None]
         return (see_AKT1S & wrote_AK1KS).flatten(3).flatten(1, 2)
+
+
+def moved(x: Tensor, rows: Tensor) -> Tensor:
+    """x[rows], made in x itself: only rows that are to stand elsewhere are copied. x is spoilt by it."""
+    count = len(rows)
+    if count > len(x):
+        return x.index_select(0, rows)
+    to = (rows != torch.arange(count, device=rows.device)).nonzero()[:, 0]
+    x[to] = x[rows[to]]
+    return x[:count]
 
 
 def _resized(x: Tensor, dim: int, size: int) -> Tensor:
