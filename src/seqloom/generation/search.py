@@ -25,12 +25,12 @@ def write(
 
     Every answer that ended holds all phrases that it must; what was cut says in `unmet` which it lacks.
     """
-    ahead = Ahead((_checked(item, settings) for item in items), WINDOW * settings.batch)
+    ahead = Ahead((_checked(item, settings) for item in items), WINDOW * settings.together)
     writing = Writing(scorer, settings, attention)
     more = True
     while more or writing.drafts:
-        free = settings.batch - writing.items
-        if more and free >= max(1, FREE * settings.batch):
+        free = settings.together - writing.items
+        if more and free >= max(1, FREE * settings.together):
             new = ahead.take(free)
             more = len(new) == free
             writing.begin(new)

@@ -9,6 +9,9 @@ from seqloom.generation.rerank import MBR
 from seqloom.generation.sampling import Sampling
 from seqloom.settings import Frozen, all_impossible
 
+ROWS = 256
+"""Hypotheses that are written together: with fewer, matrix products are slow; with more, nothing is gained."""
+
 
 class WuLength(Frozen):
     """log_prob / ((5 + length) / 6) ** alpha (Wu et al. 2016, eq. 14); the end mark counts."""
@@ -45,7 +48,10 @@ class GenerationSettings(Frozen):
     beam: int = Field(
         default=4, ge=1, description="hypotheses kept for each answer; 1: greedy. Not used when tokens are drawn"
     )
-    batch: int = Field(default=64, ge=1, description="answers written together; it does not change what they say")
+    batch: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        default="auto",
+        description="answers written together; it does not change what they say. auto: of all together 256 hypotheses",
+    )
     n_best: int = Field(default=1, ge=1, description="answers to each input, best first")
     length: LengthSettings = Field(default=WuLength(), description="what long answers get for their length")
     coverage: float = Field(
@@ -70,6 +76,13 @@ class GenerationSettings(Frozen):
     replace_unknown: bool = Field(
         default=False, description="an unknown token becomes the input's word that was looked at most"
     )
+
+    @property
+    def together(self) -> int:
+        """Answers that are written together."""
+        if self.batch != "auto":
+            return self.batch
+        return max(1, ROWS // (self.beam if self.sample is None else self.n_best))
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -14,7 +14,7 @@ from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 
-GREEDY = GenerationSettings(beam=1, batch=256)
+GREEDY = GenerationSettings(beam=1)
 
 
 def answers(

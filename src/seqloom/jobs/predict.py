@@ -78,7 +78,7 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
             note(f"goes on behind line {before:,}")
         with line_bar(Path(lines.name).name, size_of(asking.file), _shown(asking)) as report:
             job = _Job(model, asking, output, counts, note, lines.name, report, before)
-            for window in _windows(lines, asking.settings.batch):
+            for window in _windows(lines, asking.settings.together):
                 job.answer(window)
         for text in counts.notes():
             note(text)
@@ -136,7 +136,7 @@ def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
         "run": [_weights(one.run.model) for one in model.opened],
         "settings": asking.settings.model_dump(mode="json", exclude={"batch"}),
         "format": [asking.lines.form, asking.lines.several, asking.lines.scores, asking.lines.alignment],
-        "batch": None if asking.lines.plain else asking.settings.batch,
+        "batch": None if asking.lines.plain else asking.settings.together,
         "input format": asking.input,
         "--skip-bad": asking.skip_bad,
         "version of seqloom": __version__,

@@ -104,7 +104,7 @@ class Writer:
         candidates, look = candidates_of(settings), attention or settings.replace_unknown
         items = [one.item for one in asked if one.item is not None]
         each = candidates.beam if candidates.sample is None else candidates.n_best
-        for rows, group in _groups(items, settings.batch, each):
+        for rows, group in _groups(items, settings.together, each):
             together = candidates.model_copy(update={"batch": rows})
             for number, written in write(self.scorer, iter(group), together, attention=look):
                 answers = [self._answer(known[number], one, settings.replace_unknown, attention) for one in written]
