@@ -254,6 +254,8 @@ def test_a_prefix_and_phrases(pairs: Model) -> None:
         (Question("a", prefix="xyz"), "prefix 'xyz': the model cannot write it, as its vocabulary has no 'x'"),
         (Question("a", must=("ab", "aZ")), "must 'aZ': .* no 'Z'"),
         (Question("a", must=("",)), "must holds an empty phrase"),
+        (Question("a", must=("abc",), must_not=("b",)), "'abc' must be there, but holds 'b', which must not"),
+        (Question("a", prefix="ab", must_not=("b",)), "the prefix holds 'b', which must not be there"),
         (Question("a", prefix="abcdef", longest=3), "tokens"),
         (Question(["a"]), "the source should be text, but is a list"),
     ],
