@@ -221,6 +221,14 @@ def test_a_continuation_fits_its_prompt(runs: Runs) -> None:
         assert model.predict("", changes=["generation.longest=5"]).tokens
 
 
+def test_where_characters_are_written_a_space_is_a_wish_too(runs: Runs) -> None:
+    model, short = seqloom.load(runs["documents"]), ["generation.longest=5"]
+    assert model.predict("good", prefix=" ", changes=short).text.startswith(" ")
+    assert " " not in model.predict("good", must_not=[" "], changes=short).text
+    with pytest.raises(UserError, match="must_not holds an empty phrase"):
+        model.predict("good", must_not=[""])
+
+
 def test_a_text_alone_is_scored_behind_a_line_end(runs: Runs) -> None:
     running = seqloom.load(runs["text"])
     scored = running.score("good film")
