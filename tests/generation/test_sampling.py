@@ -62,6 +62,20 @@ def test_of_equal_ones_the_first_are_kept() -> None:
     assert filtered(even, Sampling(top_p=0.35)).isfinite().nonzero()[:, 1].tolist() == [0, 1, 2, 3] * 2
 
 
+@pytest.mark.parametrize("temperature", [1e-300, 1e-39, 1e-30])
+def test_next_to_no_temperature_leaves_the_likeliest(temperature: float) -> None:
+    log_probs = random_rows(4, 30)
+    found = filtered(log_probs, Sampling(temperature=temperature))
+    assert torch.equal(found.exp(), torch.nn.functional.one_hot(log_probs.argmax(1), 30).float())
+
+
+@pytest.mark.parametrize("temperature", [1e30, 1e39, 1e300])
+def test_any_heat_leaves_all_that_is_possible(temperature: float) -> None:
+    log_probs = torch.tensor([[-1.0, -2.0, -9.0, -math.inf]])
+    found = filtered(log_probs, Sampling(temperature=temperature))
+    torch.testing.assert_close(found.exp(), torch.tensor([[1 / 3, 1 / 3, 1 / 3, 0.0]]))
+
+
 def test_what_is_impossible_stays_so() -> None:
     log_probs = torch.tensor([[0.0, -math.inf, -math.inf, -math.inf], [-math.inf] * 4])
     for sampling in (Sampling(), Sampling(top_k=2), Sampling(top_p=0.5), Sampling(min_p=0.1, temperature=0.3)):

@@ -221,6 +221,14 @@ def test_a_continuation_fits_its_prompt(runs: Runs) -> None:
         assert model.predict("", changes=["generation.longest=5"]).tokens
 
 
+def test_where_characters_are_written_a_space_is_a_wish_too(runs: Runs) -> None:
+    model, short = seqloom.load(runs["documents"]), ["generation.longest=5"]
+    assert model.predict("good", prefix=" ", changes=short).text.startswith(" ")
+    assert " " not in model.predict("good", must_not=[" "], changes=short).text
+    with pytest.raises(UserError, match="must_not holds an empty phrase"):
+        model.predict("good", must_not=[""])
+
+
 def test_a_text_alone_is_scored_behind_a_line_end(runs: Runs) -> None:
     running = seqloom.load(runs["text"])
     scored = running.score("good film")
@@ -254,6 +262,8 @@ def test_a_prefix_and_phrases(pairs: Model) -> None:
         (Question("a", prefix="xyz"), "prefix 'xyz': the model cannot write it, as its vocabulary has no 'x'"),
         (Question("a", must=("ab", "aZ")), "must 'aZ': .* no 'Z'"),
         (Question("a", must=("",)), "must holds an empty phrase"),
+        (Question("a", must=("abc",), must_not=("b",)), "'abc' must be there, but holds 'b', which must not"),
+        (Question("a", prefix="ab", must_not=("b",)), "the prefix holds 'b', which must not be there"),
         (Question("a", prefix="abcdef", longest=3), "tokens"),
         (Question(["a"]), "the source should be text, but is a list"),
     ],

@@ -25,7 +25,7 @@ from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.predict import BATCHES, Asking, predict
 from seqloom.jobs.writing import Prepared
-from seqloom.settings import UserError
+from seqloom.settings import FailedError, UserError
 from tests.jobs.asked_runs import Runs
 from tests.jobs.run import child
 
@@ -421,6 +421,21 @@ def test_killed_in_the_middle(runs: Runs, tmp_path: Path) -> None:
     model = seqloom.load(runs["pairs"])
     said = model.predict(lines, beam=1, changes=["generation.longest=6"])
     assert (tmp_path / "out.txt").read_text() == "".join(f"{answer}\n" for answer in said)
+
+
+def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(UserError, match="pipe: is no plain file; leave --out away"):
+        output_file.OutputFile(pipe, {}, force=True)
+    assert sorted(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_full_disk_behind_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    with io.FileIO("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=full, flush=full.flush))
+        with pytest.raises(FailedError, match="standard output: cannot be written: No space left"):
+            output_file.Screen().write("a\n")
 
 
 def test_a_screen_without_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

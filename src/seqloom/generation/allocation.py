@@ -7,13 +7,14 @@ import torch
 from torch import Tensor
 
 
-def allocate(scores_AC: Tensor, met_AC: Tensor, beam: int) -> Tensor:
+def allocate(scores_AC: Tensor, met_AC: Tensor, beam: int, late_AC: Tensor | None = None) -> Tensor:
     """Which candidates stay: chosen_AK, with K = min(beam, C).
 
     Candidates that met equally much share a bank (Post and Vilar 2018). First comes the best of every bank, then the
     second best of every bank, and so on, so that banks share the beam evenly and what a small bank leaves goes to the
     others; the vectorised form is close to that of Hu et al. 2019. At equal rank the bank that met more goes first,
-    then the lower index. With one bank it is plain top-K, best first. Scores of -inf come last.
+    then the lower index. With one bank it is plain top-K, best first. Scores of -inf come last, and before
+    them, in the same order, those that are late.
     """
     by_score_AC = scores_AC.argsort(dim=1, descending=True, stable=True)
     by_bank_AC = met_AC.gather(1, by_score_AC).argsort(dim=1, descending=True, stable=True)
@@ -23,5 +24,8 @@ def allocate(scores_AC: Tensor, met_AC: Tensor, beam: int) -> Tensor:
     begins_AC = torch.ones_like(dead_AC)
     begins_AC[:, 1:] = met_AC[:, 1:] != met_AC[:, :-1]
     rank_AC = place_AC - torch.where(begins_AC, place_AC, 0).cummax(1).values
-    chosen_AC = (rank_AC + dead_AC * order_AC.shape[1]).argsort(dim=1, stable=True)
+    turn_AC = rank_AC + dead_AC * 2 * order_AC.shape[1]
+    if late_AC is not None:
+        turn_AC = turn_AC + (late_AC.gather(1, order_AC) & ~dead_AC) * order_AC.shape[1]
+    chosen_AC = turn_AC.argsort(dim=1, stable=True)
     return order_AC.gather(1, chosen_AC[:, :beam])

@@ -61,7 +61,8 @@ def drawn(h: Hypotheses, allowed_RV: Tensor, end: int, sampling: Sampling, seed:
 def constrained(h: Hypotheses, log_probs_RV: Tensor, end: int, phrases: Phrases, progress: Progress) -> Choice:
     """The beam is shared by hypotheses that hold more or less of what they must (Post and Vilar 2018).
 
-    No candidate is followed that would leave too little room for what is still missing.
+    No candidate is followed that would leave too little room for what is still missing. Where it might turn out to be
+    too little, it is followed if those that have enough leave a place.
     """
     A, K = h.total_AK.shape
     log_prob_RC, token_RC = likeliest(log_probs_RV, min(2 * K, log_probs_RV.shape[1]))  # of each hypothesis its best
@@ -75,12 +76,11 @@ def constrained(h: Hypotheses, log_probs_RV: Tensor, end: int, phrases: Phrases,
     after = phrases.advance(reorder(progress, rows_AC.flatten()), pool.token_AC.flatten())
     room_A1 = ((h.longest_A - h.step_A)[:, None] - 1).clamp(min=0)
     free_AC = (pool.token_AC == end) | (h.step_A[:, None] < (h.prefix_AP >= 0).sum(1, keepdim=True))
-    alive_AC = pool.total_AC > NOTHING
     safe_AC = (phrases.safely_needed(after).view(A, C) <= room_A1) | free_AC
     fits_AC = (phrases.needed(after).view(A, C) <= room_A1) | free_AC
-    fits_AC = torch.where((safe_AC & alive_AC).any(1, keepdim=True), safe_AC, fits_AC)
     pool = replace(pool, total_AC=torch.where(fits_AC, pool.total_AC, NOTHING))
-    chosen_AC = allocate(pool.total_AC, phrases.met(after).view(A, C), 2 * h.beam if h.beam > 1 else 1)
+    count = 2 * h.beam if h.beam > 1 else 1
+    chosen_AC = allocate(pool.total_AC, phrases.met(after).view(A, C), count, ~safe_AC)
     return _split(h, pool.taken(chosen_AC), end, h.beam)
 
 

@@ -1,7 +1,7 @@
 """Phrases that an answer must hold, and phrases that it must not hold."""
 # R rows  U sets of phrases  P phrases of a set  L tokens of a phrase  S = L + 1 states of a phrase  X crossings
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -188,8 +188,16 @@ def holds(tokens: Phrase, phrase: Phrase) -> bool:
     return any(tokens[at : at + len(phrase)] == phrase for at in range(len(tokens) - len(phrase) + 1))
 
 
-def conflict(must: Sequence[Phrase], must_not: Sequence[Phrase], longest: int, prefix: Phrase = ()) -> str | None:
+def conflict(
+    must: Sequence[Phrase],
+    must_not: Sequence[Phrase],
+    longest: int,
+    prefix: Phrase = (),
+    shown: Callable[[Phrase], object] = list,
+) -> str | None:
     """Why no answer of at most `longest` tokens that begins with the prefix can be had, or None.
+
+    shown: a phrase as whoever asked knows it.
 
     Phrases that must be there are counted as if none overlapped another, as the search counts them (`needed`).
     """
@@ -197,10 +205,10 @@ def conflict(must: Sequence[Phrase], must_not: Sequence[Phrase], longest: int, p
         return "a phrase is empty; leave it out"
     for never in must_not:
         if holds(prefix, never):
-            return f"the prefix holds {list(never)}, which must not be there"
+            return f"the prefix holds {shown(never)}, which must not be there"
         for phrase in must:
             if holds(phrase, never):
-                return f"{list(phrase)} must be there, but holds {list(never)}, which must not"
+                return f"{shown(phrase)} must be there, but holds {shown(never)}, which must not"
     phrases = Phrases([(tuple(must), ())])
     progress = phrases.start()
     for token in prefix:

@@ -40,7 +40,7 @@ def filtered(log_probs_RV: Tensor, sampling: Sampling) -> Tensor:
 
     Of equally likely tokens the one with the lower id is kept. A row in which nothing is possible stays so.
     """
-    log_probs_RV = _normalised(log_probs_RV / sampling.temperature)
+    log_probs_RV = _normalised(_heated(log_probs_RV, sampling.temperature))
     if 0 < sampling.top_k < log_probs_RV.shape[1]:
         best_RK = log_probs_RV.topk(sampling.top_k).values
         number_R = torch.full_like(best_RK[:, 0], sampling.top_k, dtype=torch.long)
@@ -74,6 +74,13 @@ def draw(log_probs_RV: Tensor, seed: int, number_R: Tensor, sample_R: Tensor, st
     uniform_RK = bits_RK.bitwise_right_shift_(11).bitwise_and_((1 << 53) - 1).double().add_(0.5).mul_(2.0**-53)
     first_R = uniform_RK.log_().neg_().log_().neg_().add_(log_probs_RV).argmax(1)
     return first_R if tokens_RK is None else tokens_RK.gather(1, first_R[:, None])[:, 0]
+
+
+def _heated(log_probs_RV: Tensor, temperature: float) -> Tensor:
+    """Divided by the temperature, the best of each row at 0, so that no temperature makes all of them impossible."""
+    number = torch.finfo(log_probs_RV.dtype)
+    best_R1 = log_probs_RV.amax(1, keepdim=True).clamp(min=number.min)
+    return (log_probs_RV - best_R1) / min(max(temperature, number.tiny), number.max)
 
 
 def _normalised(scores_RV: Tensor) -> Tensor:

@@ -1,8 +1,9 @@
 """One engine for every way of writing: greedy, beam, diverse beam, sampling; it knows scores and states only."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from seqloom.generation.ahead import Ahead
+from seqloom.generation.automaton import Phrase
 from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.phrases import conflict
 from seqloom.generation.settings import GenerationSettings
@@ -38,8 +39,8 @@ def write(
             yield draft.item.number, draft.answers(settings.n_best, distinct=settings.sample is None)
 
 
-def impossible_item(item: Item, settings: GenerationSettings) -> str | None:
-    """Why no answer can be as the item asks; None if one can. `write` refuses such an item."""
+def impossible_item(item: Item, settings: GenerationSettings, shown: Callable[[Phrase], object] = list) -> str | None:
+    """Why no answer can be as the item asks; None if one can. `write` refuses such an item. shown: see `conflict`."""
     if item.shortest > item.longest:
         return f"at least {item.shortest} tokens, but at most {item.longest}; change shortest or longest"
     if len(item.prefix) > item.longest:
@@ -48,7 +49,9 @@ def impossible_item(item: Item, settings: GenerationSettings) -> str | None:
         return "phrases that must be there need a search; with sample there is none"
     if item.must and settings.groups > 1:
         return "phrases that must be there share a beam among themselves; set groups = 1"
-    return conflict(item.must, item.must_not, item.longest, item.prefix) if item.must or item.must_not else None
+    if not item.must and not item.must_not:
+        return None
+    return conflict(item.must, item.must_not, item.longest, item.prefix, shown)
 
 
 def _checked(item: Item, settings: GenerationSettings) -> Item:

@@ -44,7 +44,7 @@ class AskedLines:
         self._lines = Lines(name, stream=_stream(name), binary=True)
         self.name = self._lines.name
         self._digest = blake2b(digest_size=16)
-        self.taken = self._bytes = 0
+        self.taken = self.bytes = 0
 
     def take(self, count: int) -> list[AskedLine]:
         """The next ones: so many, or those that are there of a stream that comes slowly; none at the end."""
@@ -53,8 +53,8 @@ class AskedLines:
             self.taken += 1
             whole = _bytes(line) + b"\n"
             self._digest.update(whole)
-            self._bytes += len(whole)
-            found.append(replace(self._asked(line), digest=self.digest, end=self._bytes))
+            self.bytes += len(whole)
+            found.append(replace(self._asked(line), digest=self.digest, end=self.bytes))
         return found
 
     def skip(self, count: int) -> None:

@@ -159,12 +159,7 @@ def _labels(task: Task, answers: Sequence[Answer], data: Data) -> list[Labels]:
         case ClassifyTask():
             return [[answer.text] for answer in answers]
         case TagTask():
-            rows = zip(answers, data.columns[1], strict=True)
-            # words beyond the model's positions have no tag
-            return [
-                [*(piece.text for piece in one.pieces), *[OUTSIDE] * (len(tags) - len(one.pieces))]
-                for one, tags in rows
-            ]
+            return [_tags(one, len(tags)) for one, tags in zip(answers, data.columns[1], strict=True)]
         case _:
             return []
 

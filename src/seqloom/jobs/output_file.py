@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from seqloom.settings import UserError
+from seqloom.settings import FailedError, UserError
 from seqloom.store.atomic import reported, to_disk, write_text
 
 EVERY = 1.0  # seconds between two notes of how far it is
@@ -33,11 +33,16 @@ class Screen:
 
     def write(self, text: str) -> None:
         raw = getattr(sys.stdout, "buffer", None)
-        if raw is None:
-            sys.stdout.write(text)
-        else:
-            raw.write(text.encode())  # in UTF-8, whatever the terminal was set to
-        sys.stdout.flush()
+        try:
+            if raw is None:
+                sys.stdout.write(text)
+            else:
+                raw.write(text.encode())  # in UTF-8, whatever the terminal was set to
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise FailedError(f"standard output: cannot be written: {error.strerror or error}") from None
 
     def keep(self, lines: int, digest: str, counts: Mapping[str, int]) -> None: ...
 
@@ -141,5 +146,7 @@ class OutputFile:
 def _refuse_places(path: Path) -> None:
     if path.is_dir():
         raise UserError(f"{path}: is a folder; --out names a file")
+    if path.exists() and not path.is_file():  # it would be replaced by a file
+        raise UserError(f"{path}: is no plain file; leave --out away, and send standard output there: > {path}")
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {path.parent}; make it, or name another --out")

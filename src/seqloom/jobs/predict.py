@@ -76,7 +76,7 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
         before = lines.taken
         if before:
             note(f"goes on behind line {before:,}")
-        with line_bar(Path(lines.name).name, size_of(asking.file), _shown(asking)) as report:
+        with line_bar(Path(lines.name).name, size_of(asking.file), _shown(asking), lines.bytes) as report:
             job = _Job(model, asking, output, counts, note, lines.name, report, before)
             for window in _windows(lines, asking.settings.together):
                 job.answer(window)

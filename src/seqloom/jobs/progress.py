@@ -41,17 +41,20 @@ LineReport = Callable[[int, int], None]
 
 
 @contextmanager
-def line_bar(title: str, total: int | None, shown: bool = True) -> Iterator[LineReport]:
-    """`report(lines, bytes)`: so many lines are done, and so many bytes of all, if their total is known."""
+def line_bar(title: str, total: int | None, shown: bool = True, before: int = 0) -> Iterator[LineReport]:
+    """`report(lines, bytes)`: so many lines are done, and so many bytes of all, if their total is known.
+
+    before: bytes that were done already when it began; they took no time now.
+    """
     console = Console(stderr=True)
     if not shown:
         yield lambda lines, size: None
     elif not console.is_terminal:
-        yield _LineCount(title, total).report
+        yield _LineCount(title, total, before).report
     else:
         columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[speed]}")]
         with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
-            task, began = progress.add_task(title, total=total, speed=""), time.monotonic()
+            task, began = progress.add_task(title, total=total, completed=before, speed=""), time.monotonic()
 
             def report(lines: int, size: int) -> None:
                 speed = f"{lines:,} lines, {_speed(lines, began)}"
@@ -66,20 +69,18 @@ def _speed(lines: int, began: float) -> str:
 
 
 class _LineCount:
-    def __init__(self, title: str, total: int | None) -> None:
-        self.title, self.total = title, total
-        self.first: int | None = None
+    def __init__(self, title: str, total: int | None, before: int) -> None:
+        self.title, self.total, self.before = title, total, before
         self.began = self.told = time.monotonic()
 
     def report(self, lines: int, size: int) -> None:
         now = time.monotonic()
-        self.first = size if self.first is None else self.first
         if now - self.told > QUIET:
             self.told = now
             text = f"{self.title}   {lines:,} lines   {_speed(lines, self.began)}"
             if self.total:
                 share = min(1.0, size / self.total)
-                left = (now - self.began) * (self.total - size) / max(size - self.first, 1)
+                left = (now - self.began) * (self.total - size) / max(size - self.before, 1)
                 text += f"   {share:.0%}   {_minutes(left)} left"
             sys.stderr.write(text + "\n")
 

@@ -11,8 +11,7 @@ Phrases = tuple[tuple[int, ...], ...]
 
 def prefix_of(question: Question, target: Vocabulary) -> tuple[int, ...]:
     """A space at its end is the next word's, where pieces or words begin with theirs."""
-    whole = isinstance(target.settings, BPE | Unigram | Words)
-    text = question.prefix.rstrip(" ") if whole else question.prefix
+    text = question.prefix.rstrip(" ") if _spaced(target) else question.prefix
     return _ids(text, target, "prefix") if text else ()
 
 
@@ -22,12 +21,12 @@ def must_of(question: Question, target: Vocabulary) -> Phrases:
 
 def must_not_of(question: Question, target: Vocabulary) -> Phrases:
     """What the vocabulary cannot write need not be forbidden."""
-    phrases = (tuple(target.encode([_told(phrase, "must_not")])[0]) for phrase in question.must_not)
+    phrases = (tuple(target.encode([_told(phrase, target, "must_not")])[0]) for phrase in question.must_not)
     return tuple(phrase for phrase in phrases if phrase and UNKNOWN not in phrase)
 
 
 def _ids(text: str, target: Vocabulary, wish: str) -> tuple[int, ...]:
-    ids = tuple(target.encode([_told(text, wish)])[0])
+    ids = tuple(target.encode([_told(text, target, wish)])[0])
     if not ids or UNKNOWN in ids:
         strange = _strange(text.split() if isinstance(target.settings, Words) else text, target)
         raise UserError(
@@ -36,8 +35,13 @@ def _ids(text: str, target: Vocabulary, wish: str) -> tuple[int, ...]:
     return ids
 
 
-def _told(text: str, wish: str) -> str:
-    if not text.strip():
+def _spaced(target: Vocabulary) -> bool:
+    """Whether a space alone says nothing, as pieces or words begin with theirs."""
+    return isinstance(target.settings, BPE | Unigram | Words)
+
+
+def _told(text: str, target: Vocabulary, wish: str) -> str:
+    if not (text.strip() if _spaced(target) else text):
         raise UserError(f"{wish} holds an empty phrase; leave it out")
     return text
 

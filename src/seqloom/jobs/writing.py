@@ -71,7 +71,7 @@ class Writer:
             must_of(question, self.target),
             must_not_of(question, self.target),
         )
-        why = impossible_item(item, candidates_of(settings))
+        why = impossible_item(item, candidates_of(settings), lambda phrase: repr(self.target.decode(phrase)))
         if why is not None:
             raise UserError(why)
         return Prepared(number, question, item, len(whole) - len(source))
