@@ -17,7 +17,7 @@ from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.writing import Writer
 from seqloom.settings import UserError
-from seqloom.text import UNKNOWN
+from seqloom.text import SPECIALS, UNKNOWN
 from tests.jobs.asked_runs import Runs
 
 WRITTEN = ["pairs", "short", "sentences", "backwards", "text", "words", "documents", "window"]
@@ -397,3 +397,20 @@ def test_unknown_words_are_replaced_through_the_alignment(runs: Runs) -> None:
     assert "⁇" not in model.predict("good Überraschung", changes=["generation.replace_unknown=true"]).text
     with pytest.raises(UserError, match="replace_unknown: the model looks at no source"):
         seqloom.load(runs["text"]).predict("good", changes=["generation.replace_unknown=true"])
+
+
+def test_marks_are_never_written(runs: Runs) -> None:
+    """However hot chance runs: they stand for no text."""
+    for name in ("pairs", "text", "words"):
+        model = seqloom.load(runs[name])
+        changes = ["generation.sample={temperature = 50.0}", "generation.longest=40", "generation.shortest=30"]
+        answers = model.predict(["abc", "d"], n_best=5, changes=changes)
+        tokens = {token for some in answers for answer in some for token in answer.tokens}
+        assert len(tokens) > 5
+        assert not tokens & set(range(len(SPECIALS)))
+
+
+def test_no_answer_is_longer_than_any_can_be(pairs: Model) -> None:
+    with pytest.raises(UserError, match="100000"):
+        pairs.predict("abc", changes=["generation.longest=1000000000"])
+    assert pairs.prepare(Question("abc", longest=10**30), 0, pairs.recipe.generation).item.longest == 100_000  # type: ignore[union-attr]

@@ -320,7 +320,8 @@ def test_another_question_is_refused(stopped: Path, more: dict[str, Any], what: 
 def test_another_run_is_refused(stopped: Path) -> None:
     Path("weights").write_bytes(b"other")
     model = Echo()
-    model.opened = (SimpleNamespace(run=SimpleNamespace(model=Path("weights"))),)  # type: ignore[assignment]
+    run, codecs = SimpleNamespace(model=Path("weights")), SimpleNamespace(fingerprint="")
+    model.opened = (SimpleNamespace(run=run, task=SimpleNamespace(codecs=codecs)),)  # type: ignore[assignment]
     with pytest.raises(UserError, match="was begun with another run;"):
         predict(cast(Model, model), asking("in.txt", out=Path("out.txt")), print)
 
@@ -338,6 +339,16 @@ def test_a_file_is_not_written_over(stopped: Path) -> None:
     assert go_on(force=True) == []
     with pytest.raises(UserError, match=r"in\.txt: is what is read"):
         predict(cast(Model, Echo()), asking("in.txt", out=Path("in.txt"), force=True), print)
+
+
+def test_a_part_that_nobody_knows_is_not_written_over(stopped: Path) -> None:
+    Path("out.txt.part.json").unlink()
+    with pytest.raises(
+        UserError, match=r"out\.txt\.part: lies there, but no out\.txt\.part\.json says what it is; .*--force"
+    ):
+        go_on()
+    go_on(force=True)
+    assert Path("out.txt").read_text() == WHOLE
 
 
 def test_places_that_cannot_be(stopped: Path) -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -460,3 +461,13 @@ def test_a_step_that_does_not_fit_into_the_minutes(place: Path, monkeypatch: pyt
     with pytest.raises(UserError, match=r"a step of 25,600 tokens takes about 50 s, too long for 0.3 minutes"):
         train(command, view="none")
     assert max(budgets) <= 1024
+
+
+def test_a_model_without_its_state_is_not_written_over(pairs: Path) -> None:
+    _again(set={"training.steps": 8})
+    shutil.rmtree(pairs / "run" / "state")
+    before = (pairs / "run" / "model.safetensors").read_bytes()
+    with pytest.raises(UserError, match=r"run: is a finished run, but nothing is left in state/ to go on from; .*--force"):
+        _again(set={"training.steps": 8})
+    assert (pairs / "run" / "model.safetensors").read_bytes() == before
+    assert _again(set={"training.steps": 8}, force=True).place.step == 8

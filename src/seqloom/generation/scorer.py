@@ -29,12 +29,22 @@ class PairState:
 class PairScorer:
     """Reads a source and writes an answer. The model should be in eval mode.
 
-    reverse: sources are read backwards, as the model was trained. layer: which of the decoder's layers that look at
-    the source tells where it looks; -1 is the last one.
+    never: tokens that are not written, however likely. reverse: sources are read backwards, as the model was trained.
+    layer: which of the decoder's layers that look at the source tells where it looks; -1 is the last one.
     """
 
-    def __init__(self, model: EncoderDecoder, begin: int, end: int, *, reverse: bool = False, layer: int = -1) -> None:
+    def __init__(
+        self,
+        model: EncoderDecoder,
+        begin: int,
+        end: int,
+        *,
+        never: Sequence[int] = (),
+        reverse: bool = False,
+        layer: int = -1,
+    ) -> None:
         self.model, self.begin, self.end, self.reverse = model, begin, end, reverse
+        self.never = list(never)
         self.size = model.sizes.target
         looking = looks(model)
         self.looks = looking[layer] if looking else None
@@ -57,7 +67,7 @@ class PairScorer:
         with watched(self.looks if attention else None) as seen:
             output = self.model.step(last_R[:, None], one, state.decoder)
         assert output.state is not None
-        log_probs_RV = self.model.scores(output)[:, 0].float().log_softmax(-1)
+        log_probs_RV = _log_probs(self.model.scores(output), self.never)
         attention_RS = self._in_order(seen[0].mean(1)[:, 0], state.read_B) if seen else None
         return log_probs_RV, attention_RS, PairState(output.state, state.read_B)
 
@@ -74,11 +84,14 @@ class TextScorer:
     """Goes on with a text. The model should be in eval mode. It has no attention over a source.
 
     framed: a text begins with the begin mark, as documents do; otherwise only an empty prompt does, as there must be
-    something to go on from.
+    something to go on from. never: tokens that are not written, however likely.
     """
 
-    def __init__(self, model: DecoderOnly, begin: int, end: int, *, framed: bool = True) -> None:
+    def __init__(
+        self, model: DecoderOnly, begin: int, end: int, *, never: Sequence[int] = (), framed: bool = True
+    ) -> None:
         self.model, self.begin, self.end, self.framed = model, begin, end, framed
+        self.never = list(never)
         self.size = model.sizes.target
 
     @property
@@ -108,7 +121,14 @@ class TextScorer:
         one = Padded.whole(len(last_R), 1, device=last_R.device)
         output = self.model(last_R[:, None], one, state)
         assert output.state is not None
-        return self.model.scores(output)[:, 0].float().log_softmax(-1), None, output.state
+        return _log_probs(self.model.scores(output), self.never), None, output.state
+
+
+def _log_probs(scores_R1V: Tensor, never: list[int]) -> Tensor:
+    """What is never written keeps its share, so that an answer's log_prob is what the model says when it reads it."""
+    log_probs_RV = scores_R1V[:, 0].float().log_softmax(-1)
+    log_probs_RV[:, never] = -torch.inf
+    return log_probs_RV
 
 
 def looks(model: EncoderDecoder) -> list[MemoryAttention | AttentiveRecurrenceMixer]:

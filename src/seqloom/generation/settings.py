@@ -9,6 +9,9 @@ from seqloom.generation.rerank import MBR
 from seqloom.generation.sampling import Sampling
 from seqloom.settings import Frozen, all_impossible
 
+LONGEST = 100_000
+"""Tokens that any answer may have; more is a slip, and a search may not end before it."""
+
 ROWS = 256
 """Hypotheses that are written together: with fewer, matrix products are slow; with more, nothing is gained."""
 
@@ -70,7 +73,7 @@ class GenerationSettings(Frozen):
     no_repeat: int = Field(default=0, ge=0, description="no run of so many tokens twice in an answer; 0: it may be")
     shortest: int = Field(default=0, ge=0, description="tokens of an answer at least")
     longest: int | None = Field(
-        default=None, ge=1, description="tokens of an answer at most; unset: 2 × the input's tokens + 50"
+        default=None, ge=1, le=LONGEST, description="tokens of an answer at most; unset: 2 × the input's tokens + 50"
     )
     rerank: MBR | None = Field(default=None, description="choose among many answers by comparing them")
     replace_unknown: bool = Field(

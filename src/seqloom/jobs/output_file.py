@@ -59,6 +59,11 @@ class OutputFile:
         before = None if force else self._before()
         if before is None and path.exists() and not force:
             raise UserError(f"{path}: exists already; name another --out, or write over it with --force")
+        if before is None and not force and self.part.exists() and self.part.stat().st_size:
+            raise UserError(
+                f"{self.part}: lies there, but no {self.note.name} says what it is; "
+                "move it away, or write over it with --force"
+            )
         with reported(self.part):
             self._file = self.part.open("ab")
         try:
@@ -101,6 +106,8 @@ class OutputFile:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise UserError(f"{self.part}: another process is writing it; wait for it, or stop it") from None
+        if not self.part.exists() or not os.path.samestat(os.fstat(self._file.fileno()), self.part.stat()):
+            raise UserError(f"{self.path}: another process has just finished it")
 
     def refuse_other_input(self, name: str, taken: int, digest: str) -> None:
         """Of the lines that are answered already, as they are now."""
@@ -136,11 +143,11 @@ class OutputFile:
 
     def finish(self) -> None:
         self._note()
-        self._file.close()
         with reported(self.path):
-            self.part.replace(self.path)
+            self.part.replace(self.path)  # before it is closed, which gives the lock away
             to_disk(self.path.parent)
             self.note.unlink(missing_ok=True)
+        self._file.close()
 
 
 def _refuse_places(path: Path) -> None:

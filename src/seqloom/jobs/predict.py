@@ -133,7 +133,7 @@ def _output(model: Model, asking: Asking, lines: AskedLines) -> Iterator[Output]
 def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
     """What the answers depend on; not where they are computed, nor, if they are texts alone, the batch."""
     return {
-        "run": [_weights(one.run.model) for one in model.opened],
+        "run": [[_weights(one.run.model), one.task.codecs.fingerprint] for one in model.opened],
         "settings": asking.settings.model_dump(mode="json", exclude={"batch"}),
         "format": [asking.lines.form, asking.lines.several, asking.lines.scores, asking.lines.alignment],
         "batch": None if asking.lines.plain else asking.settings.together,

@@ -9,19 +9,25 @@ from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.translate import TranslateTask
-from seqloom.text import BEGIN, END
+from seqloom.text import BEGIN, END, MASK, SEPARATOR, UNKNOWN
+
+MARKS = (BEGIN, MASK, SEPARATOR)
+"""They stand for no text, and are not written."""
 
 
-def scorer_of(task: TranslateTask | LanguageTask, networks: Sequence[Network]) -> Scorer:
-    each = [_scorer(task, network) for network in networks]
+def scorer_of(task: TranslateTask | LanguageTask, networks: Sequence[Network], *, unknown: bool = False) -> Scorer:
+    """unknown: the unknown token may be written, because it will be replaced."""
+    never = MARKS if unknown else (*MARKS, UNKNOWN)
+    each = [_scorer(task, network, never) for network in networks]
     return each[0] if len(each) == 1 else Ensemble(each)
 
 
-def _scorer(task: TranslateTask | LanguageTask, network: Network) -> Scorer:
+def _scorer(task: TranslateTask | LanguageTask, network: Network, never: Sequence[int]) -> Scorer:
     match task:
         case TranslateTask():
             assert isinstance(network, EncoderDecoder)
-            return PairScorer(network, BEGIN, END, reverse=task.settings.reverse)
+            return PairScorer(network, BEGIN, END, never=never, reverse=task.settings.reverse)
         case LanguageTask():
             assert isinstance(network, DecoderOnly)
-            return TextScorer(network, BEGIN, END, framed=False)  # prompts come with what stands before them
+            # prompts come with what stands before them
+            return TextScorer(network, BEGIN, END, never=never, framed=False)

@@ -64,6 +64,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
     with run.locked(), Telling(run, "loss", view) as telling:
         if run.exists() and not command.force:
             compare(run, request)
+            _refuse_without_state(run)
             recipe = _as_before(run, wish, command.changes)
             data = corpora(recipe)
             _refuse_other_vocabulary(run, data)
@@ -110,6 +111,16 @@ def _as_before(run: RunFolder, wish: Asked, changes: Sequence[str]) -> Recipe:
     free = ("workers", "test", "corpora", "valid")
     data = recipe.data.model_copy(update={name: getattr(wish.recipe.data, name) for name in free})
     return recipe.model_copy(update={"training": recipe.training.model_copy(update=update), "data": data})
+
+
+def _refuse_without_state(run: RunFolder) -> None:
+    """A finished model that cannot be gone on with would be written over by one that begins anew."""
+    # one that was killed before its first checkpoint may have a model too, but no card
+    if run.card.exists() and not run.checkpoints.any():
+        raise UserError(
+            f"{run.path}: is a finished run, but nothing is left in {run.state.name}/ to go on from; "
+            "name another --out, or start anew with --force"
+        )
 
 
 def _refuse_other_vocabulary(run: RunFolder, data: Corpora) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from seqloom.generation.contract import Item, Written
 from seqloom.generation.search import impossible_item, write
-from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.settings import LONGEST, GenerationSettings
 from seqloom.generation.unknown import decode_replacing
 from seqloom.jobs.alignment import word_pairs
 from seqloom.jobs.answer import EMPTY, Answer, Piece, Question, Scored
@@ -45,7 +45,6 @@ class Writer:
 
     def __init__(self, task: TranslateTask | LanguageTask, networks: Sequence[Network], device: torch.device) -> None:
         self.task, self.networks, self.device = task, networks, device
-        self.scorer = scorer_of(task, networks)
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
         self.reads = room(networks, "encoder") - 1  # an end mark follows
         self.writes = room(networks, "decoder") - 1  # a begin mark goes before
@@ -60,7 +59,7 @@ class Writer:
             whole = self.task.codecs.source.encode([question.source])[0]
         else:
             return Prepared(number, question, None)
-        longest = question.longest or settings.longest or TIMES * len(whole) + MORE
+        longest = min(question.longest or settings.longest or TIMES * len(whole) + MORE, LONGEST)
         source, longest = self._fitting(whole, longest)
         item = Item(
             source,
@@ -102,11 +101,12 @@ class Writer:
             if one.item is None:
                 yield one.number, [EMPTY]
         candidates, look = candidates_of(settings), attention or settings.replace_unknown
+        scorer = scorer_of(self.task, self.networks, unknown=settings.replace_unknown)
         items = [one.item for one in asked if one.item is not None]
         each = candidates.beam if candidates.sample is None else candidates.n_best
         for rows, group in _groups(items, settings.together, each):
             together = candidates.model_copy(update={"batch": rows})
-            for number, written in write(self.scorer, iter(group), together, attention=look):
+            for number, written in write(scorer, iter(group), together, attention=look):
                 answers = [self._answer(known[number], one, settings.replace_unknown, attention) for one in written]
                 yield number, reranked(answers, settings)
 
