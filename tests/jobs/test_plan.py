@@ -158,3 +158,19 @@ def test_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(plan, "SMALL", 1)
         assert plan.threads_of(work, corpora, 1) == 3
     assert torch.get_num_threads() == before
+
+
+def test_a_validation_is_timed_before_it_is_made() -> None:
+    """Three thousand tokens in a hundred rows, all of which are written, or none."""
+
+    class Rows:
+        totals = SimpleNamespace(tokens={"source": 2000, "target": 3000})
+
+        def __len__(self) -> int:
+            return 100
+
+    rows: Any = Rows()
+    pairs = Corpora(SimpleNamespace(shape="pairs"), (), (rows,), (), (), ())  # type: ignore[arg-type]
+    assert plan.validation_seconds(pairs, 0.001) == pytest.approx(4.0)
+    tags = Corpora(SimpleNamespace(shape="tags"), (), (rows,), (), (), ())  # type: ignore[arg-type]
+    assert plan.validation_seconds(tags, 0.001) == pytest.approx(1.0)

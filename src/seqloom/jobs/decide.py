@@ -26,6 +26,7 @@ from seqloom.jobs.plan import (
     throwaway,
     tie_for,
     timed_budget,
+    validation_seconds,
 )
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.sizes import SIZES, Size, heads_for, model_of
@@ -46,11 +47,12 @@ Note = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Decided:
-    """A recipe in which nothing is open. step_seconds: None, if there was no need to measure."""
+    """A recipe in which nothing is open. The seconds are None, if there was no need to measure."""
 
     recipe: Recipe
     corpora: Corpora
     step_seconds: float | None
+    validation_seconds: float | None = None
 
 
 def device_of(name: str, asked: str = "training.device") -> torch.device:
@@ -88,11 +90,13 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
             took = step_seconds(work, data.order(trial, training.seed)) * batch / trial
     expected = steps_of(training, much, batch)
     if left is not None and took is not None:
-        in_time = round(min(left / took / training.accumulate, 1e9))
-        if not in_time:
+        validation = validation_seconds(data, took / batch)
+        in_time = round(min((left - validation) / took / training.accumulate, 1e9))
+        if in_time < 1:
             raise UserError(
-                f"a step of {batch * training.accumulate:,} tokens takes about {took * training.accumulate:.0f} s, "
-                f"too long for {training.minutes:g} minutes; give more, or set training.batch or the model smaller"
+                f"a step of {batch * training.accumulate:,} tokens takes about {took * training.accumulate:.0f} s and "
+                f"the validation {validation:.0f} s, too long for {training.minutes:g} minutes; give more, or set "
+                "training.batch or the model smaller"
             )
         expected = in_time if expected is None else min(expected, in_time)
     if wish.model_open:
@@ -113,7 +117,7 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
     if training.minutes is not None:
         chosen["schedule"] = _ending(training, expected or 0, note)
     recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update=chosen)})
-    return Decided(recipe, data, took)
+    return Decided(recipe, data, took, None if took is None else validation_seconds(data, took / batch))
 
 
 def _ending(training: TrainingSettings, steps: int, note: Note) -> ScheduleSettings:

@@ -29,6 +29,8 @@ SHARE = 0.5  # of the free memory
 TRIAL = 1024  # tokens of a batch that is measured with
 SMALL = 10_000_000  # parameters
 FEW_EPOCHS = 6
+WRITTEN = 200
+"""Validation examples that are written out each time; all of them count for the loss."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,17 @@ def step_seconds(work: Work, order: Order) -> float:
         if number >= 3 or (number and sum(times[1:]) > 1):
             break
     return statistics.median(times[1:] or times)  # the first is slower than all others
+
+
+def validation_seconds(corpora: Corpora, per_token: float) -> float:
+    """About how long a validation takes. per_token: seconds of training; its first third is reading.
+
+    Of pairs some are written, token by token, which takes about as long as training on them.
+    """
+    tokens = sum(max(cache.totals.tokens.values(), default=0) for cache in corpora.valid)
+    rows = sum(len(cache) for cache in corpora.valid)
+    written = min(1.0, WRITTEN / max(rows, 1)) if corpora.task.shape == "pairs" else 0.0
+    return per_token * tokens * (1 / 3 + written)
 
 
 def threads_of(work: Work, corpora: Corpora, seed: int) -> int:

@@ -10,6 +10,7 @@ from seqloom.data.cache import Cache, Examples
 from seqloom.data.order import in_order
 from seqloom.evaluation import Bleu, Chrf, ExactMatch, total
 from seqloom.jobs.answers import answers, chosen, far_enough
+from seqloom.jobs.plan import WRITTEN
 from seqloom.models.build import Model
 from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
@@ -21,8 +22,6 @@ from seqloom.text.labels import NONE
 from seqloom.training.validation import mean_loss
 
 METRICS = (ExactMatch(), Bleu(), Chrf())
-WRITTEN = 200
-"""Examples that are written out at each validation; all of them count for the loss."""
 
 
 def validator(

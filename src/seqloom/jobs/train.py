@@ -65,13 +65,13 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
         if run.exists() and not command.force:
             compare(run, request)
             _refuse_without_state(run)
-            recipe = _as_before(run, wish, command.changes)
+            recipe, validation = _as_before(run, wish, command.changes), None
             data = corpora(recipe)
             _refuse_other_vocabulary(run, data)
             write_text(run.recipe, header(request["data"]) + dump(recipe))
         else:
             decided = decide(wish, command.changes, telling.note, began)
-            recipe, data = decided.recipe, decided.corpora
+            recipe, data, validation = decided.recipe, decided.corpora, decided.validation_seconds
             run.clear()  # only now: what is wrong with the files or the settings has been said
             data.task.codecs.save(run.vocabulary)
             write_text(run.recipe, header(request["data"]) + dump(recipe))
@@ -80,7 +80,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             telling.note(note)
         assert recipe.training.threads != "auto"
         with threads(recipe.training.threads):
-            return _run(run, recipe, data, telling, began)
+            return _run(run, recipe, data, telling, began, validation)
 
 
 def _doubts(recipe: Recipe, data: Corpora) -> Iterator[str]:
@@ -132,7 +132,10 @@ def _refuse_other_vocabulary(run: RunFolder, data: Corpora) -> None:
         )
 
 
-def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began: float) -> Trained:
+def _run(
+    run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began: float, validation: float | None
+) -> Trained:
+    """validation: seconds that one may take, before the first has been timed."""
     training, device = recipe.training, device_of(recipe.training.device)
     assert training.batch != "auto"
     assert training.validate_every != "auto"
@@ -162,6 +165,7 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     if not run.checkpoints.any():
         _start_vectors(model, data, telling)
     loop = Loop(setup, run, telling)
+    loop.place.validation_seconds = validation or 0.0
     resumed = loop.resume()
     if training.minutes is not None:
         # what the command has used so far counts; of an earlier go, only its training
