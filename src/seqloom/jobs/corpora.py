@@ -2,9 +2,11 @@
 
 import json
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache
@@ -15,12 +17,13 @@ from seqloom.data.reading import Block, Shape, fingerprint, read, size
 from seqloom.data.settings import Corpus, DataSettings
 from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, learned_positions
-from seqloom.jobs.splitting import Count, held_out
+from seqloom.jobs.splitting import Count, NoSplitError, held_out
 from seqloom.settings import UserError
 from seqloom.tasks import Codecs, Language, Task, build_task, learn, task_class
 from seqloom.text import Labels
 
-FORMAT = 3  # of vocabularies in the cache
+FORMAT = 4  # of vocabularies in the cache
+LARGE = 200_000_000  # bytes
 
 
 SHOWN = 60  # letters of an example
@@ -145,11 +148,12 @@ def vocabularies(recipe: Recipe) -> Vocabularies:
     shape, data = task_class(recipe.task).shape, recipe.data
     facts: list[Any] = [FORMAT, shape, recipe.text.model_dump(mode="json"), data.bad]
     facts += [content(corpus, shape) for corpus in data.corpora]
+    facts += [] if data.valid else [data.held_out, data.held_out_most, recipe.task.model_dump(mode="json")]
     folder = cache_folder() / "vocabularies" / digest(facts)
     if not folder.exists():
         with Building(folder) as partial, bar("learning the vocabulary", sum(map(size, data.corpora))) as report:
             blocks = _Counted(data, shape, report)
-            learn(recipe.text, shape, blocks).save(partial)
+            learn(recipe.text, shape, _training(recipe, blocks)).save(partial)
             counts = json.dumps([asdict(count) for count in blocks.all()])
             (partial / "counts.json").write_text(counts, encoding="utf-8")
     try:
@@ -157,6 +161,30 @@ def vocabularies(recipe: Recipe) -> Vocabularies:
         return Vocabularies(Codecs.load(folder), tuple(Count(**count) for count in kept))
     except (OSError, ValueError, TypeError, UserError) as error:
         raise UserError(f"{folder}: cannot be read ({error}); remove this folder, it will be made again") from None
+
+
+def _training(recipe: Recipe, blocks: "_Counted") -> Callable[[], Iterator[Block]]:
+    """The blocks without what is held out, so that a validation meets words that no vocabulary was made of.
+
+    What is held out is known only when all has been counted; of large data it is too little to be worth reading twice.
+    """
+    data, shape = recipe.data, blocks.shape
+    if data.valid or sum(map(size, data.corpora)) > LARGE:
+        return blocks
+    try:
+        held = held_out(recipe, blocks.all(), names_of(recipe))
+    except NoSplitError:  # which will be told when examples are split
+        return blocks
+
+    def read_training() -> Iterator[Block]:
+        before = [0] * len(held)
+        for number, block in blocks.numbered():
+            block, mask, before[number] = held[number].split(block, shape, before[number])
+            kept = np.flatnonzero(~mask).tolist()
+            columns = tuple([column[row] for row in kept] for column in block.columns)
+            yield replace(block, lines=[block.lines[row] for row in kept], columns=columns)
+
+    return read_training
 
 
 class _Counted:
@@ -167,18 +195,22 @@ class _Counted:
         self.counts: list[Count] | None = None
 
     def __call__(self) -> Iterator[Block]:
+        return (block for _, block in self.numbered())
+
+    def numbered(self) -> Iterator[tuple[int, Block]]:
+        """Each with the number of its corpus."""
         counts = [Count() for _ in self.data.corpora]
         for number, corpus in enumerate(self.data.corpora):
             for block in read(corpus, self.shape, self.data.bad):
                 counts[number].add(block, self.shape)
                 self.report(block.bytes)
-                yield block
+                yield number, block
         self.counts = counts
 
     def all(self) -> list[Count]:
         """Not every vocabulary reads the text, or all of it."""
         if self.counts is None:
-            deque(self(), maxlen=0)
+            deque(self.numbered(), maxlen=0)
         assert self.counts is not None
         return self.counts
 
