@@ -7,7 +7,7 @@ import torch
 
 from seqloom.jobs.corpora import Corpora
 from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.scores import signature
+from seqloom.jobs.scores import metrics_of, signature
 from seqloom.jobs.versions import versions
 from seqloom.models.build import Model
 from seqloom.store import RunFolder
@@ -47,7 +47,8 @@ def card(
         *(f"| {what} | {value} |" for what, value in rows),
     ]
     lines += _scores("Validation, of the best model", scores) + _scores("Test", test)
-    lines += ["", signature(data.task)] if signature(data.task) else []
+    counted = signature(metrics_of(data.task, data.valid))
+    lines += ["", counted] if counted else []
     lines += ["", *(f"- {note}" for note in data.notes)] if data.notes else []
     lines += ["", "The settings are in `recipe.toml`, the curves in `curves.svg`, every step in `metrics.jsonl`.", ""]
     return "\n".join(lines)

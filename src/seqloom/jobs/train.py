@@ -8,6 +8,8 @@ from typing import Any, Literal
 import torch
 
 from seqloom.data.reading import size
+from seqloom.evaluation.bleu import ORDER, Bleu
+from seqloom.evaluation.scripts import told
 from seqloom.jobs import rates
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
@@ -16,7 +18,7 @@ from seqloom.jobs.decide import decide, device_of
 from seqloom.jobs.plan import amount, flops_per_token, steps_of, threads
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
-from seqloom.jobs.scores import main_score, validator
+from seqloom.jobs.scores import main_score, metrics_of, validator
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
 from seqloom.layers.attention import Attention
@@ -71,6 +73,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
         else:
             decided = decide(wish, command.changes, telling.note, began)
             recipe, data = decided.recipe, decided.corpora
+            _refuse_best(recipe, data)
             run.clear()  # only now: what is wrong with the files or the settings has been said
             data.task.codecs.save(run.vocabulary)
             write_text(run.recipe, header(request["data"]) + dump(recipe))
@@ -86,6 +89,10 @@ def _doubts(recipe: Recipe, data: Corpora) -> Iterator[str]:
     """What is allowed, but may not be meant."""
     source, target = first_example(data)
     yield f"the first example: {source!r}" + ("" if target is None else f" → {target!r}")
+    for metric in metrics_of(data.task, data.valid):
+        remark = told(metric.tokenize) if isinstance(metric, Bleu) else None
+        if remark is not None:
+            yield remark
     sides: tuple[Literal["encoder", "decoder"], ...] = ("encoder", "decoder")
     for name in sides:
         stack = recipe.model.side(name)
@@ -112,6 +119,15 @@ def _as_before(run: RunFolder, wish: Asked, changes: Sequence[str]) -> Recipe:
     return recipe.model_copy(update={"training": recipe.training.model_copy(update=update), "data": data})
 
 
+def _refuse_best(recipe: Recipe, data: Corpora) -> None:
+    """A score that these examples cannot have cannot choose among models."""
+    if recipe.training.best == "bleu" and all(metric.name != "bleu" for metric in metrics_of(data.task, data.valid)):
+        raise UserError(
+            f"training.best = 'bleu': no validation example has a target of {ORDER} tokens, so that BLEU is 0 whatever "
+            "is written; set training.best = 'chrf', 'exact' or 'loss'"
+        )
+
+
 def _refuse_other_vocabulary(run: RunFolder, data: Corpora) -> None:
     """It is made anew where the cache was emptied, and other versions of a library may cut text otherwise."""
     if Codecs.load(run.vocabulary).fingerprint != data.task.codecs.fingerprint:
@@ -132,14 +148,14 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     per_token = passes * flops_per_token(recipe.model, data.task.sizes(), much, much.tokens / much.examples)
     precision = None if training.precision == "float32" else torch.bfloat16
     telling.main = main_score(data.task)
-    longest = longest_of(recipe)
+    longest, metrics = longest_of(recipe), metrics_of(data.task, data.valid)
     setup = Setup(
         data.task,
         model,
         data.order(training.batch, training.seed),
         training,
         Limits(steps_of(training, much, training.batch), None, asked_for(training)),
-        validator(data.task, data.valid, training.batch, device),
+        validator(data.task, data.valid, training.batch, device, metrics),
         training.validate_every,
         device,
         precision,
@@ -171,7 +187,7 @@ def _run(run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began:
     best_weights(run, model)
     # a mean of models was never validated itself
     scores = dict(setup.validate(model)) if training.average else scores_of(run, place)
-    test = validator(data.task, data.test, training.batch, device, written=10**9)(model) if data.test else {}
+    test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
     trained = Trained(run, recipe, data, model, place, scores, test)
     write_text(run.card, card(run, recipe, data, model, place, scores, test, device))
     return trained
