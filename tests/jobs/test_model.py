@@ -1,9 +1,13 @@
 """`seqloom.load`: a run can be asked without its data, or says which of its files is broken."""
 
+import errno
 import json
 import math
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,8 +19,10 @@ from seqloom.generation.contract import Written
 from seqloom.jobs.answer import Answer
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
+from seqloom.jobs.opened import still_training
 from seqloom.jobs.writing import Writer
 from seqloom.settings import UserError
+from seqloom.store import RunFolder
 from seqloom.text import UNKNOWN
 from tests.jobs.asked_runs import Runs
 
@@ -63,6 +69,37 @@ def test_a_run_that_was_stopped_early(copy: Path) -> None:
     (copy / "model.safetensors").unlink()
     (copy / "card.md").unlink()
     refused(copy, r"model\.safetensors: no such file: the run was stopped before its first validation; the command")
+
+
+def test_a_run_that_is_still_training(copy: Path) -> None:
+    run = RunFolder(copy)
+    assert not list(still_training(seqloom.load(copy).opened))
+    with run.locked():
+        notes = list(still_training(seqloom.load(copy).opened))
+        assert notes == [f"{copy}: still training: the best model so far"]
+        run.card.unlink()
+        run.model.unlink()
+        refused(copy, "runs/pairs: is still training, and has no model before its first validation; ask again later")
+        shutil.rmtree(run.vocabulary)
+        run.recipe.unlink()
+        refused(copy, "is still training")
+
+
+@pytest.mark.parametrize("name", ["recipe.toml", "vocabulary/shared.json", "model.safetensors"])
+def test_a_file_that_may_not_be_read(copy: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def forbidden(real: Callable[..., Any]) -> Callable[..., Any]:
+        def called(path: Any, *more: Any, **named: Any) -> Any:
+            if str(path) == str(copy / name):
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return real(path, *more, **named)
+
+        return called
+
+    if name == "model.safetensors":
+        monkeypatch.setattr(Path, "open", forbidden(Path.open))
+    else:
+        monkeypatch.setattr(os, "stat", forbidden(os.stat))
+    refused(copy, rf"{name}: cannot be read: no permission; see who may read it")
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "recipe.toml", "vocabulary/shared.json", "vocabulary"])

@@ -341,7 +341,12 @@ def test_a_file_is_not_written_over(stopped: Path) -> None:
 
 
 def test_places_that_cannot_be(stopped: Path) -> None:
-    for out, what in (".", "is a folder; --out names a file"), ("no/out.txt", "there is no folder no"):
+    for out, what in (
+        (".", "is a folder; --out names a file"),
+        ("no/out.txt", "there is no folder no"),
+        ("o.gz", r"o\.gz: answers are written as plain text, .* name another --out, or .*\| gzip > o\.gz"),
+        ("o.ZST", r"\| zstd > o\.ZST"),
+    ):
         with pytest.raises(UserError, match=what):
             predict(cast(Model, Echo()), asking("in.txt", out=Path(out)), print)
 

@@ -62,14 +62,18 @@ def predict(
     from seqloom.jobs.answer_lines import AnswerLines
     from seqloom.jobs.generation import generation_of
     from seqloom.jobs.model import load
-    from seqloom.jobs.predict import Asking
+    from seqloom.jobs.opened import still_training
+    from seqloom.jobs.predict import Asking, refuse_swapped
     from seqloom.jobs.predict import predict as job
 
+    refuse_swapped(run, file)
     model = load([run, *(ensemble or ())], device)
     settings = generation_of(model.opened[0], changes or (), beam, n_best, sample)
     talk = file == "-" and sys.stdin.isatty()
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
     asking = Asking(file, settings, lines, given, out, force, skip_bad, talk)
+    for text in still_training(model.opened):
+        _note(text)
     if talk:
         _note(f"{run} ({model.recipe.task.kind}, {model.device.type}): type a line, Ctrl-D ends")
     try:

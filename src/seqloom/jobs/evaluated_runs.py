@@ -19,6 +19,7 @@ from seqloom.jobs.evaluated import Evaluated, Note
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.likelihood import Likelihood, of_pairs, of_texts
 from seqloom.jobs.model import Model, load
+from seqloom.jobs.opened import still_training
 from seqloom.jobs.progress import share_bar
 from seqloom.settings import UserError
 from seqloom.tasks import Task
@@ -27,8 +28,10 @@ from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import UNKNOWN, Characters, Words
+from seqloom.text import Labels as KnownLabels
 
 FEW_PIECES = 200  # of a vocabulary of words: phonemes, notes and the like
+FEW_LABELS = 3  # that a message names
 WINDOW = 2048  # examples that are answered together, so that like lengths meet
 
 
@@ -56,6 +59,7 @@ def evaluated_runs(
     for line in data.skipped.lines():
         note(line)
     names = _metrics(model.task, data, metrics)
+    _refuse_other_labels(model, data, runs[0], files)
     parts = [_said(model, data, names, changes, runs[0], note)]
     unknown = _unknown(model, data)
     for run in runs[1:]:
@@ -65,6 +69,7 @@ def evaluated_runs(
             raise UserError(
                 f"{run}: does another task ({kinds[0]}) than {runs[0]} ({kinds[1]}); compare like with like"
             )
+        _refuse_other_labels(other, data, run, files)
         parts.append(_said(other, data, names, changes, run, note))
     return _evaluated(systems, data, parts, names, model.task, unknown), names
 
@@ -87,6 +92,20 @@ def _read(model: Model, files: Sequence[str], skip_bad: bool) -> Data:
             data.places += [f"{block.file}:{line}" for line in block.lines]
             data.skipped.add(block.report)
     return data
+
+
+def _refuse_other_labels(model: Model, data: Data, run: str, files: Sequence[str]) -> None:
+    """Some labels that a run never saw are wrong answers; all of them are a mistake."""
+    known = model.task.codecs.target
+    if not isinstance(known, KnownLabels):
+        return
+    wanted = {label for one in data.columns[1] for label in ([one] if isinstance(one, str) else one)}
+    if not any(label in known for label in wanted):
+        some, theirs = (", ".join(map(repr, labels[:FEW_LABELS])) for labels in (sorted(wanted), known.names))
+        raise UserError(
+            f"{' '.join(files)}: none of the labels ({some} …) is known to {run} ({theirs} …); "
+            "are the columns the wrong way round?"
+        )
 
 
 def _metrics(task: Task, data: Data, asked: Sequence[str]) -> list[MetricName]:
@@ -114,6 +133,8 @@ def _of_texts(task: TranslateTask) -> tuple[MetricName, ...]:
 
 
 def _said(model: Model, data: Data, names: Sequence[MetricName], changes: Sequence[str], run: str, note: Note) -> _Said:
+    for text in still_training(model.opened):
+        note(text)
     settings = generation_of(model.opened[0], changes)
     likely = None
     if isinstance(model.task, LanguageTask):

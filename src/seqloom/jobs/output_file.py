@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from seqloom.data.file_format import compression
 from seqloom.settings import FailedError, UserError
 from seqloom.store.atomic import reported, to_disk, write_text
 
@@ -146,6 +147,11 @@ class OutputFile:
 def _refuse_places(path: Path) -> None:
     if path.is_dir():
         raise UserError(f"{path}: is a folder; --out names a file")
+    if compression(path.name) is not None:
+        raise UserError(
+            f"{path}: answers are written as plain text, so that the same command can go on; "
+            f"name another --out, or leave it away and send standard output there: | {compression(path.name)} > {path}"
+        )
     if path.exists() and not path.is_file():  # it would be replaced by a file
         raise UserError(f"{path}: is no plain file; leave --out away, and send standard output there: > {path}")
     if not path.parent.is_dir():

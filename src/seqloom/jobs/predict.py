@@ -1,5 +1,6 @@
 """Line in, line out: answers to a file or a stream of any length, in its order, in flat memory."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from seqloom.jobs.output_file import Output, OutputFile, Screen
 from seqloom.jobs.progress import LineReport, line_bar
 from seqloom.jobs.writing import Prepared
 from seqloom.settings import UserError
+from seqloom.store import RunFolder
+from seqloom.store.atomic import readable
 
 BATCHES = 16
 """That are read ahead at most, so that lines of like length are written together; the first ones are fewer."""
@@ -83,6 +86,17 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
         for text in counts.notes():
             note(text)
         return lines.taken
+
+
+def refuse_swapped(run: str, file: str) -> None:
+    """`predict new.txt runs/x`, where the run comes first."""
+    with readable(Path(file)):
+        if Path(run).is_dir() or not RunFolder(Path(file)).recipe.exists():
+            return
+    fix = (
+        f"seqloom predict {file} {run}" if Path(run).is_file() else f"echo {shlex.quote(run)} | seqloom predict {file}"
+    )
+    raise UserError(f"{file}: is a run, and the run comes first: {fix}")
 
 
 def _refuse(model: Model, asking: Asking) -> None:
