@@ -48,6 +48,7 @@ def test_it_trains_and_prints_its_scores(place: Path) -> None:
     ]
     assert "300" not in ran.out
     assert "run folder: runs/x" in ran.error
+    assert "\nthese scores are of greedy answers; predict and evaluate search with a beam\n" in ran.error
     assert ran.error.endswith("next: seqloom predict runs/x\n")
 
 

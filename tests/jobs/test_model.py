@@ -201,7 +201,7 @@ def test_the_score_is_the_models_loss(pairs: Model) -> None:
 def test_what_cannot_be_scored(pairs: Model, runs: Runs) -> None:
     with pytest.raises(UserError, match="score needs a target too"):
         pairs.score("abc")
-    with pytest.raises(UserError, match="2 sources, but 1 targets"):
+    with pytest.raises(UserError, match="2 sources, but 1 target;"):
         pairs.score(["a", "b"], ["c"])
     with pytest.raises(UserError, match=r"text 1: too long to be scored: .* end at 12"):
         seqloom.load(runs["short"]).score("a" * 30, "b")
@@ -277,6 +277,30 @@ def test_a_text_alone_is_scored_behind_a_line_end(runs: Runs) -> None:
     assert first.log_prob == pytest.approx(sum(p.log_prob for p in scored.pieces[: len(first.pieces)]), abs=1e-4)
     assert second.pieces  # behind a prompt, without a line end before it: another number, but of the same pieces
     assert [*first.pieces, *second.pieces][0].text == scored.pieces[0].text
+
+
+# -- mistakes
+
+
+def test_what_is_no_text(pairs: Model) -> None:
+    with pytest.raises(TypeError, match=r"predict takes a text, a seqloom\.Question or a list of them, not int"):
+        pairs.predict(3)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"text 2: should be a text or a seqloom\.Question, but is NoneType"):
+        pairs.predict(["a", None])  # type: ignore[list-item]
+
+
+def test_numbers_are_called_what_they_were_called(pairs: Model) -> None:
+    for more, match in (
+        ({"beam": 0}, "^beam=0: "),
+        ({"n_best": 0}, "^n_best=0: "),
+        ({"n_best": 3, "beam": 2}, "^n_best=3: 3 answers cannot come from a beam of 2; set beam = 3$"),
+    ):
+        with pytest.raises(UserError, match=match):
+            pairs.predict("abc", **more)  # type: ignore[call-overload]
+    with pytest.raises(UserError, match=r"^--n-best 3: 3 answers cannot come from a beam of 2; set beam = 3$"):
+        generation_of(pairs.opened[0], (), 2, 3)
+    with pytest.raises(UserError, match=r"^--set generation.beam=0: "):  # which was typed
+        generation_of(pairs.opened[0], ["generation.beam=0"], None, 1)
 
 
 # -- wishes

@@ -21,6 +21,8 @@ def test_train(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     recipe, pairs = write_recipe(place / "recipe.toml"), write_pairs(place / "pairs.tsv")
     done = seqloom.train(recipe, data=pairs, out=place / "run", changes=["training.steps=6"], view="none")
     assert done.place.step == 6
+    assert repr(done).startswith(f"Trained('{place / 'run'}', steps=6, scores={{'loss': ")
+    assert len(repr(done)) < 120 + len(str(place))
     assert (place / "run" / "model.safetensors").exists()
     assert done.scores.keys() >= {"loss", "exact"}
     assert capfd.readouterr() == ("", "")

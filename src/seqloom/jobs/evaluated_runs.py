@@ -20,8 +20,10 @@ from seqloom.jobs.generation import generation_of
 from seqloom.jobs.likelihood import Likelihood, of_pairs, of_texts
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.opened import still_training
+from seqloom.jobs.predict import CUT, UNENDED
 from seqloom.jobs.progress import share_bar
 from seqloom.settings import UserError
+from seqloom.settings.words import counted
 from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
@@ -143,8 +145,8 @@ def _said(model: Model, data: Data, names: Sequence[MetricName], changes: Sequen
         likely = of_pairs(model, data.columns[0], data.columns[1])
     with share_bar(f"{run} answers") as moved:
         answers = list(_answers(model, data, settings, moved))
-    for what, count in _faults(answers):
-        note(f"{run}: {count:,} {what}")
+    for what in _faults(answers):
+        note(f"{run}: {what}")
     return _Said([answer.text for answer in answers], _labels(model.task, answers, data), likely)
 
 
@@ -167,12 +169,12 @@ def _answers(
         yield from (said[one.number] for one in asked)
 
 
-def _faults(answers: Sequence[Answer]) -> Iterator[tuple[str, int]]:
+def _faults(answers: Sequence[Answer]) -> Iterator[str]:
     cut, endless = sum(bool(answer.cut) for answer in answers), sum(not answer.ended for answer in answers)
     if cut:
-        yield "sources were cut: they are longer than the model's learned positions", cut
+        yield counted(cut, *CUT)
     if endless:
-        yield "answers were cut, as they did not end (generation.longest)", endless
+        yield counted(endless, *UNENDED)
 
 
 def _labels(task: Task, answers: Sequence[Answer], data: Data) -> list[Labels]:

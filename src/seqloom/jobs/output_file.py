@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from seqloom.data.file_format import compression
 from seqloom.settings import FailedError, UserError
+from seqloom.settings.words import counted
 from seqloom.store.atomic import reported, to_disk, write_text
 
 EVERY = 1.0  # seconds between two notes of how far it is
@@ -107,7 +108,8 @@ class OutputFile:
         """Of the lines that are answered already, as they are now."""
         if taken < self.lines or digest != self.digest:
             raise UserError(
-                f"{name}: is not what {self.part} was begun with: its first {self.lines:,} lines were others; "
+                f"{name}: is not what {self.part} was begun with: its first "
+                f"{counted(self.lines, 'line was another', 'lines were others')}; "
                 "put it back, or start anew with --force"
             )
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Measured, Report, SliceScore
+from seqloom.settings.words import counted
 
 KINDS = 30  # labels that are shown at most: those that are wanted most
 
@@ -42,7 +43,7 @@ def probability(p: float) -> str:
 
 def _scores(report: Report) -> Table:
     rows = tuple((titled(each.metric), number(each.metric, each.score), _interval(each)) for each in report.measured)
-    examples = f"{report.examples:,} example{'s' * (report.examples != 1)}"
+    examples = counted(report.examples, "example")
     return Table(f"{report.systems[0]}: {examples}", ("metric", "score", _level()), rows)
 
 
@@ -57,7 +58,7 @@ def _compared(report: Report) -> Table:
             difference = f"{with_.difference:+.{each.metric.digits}f}"
             rows.append((*row, difference, with_.mark, probability(with_.randomisation), probability(with_.bootstrap)))
     head = ("metric", "system", "score", _level(), "difference", "", "p (randomisation)", "p (bootstrap)")
-    return Table(f"{report.examples:,} examples; differences from {report.systems[0]}", head, tuple(rows), 2)
+    return Table(f"{counted(report.examples, 'example')}; differences from {report.systems[0]}", head, tuple(rows), 2)
 
 
 def _level() -> str:

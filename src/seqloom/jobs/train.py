@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -27,6 +27,7 @@ from seqloom.models import build_model
 from seqloom.models.build import Model
 from seqloom.models.first_vectors import start_vectors
 from seqloom.settings import FailedError, UserError, dump, load
+from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 from seqloom.tasks import Codecs
@@ -40,17 +41,26 @@ from seqloom.training.watch import Facts, View
 LAST = 0.5  # seconds for what comes behind the last validation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trained:
     """What a run came to."""
 
     run: RunFolder
     recipe: Recipe
-    corpora: Corpora = field(repr=False)
-    model: Model = field(repr=False)
+    corpora: Corpora
+    model: Model
     place: Place
     scores: dict[str, float]
     test_scores: dict[str, float]
+
+    def __repr__(self) -> str:
+        parts = [("scores", self.scores), ("test_scores", self.test_scores)]
+        shown = [f"{name}={{{_shown(scores)}}}" for name, scores in parts if scores]
+        return f"Trained({', '.join([repr(str(self.run.path)), f'steps={self.place.step}', *shown])})"
+
+
+def _shown(scores: dict[str, float]) -> str:
+    return ", ".join(f"{name!r}: {score:.4g}" for name, score in scores.items())
 
 
 def train(command: Command, view: View = "auto", began: float | None = None) -> Trained:
@@ -222,7 +232,7 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
     size, training = recipe.model, recipe.training
     held = sum(map(len, data.valid))
     return [
-        f"{recipe.task.kind}: {data.examples:,} examples, {held:,} for validation; "
+        f"{recipe.task.kind}: {counted(data.examples, 'example')}, {held:,} for validation; "
         f"vocabulary {data.task.sizes().source:,} → {data.task.sizes().target:,}",
         f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; "
         f"batches of {training.batch:,} tokens; {device.type}",
