@@ -13,6 +13,7 @@ from seqloom.evaluation.report import Report
 from seqloom.jobs.evaluate import Evaluate, evaluate
 from seqloom.jobs.evaluated import Evaluated
 from seqloom.jobs.score_page import page, show
+from seqloom.jobs.score_table import probability
 from seqloom.settings import UserError
 from tests.evaluation.corpus import BAD, GOOD, OTHERS, REFERENCES
 
@@ -228,3 +229,26 @@ def test_many_systems_are_warned_of(place: Path) -> None:
     assert last is not None
     assert (last.difference, last.randomisation, last.mark) == (0.0, 1.0, "")
     assert not any(math.isnan(each.score) for each in found.measured)
+
+
+@pytest.mark.parametrize(
+    ("p", "draws", "shown"),
+    [
+        (1 / 1001, 1000, "<0.001"),
+        (1 / 10001, 10_000, "<0.0001"),
+        (1 / 3001, 3000, "<0.0004"),
+        (1 / 101, 100, "<0.01"),
+        (2 / 1001, 1000, "0.0020"),
+        (2 / 100_001, 100_000, "<0.0001"),
+        (1.0, 1000, "1.0000"),
+    ],
+)
+def test_no_p_is_smaller_than_a_test_can_know(p: float, draws: int, shown: str) -> None:
+    assert probability(p, draws) == shown
+
+
+def test_one_example(place: Path) -> None:
+    _write("a", ["one two three four"])
+    _write("b", ["one two three five"])
+    found, what = _files("a", "b", references=("a",))
+    assert page(found, what, "text").startswith("1 example; differences from a\n")

@@ -97,9 +97,9 @@ def rate_metric(name: RateMetric) -> Metric[float]:
 
 
 def named(names: Iterable[str], allowed: Iterable[Any], what: str) -> list[Any]:
-    """The names, each known; `what` they are metrics of, for the message."""
+    """The names, each known, also several with commas; `what` they are metrics of, for the message."""
     known, result = tuple(allowed), list[Any]()
-    for name in names:
+    for name in (part.strip() for words in names for part in words.split(",")):
         plain = {each.lower(): each for each in known}
         if name.lower() not in plain:
             near = nearest(name, known)
