@@ -5,6 +5,7 @@ import seqloom
 run = seqloom.train(data="pairs.tsv", minutes=5)
 model = seqloom.load("runs/pairs")
 print(model.predict("hello world"))
+print(seqloom.evaluate("runs/pairs", data="test.tsv"))
 """
 
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seqloom.jobs.answer import Question
     from seqloom.jobs.model import load
-    from seqloom.jobs.python import train
+    from seqloom.jobs.python import check, evaluate, train
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Question", "__version__", "load", "train"]
+__all__ = ["Question", "__version__", "check", "evaluate", "load", "train"]
 
-_PLACES = {"Question": "answer", "load": "model", "train": "python"}
+_PLACES = {"Question": "answer", "check": "python", "evaluate": "python", "load": "model", "train": "python"}
 
 
 def __getattr__(name: str) -> Any:

@@ -62,3 +62,10 @@ def test_help_has_examples() -> None:
     ran = run("evaluate", "--help")
     assert ran.code == 0
     assert "seqloom evaluate runs/pairs --data test.tsv" in ran.out
+
+
+def test_metrics_with_commas(place: Path) -> None:
+    ran = run("evaluate", "--hypotheses", "good.txt", "bad.txt", "--references", "a.txt", "--metrics", "chrf,ter")
+    assert ran.code == 0
+    assert [line.split()[0] for line in ran.out.splitlines()[2:6]] == ["chrF", "chrF", "TER", "TER"]
+    assert ran.out.splitlines()[3].endswith(" <0.001")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from seqloom.jobs import predict as job
+from seqloom.store import RunFolder
 from tests.cli.run import Ran, run
 from tests.jobs.asked_runs import Runs
 
@@ -110,7 +111,7 @@ def test_wishes_of_json_lines(place: Path, runs: Runs) -> None:
     first_line, bad, last_line = ran.out.splitlines()
     assert bad == ""
     assert first_line == last_line != ""
-    assert "1 lines could not be answered" in ran.error
+    assert "1 line could not be answered" in ran.error
 
 
 def test_mistakes(place: Path, runs: Runs) -> None:
@@ -169,3 +170,35 @@ def test_who_reads_the_answers_goes_away(place: Path, runs: Runs) -> None:
         process.stdout.close()
         said = process.stderr.read()
     assert (process.returncode, said) == (0, b"")
+
+
+def test_the_run_comes_first(place: Path, runs: Runs) -> None:
+    name = runs["pairs"]
+    refused(
+        run("predict", "in.txt", str(name)),
+        rf"{name}: is a run, and the run comes first: seqloom predict {name} in.txt",
+    )
+    refused(run("predict", "it's", str(name)), rf"the run comes first: echo .* \| seqloom predict {name}")
+    refused(run("predict", "nothing", "in.txt"), "nothing: there is no such run")
+    refused(run("predict", 300 * "long ", "in.txt"), "cannot be read: File name too long")
+
+
+def test_a_run_that_is_still_training(place: Path, runs: Runs) -> None:
+    with RunFolder(runs["pairs"]).locked():
+        ran = run("predict", str(runs["pairs"]), "in.txt")
+    assert ran.code == 0
+    assert ran.error == f"{runs['pairs']}: still training: the best model so far\n"
+
+
+def test_the_beam_that_is_not_named(place: Path, runs: Runs) -> None:
+    assert "Else the recipe's, or 4." in " ".join(run("predict", "--help").out.split())
+    refused(
+        run("predict", str(runs["pairs"]), "in.txt", "--n-best", "3", "--beam", "2"), "^--n-best 3: 3 answers cannot"
+    )
+
+
+def test_a_column(place: Path, runs: Runs) -> None:
+    Path("tabs.txt").write_text("abc\tx\n\nhgf\ty\n")
+    whole, first = (run("predict", str(runs["pairs"]), "tabs.txt", *more) for more in ([], ["--column", "1"]))
+    assert (first.out, first.error) == (run("predict", str(runs["pairs"]), "in.txt").out, "")
+    assert "tabs.txt: has tabs" in whole.error

@@ -38,6 +38,9 @@ def test_settings_reach_the_metrics() -> None:
 
 def test_names() -> None:
     assert named(["BLEU", "rougel", "bleu"], TEXT, "texts") == ["bleu", "rougeL"]
+    assert named(["bleu,chrf", "ter, exact"], TEXT, "texts") == ["bleu", "chrf", "ter", "exact"]
+    with pytest.raises(UserError, match=r"--metrics : no metric of texts"):
+        named(["bleu,"], TEXT, "texts")
     with pytest.raises(UserError, match=r"--metrics blue: no metric of texts; did you mean 'bleu'\?"):
         named(["blue"], TEXT, "texts")
     with pytest.raises(UserError, match="--metrics qqq: no metric of texts; there are bleu, chrf, "):

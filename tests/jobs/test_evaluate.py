@@ -13,6 +13,7 @@ from seqloom.evaluation.report import Report
 from seqloom.jobs.evaluate import Evaluate, evaluate
 from seqloom.jobs.evaluated import Evaluated
 from seqloom.jobs.score_page import page, show
+from seqloom.jobs.score_table import probability
 from seqloom.settings import UserError
 from tests.evaluation.corpus import BAD, GOOD, OTHERS, REFERENCES
 
@@ -56,6 +57,48 @@ def test_settings_and_metrics(place: Path) -> None:
     assert "tok:char" in found.signatures[0][1]
     assert "case:lc" in found.signatures[1][1]
     assert found.settings.resamples == 100
+
+
+JAPANESE = ["今日は雨が降っています。", "私は東京に住んでいます。"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "tokenizer"),
+    [
+        (JAPANESE, "char"),
+        (["今天下雨了。", "我住在北京,每天早上都去公园散步,喜欢の字"], "zh"),
+        (["ผมอาศัยอยู่ที่กรุงเทพ", "วันนี้ฝนตก"], "char"),
+        (["မင်္ဂလာပါ ခင်ဗျာ"], "char"),
+        (["오늘은 비가 많이 옵니다 그렇죠"], "13a"),
+        (["Das ist ein 東京 in Japan gelegenes Café"], "13a"),
+    ],
+)
+def test_scripts_without_spaces(place: Path, texts: list[str], tokenizer: str) -> None:
+    _write("r", texts)
+    notes: list[str] = []
+    found, _ = evaluate(Evaluate(hypotheses=("r",), references=("r",)), notes.append)
+    assert f"|tok:{tokenizer}|" in dict(found.signatures)["BLEU"]
+    assert found.measured[0].score == pytest.approx(100)
+    assert any(f"tokens of '{tokenizer}'" in note for note in notes) == (tokenizer != "13a")
+
+
+def test_the_references_alone_choose(place: Path) -> None:
+    _write("r", JAPANESE)
+    _write("h", ["English instead of it", "and more of it"])
+    found, _ = _files("h", references=("r",))
+    assert "|tok:char|" in dict(found.signatures)["BLEU"]
+
+
+def test_bleu_of_words_is_left_out(place: Path) -> None:
+    """Not even the references themselves would score above 0."""
+    _write("r", ["cat", "dog house"])
+    notes: list[str] = []
+    asked = Evaluate(hypotheses=("r",), references=("r",))
+    found, _ = evaluate(asked, notes.append)
+    assert [each.metric.name for each in found.measured] == ["chrf", "ter"]
+    assert notes == ["BLEU is left out: no reference has 4 tokens; --metrics bleu counts it all the same"]
+    found, _ = _files("r", references=("r",), metrics=("bleu",))
+    assert [each.score for each in found.measured] == [0.0]
 
 
 def test_slices_and_examples(place: Path) -> None:
@@ -186,3 +229,26 @@ def test_many_systems_are_warned_of(place: Path) -> None:
     assert last is not None
     assert (last.difference, last.randomisation, last.mark) == (0.0, 1.0, "")
     assert not any(math.isnan(each.score) for each in found.measured)
+
+
+@pytest.mark.parametrize(
+    ("p", "draws", "shown"),
+    [
+        (1 / 1001, 1000, "<0.001"),
+        (1 / 10001, 10_000, "<0.0001"),
+        (1 / 3001, 3000, "<0.0004"),
+        (1 / 101, 100, "<0.01"),
+        (2 / 1001, 1000, "0.0020"),
+        (2 / 100_001, 100_000, "<0.0001"),
+        (1.0, 1000, "1.0000"),
+    ],
+)
+def test_no_p_is_smaller_than_a_test_can_know(p: float, draws: int, shown: str) -> None:
+    assert probability(p, draws) == shown
+
+
+def test_one_example(place: Path) -> None:
+    _write("a", ["one two three four"])
+    _write("b", ["one two three five"])
+    found, what = _files("a", "b", references=("a",))
+    assert page(found, what, "text").startswith("1 example; differences from a\n")

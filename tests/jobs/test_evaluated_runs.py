@@ -11,6 +11,7 @@ from seqloom.evaluation.report import Report
 from seqloom.jobs.evaluate import Evaluate, evaluate
 from seqloom.jobs.evaluated import Evaluated
 from seqloom.settings import UserError
+from seqloom.store import RunFolder
 from tests.jobs.asked_runs import RECIPES, Runs
 from tests.jobs.run import write_recipe
 
@@ -75,6 +76,23 @@ def test_classes(runs: Runs, place: Path) -> None:
     right = sum(one == other for one, other in zip(said, what.references[0], strict=True))
     assert _scores(found)["accuracy"] == pytest.approx(100 * right / (FEW + 1))
     assert "never seen" in {kind.kind for _, _, kind in found.kinds}
+
+
+@pytest.mark.parametrize(("name", "line"), [("classes", "pos\tgood film\n"), ("tags", "a\tZ\nb\tZ\n\n")])
+def test_labels_of_another_kind(runs: Runs, place: Path, name: str, line: str) -> None:
+    """Columns the wrong way round would score 0."""
+    file = place / ("test.tsv" if name == "classes" else "test.conllu")
+    file.write_text(2 * line)
+    message = rf"test\.\w+: none of the labels \('.* is known to .*{name} \('.*are the columns the wrong way round\?"
+    with pytest.raises(UserError, match=message):
+        _run(runs[name], data=str(file))
+
+
+def test_a_run_that_is_still_training(runs: Runs, place: Path) -> None:
+    data, notes = _head(runs.files["labels"], place / "test.tsv", 4), list[str]()
+    with RunFolder(runs["classes"]).locked():
+        evaluate(Evaluate(runs=(str(runs["classes"]),), data=(data,)), notes.append)
+    assert notes == [f"{runs['classes']}: still training: the best model so far"]
 
 
 @pytest.mark.parametrize("name", ["documents", "window", "words"])

@@ -1,9 +1,13 @@
 """`seqloom.load`: a run can be asked without its data, or says which of its files is broken."""
 
+import errno
 import json
 import math
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,8 +19,10 @@ from seqloom.generation.contract import Written
 from seqloom.jobs.answer import Answer
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
+from seqloom.jobs.opened import still_training
 from seqloom.jobs.writing import Writer
 from seqloom.settings import UserError
+from seqloom.store import RunFolder
 from seqloom.text import SPECIALS, UNKNOWN
 from tests.jobs.asked_runs import Runs
 
@@ -63,6 +69,37 @@ def test_a_run_that_was_stopped_early(copy: Path) -> None:
     (copy / "model.safetensors").unlink()
     (copy / "card.md").unlink()
     refused(copy, r"model\.safetensors: no such file: the run was stopped before its first validation; the command")
+
+
+def test_a_run_that_is_still_training(copy: Path) -> None:
+    run = RunFolder(copy)
+    assert not list(still_training(seqloom.load(copy).opened))
+    with run.locked():
+        notes = list(still_training(seqloom.load(copy).opened))
+        assert notes == [f"{copy}: still training: the best model so far"]
+        run.card.unlink()
+        run.model.unlink()
+        refused(copy, "runs/pairs: is still training, and has no model before its first validation; ask again later")
+        shutil.rmtree(run.vocabulary)
+        run.recipe.unlink()
+        refused(copy, "is still training")
+
+
+@pytest.mark.parametrize("name", ["recipe.toml", "vocabulary/shared.json", "model.safetensors"])
+def test_a_file_that_may_not_be_read(copy: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def forbidden(real: Callable[..., Any]) -> Callable[..., Any]:
+        def called(path: Any, *more: Any, **named: Any) -> Any:
+            if str(path) == str(copy / name):
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return real(path, *more, **named)
+
+        return called
+
+    if name == "model.safetensors":
+        monkeypatch.setattr(Path, "open", forbidden(Path.open))
+    else:
+        monkeypatch.setattr(os, "stat", forbidden(os.stat))
+    refused(copy, rf"{name}: cannot be read: no permission; see who may read it")
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "recipe.toml", "vocabulary/shared.json", "vocabulary"])
@@ -164,7 +201,7 @@ def test_the_score_is_the_models_loss(pairs: Model) -> None:
 def test_what_cannot_be_scored(pairs: Model, runs: Runs) -> None:
     with pytest.raises(UserError, match="score needs a target too"):
         pairs.score("abc")
-    with pytest.raises(UserError, match="2 sources, but 1 targets"):
+    with pytest.raises(UserError, match="2 sources, but 1 target;"):
         pairs.score(["a", "b"], ["c"])
     with pytest.raises(UserError, match=r"text 1: too long to be scored: .* end at 12"):
         seqloom.load(runs["short"]).score("a" * 30, "b")
@@ -240,6 +277,30 @@ def test_a_text_alone_is_scored_behind_a_line_end(runs: Runs) -> None:
     assert first.log_prob == pytest.approx(sum(p.log_prob for p in scored.pieces[: len(first.pieces)]), abs=1e-4)
     assert second.pieces  # behind a prompt, without a line end before it: another number, but of the same pieces
     assert [*first.pieces, *second.pieces][0].text == scored.pieces[0].text
+
+
+# -- mistakes
+
+
+def test_what_is_no_text(pairs: Model) -> None:
+    with pytest.raises(TypeError, match=r"predict takes a text, a seqloom\.Question or a list of them, not int"):
+        pairs.predict(3)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"text 2: should be a text or a seqloom\.Question, but is NoneType"):
+        pairs.predict(["a", None])  # type: ignore[list-item]
+
+
+def test_numbers_are_called_what_they_were_called(pairs: Model) -> None:
+    for more, match in (
+        ({"beam": 0}, "^beam=0: "),
+        ({"n_best": 0}, "^n_best=0: "),
+        ({"n_best": 3, "beam": 2}, "^n_best=3: 3 answers cannot come from a beam of 2; set beam = 3$"),
+    ):
+        with pytest.raises(UserError, match=match):
+            pairs.predict("abc", **more)  # type: ignore[call-overload]
+    with pytest.raises(UserError, match=r"^--n-best 3: 3 answers cannot come from a beam of 2; set beam = 3$"):
+        generation_of(pairs.opened[0], (), 2, 3)
+    with pytest.raises(UserError, match=r"^--set generation.beam=0: "):  # which was typed
+        generation_of(pairs.opened[0], ["generation.beam=0"], None, 1)
 
 
 # -- wishes

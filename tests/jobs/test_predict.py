@@ -72,6 +72,29 @@ def answered(content: bytes, tmp_path: Path, model: Echo | None = None, **more: 
     return out.read_bytes(), notes
 
 
+# -- columns
+
+
+def test_a_column_of_lines(tmp_path: Path) -> None:
+    assert answered(b"ab\tcd\nef\t\n\n", tmp_path, column=1)[0] == b"ba\nfe\n\n"
+    assert answered(b"ab\tcd\nef\tgh\n", tmp_path, column=2)[0] == b"dc\nhg\n"
+    with pytest.raises(UserError, match=r"in\.txt:2: there is no column 2 \(1 column\); mend the line, or"):
+        answered(b"ab\tcd\nef\n", tmp_path, column=2)
+    with pytest.raises(UserError, match="--column: only lines of text have columns"):
+        answered(b"", tmp_path, column=2, input="jsonl")
+
+
+def test_tabs_where_columns_were_learnt_from(runs: Runs, tmp_path: Path) -> None:
+    """Once, and before all is answered."""
+    (tmp_path / "in.txt").write_bytes(b"ab\tba\n" * 3 * BATCH)
+    told = f"{tmp_path / 'in.txt'}: has tabs, and lines are read whole; --column 1 takes the first column alone"
+    for name, column, wanted in ("pairs", None, [told]), ("pairs", 1, []), ("documents", None, []):
+        notes = list[str]()
+        lines = asking(tmp_path / "in.txt", out=tmp_path / "out.txt", force=True, column=column)
+        predict(seqloom.load(runs[name]), lines, notes.append)
+        assert [note for note in notes if "tabs" in note] == wanted
+
+
 # -- lines
 
 
@@ -134,7 +157,7 @@ def test_a_line_that_is_no_text(tmp_path: Path, line: bytes, what: str) -> None:
     assert out == b"ba\n" * 6 + b"\ndc\n"
     assert notes == [
         f"{tmp_path / 'in.txt'}:7: {what}",
-        "1 lines could not be answered: an empty answer stands in the place of each",
+        "1 line could not be answered: an empty answer stands in its place",
     ]
 
 
@@ -352,7 +375,12 @@ def test_a_part_that_nobody_knows_is_not_written_over(stopped: Path) -> None:
 
 
 def test_places_that_cannot_be(stopped: Path) -> None:
-    for out, what in (".", "is a folder; --out names a file"), ("no/out.txt", "there is no folder no"):
+    for out, what in (
+        (".", "is a folder; --out names a file"),
+        ("no/out.txt", "there is no folder no"),
+        ("o.gz", r"o\.gz: answers are written as plain text, .* name another --out, or .*\| gzip > o\.gz"),
+        ("o.ZST", r"\| zstd > o\.ZST"),
+    ):
         with pytest.raises(UserError, match=what):
             predict(cast(Model, Echo()), asking("in.txt", out=Path(out)), print)
 
@@ -397,7 +425,7 @@ def test_cut_lines_are_counted(runs: Runs, tmp_path: Path) -> None:
     settings = generation_of(model.opened[0], ["generation.shortest=11"])
     predict(model, Asking(str(tmp_path / "in.txt"), settings, AnswerLines(), out=tmp_path / "out"), notes.append)
     assert len((tmp_path / "out").read_text().splitlines()) == 2
-    assert "1 lines were cut: they are longer than the model's learned positions" in notes
+    assert "1 line was cut: it is longer than the model's learned positions" in notes
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""`seqloom.train` does what `seqloom train` does."""
+"""`seqloom.train`, `evaluate` and `check` do what the commands do."""
 
 import subprocess
 import sys
@@ -8,6 +8,7 @@ import pytest
 
 import seqloom
 from seqloom.settings import UserError
+from tests.jobs.asked_runs import Runs
 from tests.jobs.run import write_pairs, write_recipe
 
 
@@ -21,6 +22,8 @@ def test_train(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     recipe, pairs = write_recipe(place / "recipe.toml"), write_pairs(place / "pairs.tsv")
     done = seqloom.train(recipe, data=pairs, out=place / "run", changes=["training.steps=6"], view="none")
     assert done.place.step == 6
+    assert repr(done).startswith(f"Trained('{place / 'run'}', steps=6, scores={{'loss': ")
+    assert len(repr(done)) < 120 + len(str(place))
     assert (place / "run" / "model.safetensors").exists()
     assert done.scores.keys() >= {"loss", "exact"}
     assert capfd.readouterr() == ("", "")
@@ -72,3 +75,29 @@ def test_importing_is_quick() -> None:
 def test_what_is_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'trian'"):
         _ = seqloom.trian  # type: ignore[attr-defined]
+
+
+def test_evaluate(runs: Runs, place: Path) -> None:
+    found = seqloom.evaluate(
+        runs["pairs"], data=runs.files["pairs"], metrics="exact,cer", changes=["generation.beam=1"]
+    )
+    assert found.scores["pairs"].keys() == {"exact", "cer"}
+    assert str(found) == repr(found)
+    assert "\nexact   " in str(found)
+    texts = place / "texts.txt"
+    texts.write_text("one\ntwo\n")
+    found = seqloom.evaluate(hypotheses=texts, references=texts)
+    assert found.scores["texts.txt"] == {"chrf": 100.0, "ter": 0.0}
+    assert str(found).startswith("BLEU is left out: ")
+    with pytest.raises(UserError, match="nothing to evaluate"):
+        seqloom.evaluate()
+
+
+def test_check(place: Path) -> None:
+    pairs = write_pairs(place / "pairs.tsv")
+    with pairs.open("a") as file:
+        file.write("abc\t\n")
+    found = seqloom.check(pairs, recipe=write_recipe(place / "recipe.toml"))
+    assert found.report.faulty
+    assert str(found) == repr(found) == found.text().rstrip("\n")
+    assert "pairs.tsv:301" in str(found)

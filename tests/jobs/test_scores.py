@@ -9,7 +9,7 @@ from seqloom.data import cache as cache_module
 from seqloom.data.cache import Cache, CacheWriter
 from seqloom.generation import GenerationSettings
 from seqloom.jobs import scores
-from seqloom.jobs.scores import accuracy, validator
+from seqloom.jobs.scores import accuracy, metrics_of, signature, validator
 from seqloom.models.build import Model
 from seqloom.tasks import Classify, Tag, Task, Translate
 from seqloom.tasks.classify import ClassifyTask
@@ -52,11 +52,24 @@ def test_what_is_written_against_the_references(task: Task, tmp_path: Path, monk
     said = [*BACKWARDS[:12], *["wrong"] * 36]
     monkeypatch.setattr(scores, "answers", lambda *given: said)
     model = model_for(task, "encoder-decoder").float()
-    found = validator(task, [cache], 100, CPU)(model)
-    assert found.keys() == set(task.scores)
+    found = validator(task, [cache], 100, CPU, metrics_of(task, [cache]))(model)
+    assert found.keys() == {"loss", "exact", "chrf"}  # one word each: BLEU would be 0
     assert found["exact"] == 25.0
     assert found["loss"] == pytest.approx(mean_loss(model, task, cache.read([0]), CPU), rel=1e-5)
     assert model.training
+
+
+def test_bleu_suits_the_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    japanese = ["私は学生です", "今日は雨です"]
+    task = task_of(Translate(), "pairs", CHARACTERS, ["a", "b"], japanese)
+    cache = _cache(task, tmp_path / "a.arrow", ["a", "b"], japanese)
+    metrics = metrics_of(task, [cache])
+    assert "|tok:char|" in signature(metrics)
+    monkeypatch.setattr(scores, "answers", lambda *given: japanese)
+    model = model_for(task, "encoder-decoder").float()
+    found = validator(task, [cache], 100, CPU, metrics)(model)
+    assert found.keys() == set(task.scores)
+    assert found["bleu"] == pytest.approx(100)
 
 
 def test_answers_do_not_depend_on_who_shares_the_batch(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,18 @@ def _again(**more: Any) -> Trained:
     return _train("pairs.tsv", recipe="r.toml", **more)
 
 
+def test_a_score_that_words_cannot_have(pairs: Path) -> None:
+    """BLEU of one-word targets is always 0; nothing is left behind, so that the next command can be another."""
+    with pytest.raises(UserError, match=r"training.best = 'bleu': no validation example has a target of 4 tokens"):
+        _again(set={"training.best": "bleu"})
+    assert not Path("run").exists()
+
+
+def test_bleu_may_choose_the_best(place: Path) -> None:
+    write_sentences(place / "a.tsv")
+    assert "bleu" in _train("a.tsv", set={"training.steps": 2, "training.best": "bleu"}).scores
+
+
 # -- without a recipe
 
 

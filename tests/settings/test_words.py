@@ -8,7 +8,7 @@ import pytest
 from pydantic import Field
 
 from seqloom.settings.shape import slot
-from seqloom.settings.words import describe, nearest, show
+from seqloom.settings.words import counted, describe, nearest, show
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,8 @@ def test_show(value: object, words: str) -> None:
 )
 def test_nearest(word: str, near: str | None) -> None:
     assert nearest(word, ["kind", "heads", "feed_forward"]) == near
+
+
+def test_counted() -> None:
+    assert [counted(count, "line") for count in (0, 1, 2000)] == ["0 lines", "1 line", "2,000 lines"]
+    assert counted(2, "line was cut", "lines were cut") == "2 lines were cut"

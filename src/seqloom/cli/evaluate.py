@@ -29,7 +29,8 @@ def evaluate(
         typer.Option(
             "--metrics",
             metavar="NAME…",
-            help="bleu chrf chrf++ ter rouge1 rouge2 rougeL rougeLsum wer per cer exact; of labels: accuracy f1-macro "
+            help="Several, or with commas: "
+            "bleu chrf chrf++ ter rouge1 rouge2 rougeL rougeLsum wer per cer exact; of labels: accuracy f1-macro "
             "f1-micro span-f1 span-f1-strict; of runs: perplexity bpc.",
         ),
     ] = None,

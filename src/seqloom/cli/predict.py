@@ -13,7 +13,10 @@ def predict(
     file: Annotated[
         str, typer.Argument(metavar="[FILE|-]", help="A text a line; .gz and .zst too. Without it: standard input.")
     ] = "-",
-    beam: Annotated[int | None, typer.Option("--beam", metavar="K", min=1, help="Hypotheses kept; 1: greedy.")] = None,
+    beam: Annotated[
+        int | None,
+        typer.Option("--beam", metavar="K", min=1, help="Hypotheses kept; 1: greedy. Else the recipe's, or 4."),
+    ] = None,
     sample: Annotated[
         bool, typer.Option("--sample", help="Draw answers by chance: --set generation.sample.temperature=0.8 …")
     ] = False,
@@ -33,6 +36,10 @@ def predict(
         Literal["text", "jsonl"],
         typer.Option("--input", help='jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}.'),
     ] = "text",
+    column: Annotated[
+        int | None,
+        typer.Option("--column", metavar="N", min=1, help="Of lines with tabs, the column to answer. Without it: all."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write there; the same command again goes on.")
     ] = None,
@@ -62,14 +69,18 @@ def predict(
     from seqloom.jobs.answer_lines import AnswerLines
     from seqloom.jobs.generation import generation_of
     from seqloom.jobs.model import load
-    from seqloom.jobs.predict import Asking
+    from seqloom.jobs.opened import still_training
+    from seqloom.jobs.predict import Asking, refuse_swapped
     from seqloom.jobs.predict import predict as job
 
+    refuse_swapped(run, file)
     model = load([run, *(ensemble or ())], device)
     settings = generation_of(model.opened[0], changes or (), beam, n_best, sample)
     talk = file == "-" and sys.stdin.isatty()
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
-    asking = Asking(file, settings, lines, given, out, force, skip_bad, talk)
+    asking = Asking(file, settings, lines, given, out, force, skip_bad, talk, column)
+    for text in still_training(model.opened):
+        _note(text)
     if talk:
         _note(f"{run} ({model.recipe.task.kind}, {model.device.type}): type a line, Ctrl-D ends")
     try:

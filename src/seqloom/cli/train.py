@@ -74,4 +74,6 @@ def train(
     part = "test" if trained.test_scores else "validation"
     for name, score in (trained.test_scores or trained.scores).items():
         typer.echo(f"{part} {name}\t{score:.4f}")
+    if "chrf" in trained.scores:
+        typer.echo("these scores are of greedy answers; predict and evaluate search with a beam", err=True)
     typer.echo(f"next: seqloom predict {trained.run.path}", err=True)

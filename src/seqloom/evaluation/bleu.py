@@ -1,12 +1,14 @@
 """BLEU (Papineni et al. 2002), counted by sacreBLEU (Post 2018)."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from seqloom.evaluation.metric import Scores, Statistics, ratio
 from seqloom.evaluation.sacre import SacreMetric
+from seqloom.evaluation.settings import Tokenizer
 from seqloom.settings import UserError
 
 ORDER = 4  # the longest n-grams
@@ -30,13 +32,19 @@ class Bleu(SacreMetric):
 
     name, title = "bleu", "BLEU"
 
-    def __init__(self, tokenize: str = "13a", lowercase: bool = False) -> None:
+    def __init__(self, tokenize: Tokenizer = "13a", lowercase: bool = False) -> None:
         try:  # forced: text that looks tokenised is no reason for a warning at each use
             counter = BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
         except (ImportError, RuntimeError) as error:
             why = " ".join(str(error).split())
             raise UserError(f"evaluation.bleu.tokenize = {tokenize!r} needs more than is installed: {why}") from None
+        self.tokenize: Tokenizer = tokenize
         super().__init__(counter, 2 + 2 * ORDER)
+
+    def possible(self, references: Iterable[Iterable[str]]) -> bool:
+        """Whether any reference has tokens enough: where none has, not even the references themselves score above 0."""
+        split = self.counter._preprocess_segment
+        return any(len(split(text).split()) >= ORDER for texts in references for text in texts)
 
     def score(self, total_D: Statistics) -> Scores:
         return self._score(total_D, effective=False)

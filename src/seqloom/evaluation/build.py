@@ -30,11 +30,11 @@ RATE: tuple[RateMetric, ...] = get_args(RateMetric)
 
 
 def text_metric(name: TextMetric, settings: EvaluationSettings) -> Metric[str]:
-    """Of texts; several references are allowed."""
+    """Of texts; several references are allowed. BLEU's tokenizer: `scripts.settled` chooses it; 13a else."""
     lowercase = settings.lowercase
     match name:
         case "bleu":
-            return Bleu(settings.bleu.tokenize, lowercase)
+            return bleu(settings)
         case "chrf":
             return Chrf(0, lowercase)
         case "chrf++":
@@ -59,6 +59,11 @@ def text_metric(name: TextMetric, settings: EvaluationSettings) -> Metric[str]:
             return ExactMatch(lowercase)
         case _:
             assert_never(name)
+
+
+def bleu(settings: EvaluationSettings) -> Bleu:
+    tokenize = settings.bleu.tokenize
+    return Bleu("13a" if tokenize == "auto" else tokenize, settings.lowercase)
 
 
 def label_metric(name: LabelMetric, references: Iterable[Labels], hypotheses: Iterable[Labels]) -> Metric[Labels]:
@@ -92,9 +97,9 @@ def rate_metric(name: RateMetric) -> Metric[float]:
 
 
 def named(names: Iterable[str], allowed: Iterable[Any], what: str) -> list[Any]:
-    """The names, each known; `what` they are metrics of, for the message."""
+    """The names, each known, also several with commas; `what` they are metrics of, for the message."""
     known, result = tuple(allowed), list[Any]()
-    for name in names:
+    for name in (part.strip() for words in names for part in words.split(",")):
         plain = {each.lower(): each for each in known}
         if name.lower() not in plain:
             near = nearest(name, known)

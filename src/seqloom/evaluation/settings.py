@@ -8,14 +8,15 @@ from seqloom.evaluation.interval import RESAMPLES
 from seqloom.evaluation.significance import TRIALS
 from seqloom.settings import Frozen
 
-Tokenizer = Literal["13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none"]
+Tokenizer = Literal["auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none"]
 
 
 class BleuSettings(Frozen):
     """Of BLEU."""
 
-    tokenize: Tokenizer = "13a"
-    """sacreBLEU's tokenizers; zh, ja-mecab and ko-mecab for Chinese, Japanese and Korean, char for any other script"""
+    tokenize: Tokenizer = "auto"
+    """sacreBLEU's tokenizers; zh, ja-mecab and ko-mecab for Chinese, Japanese and Korean, char for any other script.
+    auto: 13a; for references that are mostly in scripts without spaces, zh for Chinese and char for the others"""
 
 
 class RougeSettings(Frozen):

@@ -16,7 +16,7 @@ from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.live_stream import LiveStream
 from seqloom.data.reading.stored_file import stored
 from seqloom.jobs.answer import Question
-from seqloom.settings.words import nearest, show
+from seqloom.settings.words import counted, nearest, show
 
 InputFormat = Literal["text", "jsonl"]
 KEYS = ("source", "prefix", "must", "must_not", "longest", "id")
@@ -39,8 +39,11 @@ class AskedLine:
 class AskedLines:
     """The lines of a file or of standard input, read when they are asked for."""
 
-    def __init__(self, name: str, form: InputFormat) -> None:
-        self.form = form
+    def __init__(self, name: str, form: InputFormat, column: int | None = None) -> None:
+        """column: of lines of text, the one between tabs that is asked, from 1; None: all of the line."""
+        self.form, self.column = form, column
+        self.tabs = False
+        """whether a line that was read whole holds a tab"""
         self._lines = Lines(name, stream=_stream(name), binary=True)
         self.name = self._lines.name
         self._digest = blake2b(digest_size=16)
@@ -70,7 +73,7 @@ class AskedLines:
         if isinstance(line, Broken):
             return AskedLine(self.taken, f"{line.what}; {line.fix}")
         if self.form == "text":
-            return AskedLine(self.taken, Question(line))
+            return AskedLine(self.taken, self._text(line))
         if not line.strip():
             return AskedLine(self.taken, Question(""))
         try:
@@ -81,6 +84,15 @@ class AskedLines:
         if fault:
             return AskedLine(self.taken, fault, fields.get("id") if isinstance(fields, dict) else None)
         return AskedLine(self.taken, _question(fields), fields.get("id"))
+
+    def _text(self, line: str) -> Question | str:
+        if self.column is None:
+            self.tabs = self.tabs or "\t" in line
+            return Question(line)
+        columns = line.split("\t")
+        if len(columns) < self.column and line.strip():
+            return f"there is no column {self.column} ({counted(len(columns), 'column')}); mend the line"
+        return Question(columns[self.column - 1] if line.strip() else "")
 
     def __enter__(self) -> "AskedLines":
         return self

@@ -7,9 +7,10 @@ import torch
 
 from seqloom.jobs.corpora import Corpora
 from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.scores import signature
+from seqloom.jobs.scores import metrics_of, signature
 from seqloom.jobs.versions import versions
 from seqloom.models.build import Model
+from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.training.figures import duration
 from seqloom.training.place import Place
@@ -28,7 +29,10 @@ def card(
     parameters = sum(parameter.numel() for parameter in model.parameters())
     rows = [
         ("task", recipe.task.kind),
-        ("data", f"{_files(data)}: {data.examples:,} examples; {sum(map(len, data.valid)):,} for validation"),
+        (
+            "data",
+            f"{_files(data)}: {counted(data.examples, 'example')}; {sum(map(len, data.valid)):,} for validation",
+        ),
         ("text", _text(recipe)),
         ("model", f"{recipe.model.family}, {recipe.model.width} wide, {recipe.model.depth} deep"),
         ("parameters", f"{parameters:,}"),
@@ -47,7 +51,8 @@ def card(
         *(f"| {what} | {value} |" for what, value in rows),
     ]
     lines += _scores("Validation, of the best model", scores) + _scores("Test", test)
-    lines += ["", signature(data.task)] if signature(data.task) else []
+    how = signature(metrics_of(data.task, data.valid))
+    lines += ["", how] if how else []
     lines += ["", *(f"- {note}" for note in data.notes)] if data.notes else []
     lines += ["", "The settings are in `recipe.toml`, the curves in `curves.svg`, every step in `metrics.jsonl`.", ""]
     return "\n".join(lines)

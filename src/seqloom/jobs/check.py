@@ -24,12 +24,16 @@ from seqloom.text import UNKNOWN, Vocabulary
 from seqloom.training.figures import duration, memory
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Checked:
     """The report, and a forecast of training if the data allows one."""
 
     report: Report
     forecast: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """As `seqloom check` prints it."""
+        return self.text().rstrip("\n")
 
     def text(self) -> str:
         return render(self.report) + "".join(f"{line}\n" for line in ("", *self.forecast) if self.forecast)

@@ -19,6 +19,7 @@ from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, learned_positions
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
 from seqloom.settings import UserError
+from seqloom.settings.words import counted
 from seqloom.tasks import Codecs, Language, Task, build_task, learn, task_class
 from seqloom.text import Labels
 
@@ -256,4 +257,4 @@ def _notes(recipe: Recipe, parts: Sequence[Prepared]) -> Iterator[str]:
             yield f"{name}: {part.too_long:,} {done}: longer than {limit.tokens} tokens ({limit.setting})"
         if part.labels.unseen:
             names = ", ".join(part.labels.names) + (", …" if len(part.labels.names) == NAMES else "")
-            yield f"{name}: {part.labels.unseen:,} labels that training never sees ({names}): counted as wrong"
+            yield f"{name}: {counted(part.labels.unseen, 'label')} that training never sees ({names}): counted as wrong"

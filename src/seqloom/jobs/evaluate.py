@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from seqloom.evaluation.build import LABEL, TEXT, MetricName, named
+from seqloom.evaluation.bleu import ORDER
+from seqloom.evaluation.build import LABEL, TEXT, MetricName, bleu, named
 from seqloom.evaluation.report import Report, report
+from seqloom.evaluation.scripts import settled, told
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.evaluated import Evaluated, Note, count
 from seqloom.jobs.evaluated_files import evaluated_files
@@ -50,13 +52,13 @@ def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report,
         what, names = evaluated_runs(
             command.runs, command.data, command.metrics, others, command.device, command.skip_bad, note
         )
-        return _report(what, names, settings, command.examples, note), what
+        return _report(command, what, names, settings, note), what
     for change in command.changes:
         if change not in ours:
             raise UserError(f"--set {change}: files are only counted; what can be set begins with {SECTION}")
     names = named(command.metrics or TEXTS, (*TEXT, *LABEL), "texts or labels")
     what = evaluated_files(command.hypotheses, command.references, command.sources)
-    return _report(what, names, settings, command.examples, note), what
+    return _report(command, what, names, settings, note), what
 
 
 def _refuse(command: Evaluate) -> None:
@@ -75,13 +77,26 @@ def _refuse(command: Evaluate) -> None:
 
 
 def _report(
-    what: Evaluated,
-    names: Sequence[MetricName],
-    settings: EvaluationSettings,
-    examples: int,
-    note: Note,
+    command: Evaluate, what: Evaluated, names: Sequence[MetricName], settings: EvaluationSettings, note: Note
 ) -> Report:
+    if "bleu" in names:
+        chosen = settled(settings, what.references)
+        names = names if command.metrics else _possible(names, what, chosen, note)
+        remark = told(chosen.bleu.tokenize) if chosen is not settings and "bleu" in names else None
+        if remark:
+            note(f"{remark}; --set evaluation.bleu.tokenize=… for others")
+        settings = chosen
     many = len(what.references[0]) * len(what.systems) > MANY
     counts = list(count(what, names, settings, lambda title: note(f"counting {title}") if many else None))
     with share_bar("intervals and tests") as moved:
-        return report(what.systems, counts, settings, len(what.references), what.slices(), examples, moved)
+        return report(what.systems, counts, settings, len(what.references), what.slices(), command.examples, moved)
+
+
+def _possible(
+    names: Sequence[MetricName], what: Evaluated, settings: EvaluationSettings, note: Note
+) -> Sequence[MetricName]:
+    """Without BLEU where it could be nothing but 0."""
+    if bleu(settings).possible(what.references):
+        return names
+    note(f"BLEU is left out: no reference has {ORDER} tokens; --metrics bleu counts it all the same")
+    return [name for name in names if name != "bleu"]

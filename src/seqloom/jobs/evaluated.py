@@ -11,6 +11,7 @@ from seqloom.evaluation.report import Counts
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.evaluation.slices import Slice, by_length, by_unknown
 from seqloom.settings import UserError
+from seqloom.settings.words import counted
 
 FEW_WORDS = 2  # on average: texts are counted in characters then, as words and dates are
 Note = Callable[[str], None]
@@ -85,7 +86,7 @@ def _divided(what: Evaluated, name: str) -> tuple[Sequence[Labels], ...]:
             if len(one) != len(other):
                 answer, reference = what.files[number], what.files[len(what.systems)]
                 raise UserError(
-                    f"{answer}:{row + 1}: {len(one)} labels, but {reference}:{row + 1} has {len(other)}; "
+                    f"{answer}:{row + 1}: {counted(len(one), 'label')}, but {reference}:{row + 1} has {len(other)}; "
                     f"{name} compares label by label (whole lines: --metrics exact)"
                 )
     return (*said, wanted)

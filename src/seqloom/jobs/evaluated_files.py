@@ -7,6 +7,7 @@ from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines
 from seqloom.jobs.evaluated import Evaluated
 from seqloom.settings import UserError
+from seqloom.settings.words import counted
 
 CHUNK = 4096
 
@@ -48,7 +49,9 @@ def _refuse_unequal(names: Sequence[str], read: dict[str, list[str]]) -> None:
     wrong = [name for name in names if len(read[name]) != len(read[first])]
     if wrong:
         counts = ", ".join(f"{name} has {len(read[name]):,}" for name in dict.fromkeys(wrong))
-        raise UserError(f"{first} has {len(read[first]):,} lines, but {counts}; line n of each file belongs to line n")
+        raise UserError(
+            f"{first} has {counted(len(read[first]), 'line')}, but {counts}; line n of each file belongs to line n"
+        )
 
 
 def _systems(files: Sequence[str]) -> tuple[str, ...]:

@@ -19,16 +19,21 @@ from seqloom.jobs.evaluated import Evaluated, Note
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.likelihood import Likelihood, of_pairs, of_texts
 from seqloom.jobs.model import Model, load
+from seqloom.jobs.opened import still_training
+from seqloom.jobs.predict import CUT, UNENDED
 from seqloom.jobs.progress import share_bar
 from seqloom.settings import UserError
+from seqloom.settings.words import counted
 from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import UNKNOWN, Characters, Words
+from seqloom.text import Labels as KnownLabels
 
 FEW_PIECES = 200  # of a vocabulary of words: phonemes, notes and the like
+FEW_LABELS = 3  # that a message names
 WINDOW = 2048  # examples that are answered together, so that like lengths meet
 
 
@@ -56,6 +61,7 @@ def evaluated_runs(
     for line in data.skipped.lines():
         note(line)
     names = _metrics(model.task, data, metrics)
+    _refuse_other_labels(model, data, runs[0], files)
     parts = [_said(model, data, names, changes, runs[0], note)]
     unknown = _unknown(model, data)
     for run in runs[1:]:
@@ -65,6 +71,7 @@ def evaluated_runs(
             raise UserError(
                 f"{run}: does another task ({kinds[0]}) than {runs[0]} ({kinds[1]}); compare like with like"
             )
+        _refuse_other_labels(other, data, run, files)
         parts.append(_said(other, data, names, changes, run, note))
     return _evaluated(systems, data, parts, names, model.task, unknown), names
 
@@ -87,6 +94,20 @@ def _read(model: Model, files: Sequence[str], skip_bad: bool) -> Data:
             data.places += [f"{block.file}:{line}" for line in block.lines]
             data.skipped.add(block.report)
     return data
+
+
+def _refuse_other_labels(model: Model, data: Data, run: str, files: Sequence[str]) -> None:
+    """Some labels that a run never saw are wrong answers; all of them are a mistake."""
+    known = model.task.codecs.target
+    if not isinstance(known, KnownLabels):
+        return
+    wanted = {label for one in data.columns[1] for label in ([one] if isinstance(one, str) else one)}
+    if not any(label in known for label in wanted):
+        some, theirs = (", ".join(map(repr, labels[:FEW_LABELS])) for labels in (sorted(wanted), known.names))
+        raise UserError(
+            f"{' '.join(files)}: none of the labels ({some} …) is known to {run} ({theirs} …); "
+            "are the columns the wrong way round?"
+        )
 
 
 def _metrics(task: Task, data: Data, asked: Sequence[str]) -> list[MetricName]:
@@ -114,6 +135,8 @@ def _of_texts(task: TranslateTask) -> tuple[MetricName, ...]:
 
 
 def _said(model: Model, data: Data, names: Sequence[MetricName], changes: Sequence[str], run: str, note: Note) -> _Said:
+    for text in still_training(model.opened):
+        note(text)
     settings = generation_of(model.opened[0], changes)
     likely = None
     if isinstance(model.task, LanguageTask):
@@ -122,8 +145,8 @@ def _said(model: Model, data: Data, names: Sequence[MetricName], changes: Sequen
         likely = of_pairs(model, data.columns[0], data.columns[1])
     with share_bar(f"{run} answers") as moved:
         answers = list(_answers(model, data, settings, moved))
-    for what, count in _faults(answers):
-        note(f"{run}: {count:,} {what}")
+    for what in _faults(answers):
+        note(f"{run}: {what}")
     return _Said([answer.text for answer in answers], _labels(model.task, answers, data), likely)
 
 
@@ -146,12 +169,12 @@ def _answers(
         yield from (said[one.number] for one in asked)
 
 
-def _faults(answers: Sequence[Answer]) -> Iterator[tuple[str, int]]:
+def _faults(answers: Sequence[Answer]) -> Iterator[str]:
     cut, endless = sum(bool(answer.cut) for answer in answers), sum(not answer.ended for answer in answers)
     if cut:
-        yield "sources were cut: they are longer than the model's learned positions", cut
+        yield counted(cut, *CUT)
     if endless:
-        yield "answers were cut, as they did not end (generation.longest)", endless
+        yield counted(endless, *UNENDED)
 
 
 def _labels(task: Task, answers: Sequence[Answer], data: Data) -> list[Labels]:

@@ -9,12 +9,13 @@ from typing import TypedDict, Unpack, overload
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored
-from seqloom.jobs.generation import generation_of
+from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
 from seqloom.jobs.writing import Prepared, Writer
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError
+from seqloom.settings.words import counted
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.tag import TagTask
@@ -115,9 +116,10 @@ class Model:
         must_not   phrases that no answer holds
         attention  answers also say where the model looked, and which words belong together
         """
-        settings = generation_of(self.opened[0], changes, beam, n_best or 1, sample)
+        settings = generation_of(self.opened[0], changes, beam, 1 if n_best is None else n_best, sample, ARGUMENTS)
         one = isinstance(texts, str | Question)
         many: Sequence[Text] = [texts] if isinstance(texts, str | Question) else texts
+        _refuse_no_texts(many)
         plain = [
             Question(text, prefix, tuple(must), tuple(must_not)) if isinstance(text, str) else text for text in many
         ]
@@ -170,8 +172,19 @@ class Model:
         targets = [None] * len(source) if target is None else target
         assert not isinstance(targets, str | Answer)
         if len(source) != len(targets):
-            raise UserError(f"{len(source)} sources, but {len(targets)} targets; each source needs one")
+            raise UserError(
+                f"{counted(len(source), 'source')}, but {counted(len(targets), 'target')}; each source needs one"
+            )
         return self._answerer.score(list(zip(source, targets, strict=True)))
+
+
+def _refuse_no_texts(texts: object) -> None:
+    """Python checks no types, and what comes of a wrong one much later is hard to read."""
+    if not isinstance(texts, Sequence):
+        raise TypeError(f"predict takes a text, a seqloom.Question or a list of them, not {type(texts).__name__}")
+    for number, text in enumerate(texts, 1):
+        if not isinstance(text, str | Question):
+            raise TypeError(f"text {number}: should be a text or a seqloom.Question, but is {type(text).__name__}")
 
 
 def _refuse_others(opened: Sequence[Opened]) -> None:

@@ -1,5 +1,6 @@
 """A run folder, opened for use: its recipe, its vocabulary, its weights; without the data it learnt from."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from seqloom.models.build import Model as Network
 from seqloom.settings import UserError, load
 from seqloom.settings.words import nearest
 from seqloom.store import RunFolder, load_weights, read_tensors
+from seqloom.store.atomic import readable
 from seqloom.tasks import Codecs, Task, build_task, task_class
 from seqloom.text import Labels
 
@@ -28,25 +30,34 @@ class Opened:
     task: Task
     network: Network
     device: torch.device
+    training: bool = False
+    """Somebody trains it at the moment: the model is the best so far."""
 
 
 def open_run(path: Path, device: str = "auto") -> Opened:
     """All files are looked at: what is missing or damaged raises a UserError that names it."""
     run = RunFolder(path)
-    _refuse_other_folders(run)
-    recipe = load(run.recipe, Recipe)
-    text = run.recipe.read_text(encoding="utf-8-sig")
-    task = build_task(recipe.task, _codecs(run, recipe))
+    training = run.busy()  # first: a run that ends meanwhile has a model
+    with readable(path):
+        _refuse_other_folders(run, training)
+        recipe = load(run.recipe, Recipe)
+        text = run.recipe.read_text(encoding="utf-8-sig")
+        task = build_task(recipe.task, _codecs(run, recipe))
     place = device_of(device, "--device")
     network = build_model(recipe.model, task.sizes())
     try:
         load_weights(network, read_tensors(run.model))
     except ValueError as error:
         raise UserError(f"{run.model}: does not belong to {run.recipe.name} beside it ({error}); {_ANEW}") from None
-    return Opened(run, text, recipe, task, network.to(place).eval(), place)
+    return Opened(run, text, recipe, task, network.to(place).eval(), place, training)
 
 
-def _refuse_other_folders(run: RunFolder) -> None:
+def still_training(opened: Iterable[Opened]) -> Iterator[str]:
+    """What whoever asks them should know."""
+    return (f"{one.run.path}: still training: the best model so far" for one in opened if one.training)
+
+
+def _refuse_other_folders(run: RunFolder, training: bool) -> None:
     path = run.path
     if path.is_file():
         raise UserError(f"{path}: is a file; name the folder of a run, such as runs/{path.stem}")
@@ -55,6 +66,8 @@ def _refuse_other_folders(run: RunFolder) -> None:
         near = nearest(path.name, [entry.name for entry in folder.iterdir()]) if folder.is_dir() else None
         fix = f"did you mean {folder / near}?" if near else "`seqloom train` makes one"
         raise UserError(f"{path}: there is no such run; {fix}")
+    if training and not (run.recipe.exists() and run.vocabulary.is_dir() and run.model.exists()):
+        raise UserError(f"{path}: is still training, and has no model before its first validation; ask again later")
     if not run.recipe.exists() and not run.model.exists():
         raise UserError(f"{path}: holds no run (no {run.recipe.name}); name a folder that `seqloom train` made")
     if not run.recipe.exists():

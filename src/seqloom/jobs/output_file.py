@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from seqloom.data.file_format import compression
 from seqloom.settings import FailedError, UserError
+from seqloom.settings.words import counted
 from seqloom.store.atomic import reported, to_disk, write_text
 
 EVERY = 1.0  # seconds between two notes of how far it is
@@ -113,7 +115,8 @@ class OutputFile:
         """Of the lines that are answered already, as they are now."""
         if taken < self.lines or digest != self.digest:
             raise UserError(
-                f"{name}: is not what {self.part} was begun with: its first {self.lines:,} lines were others; "
+                f"{name}: is not what {self.part} was begun with: its first "
+                f"{counted(self.lines, 'line was another', 'lines were others')}; "
                 "put it back, or start anew with --force"
             )
 
@@ -153,6 +156,11 @@ class OutputFile:
 def _refuse_places(path: Path) -> None:
     if path.is_dir():
         raise UserError(f"{path}: is a folder; --out names a file")
+    if compression(path.name) is not None:
+        raise UserError(
+            f"{path}: answers are written as plain text, so that the same command can go on; "
+            f"name another --out, or leave it away and send standard output there: | {compression(path.name)} > {path}"
+        )
     if path.exists() and not path.is_file():  # it would be replaced by a file
         raise UserError(f"{path}: is no plain file; leave --out away, and send standard output there: > {path}")
     if not path.parent.is_dir():

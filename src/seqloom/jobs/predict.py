@@ -1,5 +1,6 @@
 """Line in, line out: answers to a file or a stream of any length, in its order, in flat memory."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from seqloom import __version__
+from seqloom.data.file_format import format_by_name
+from seqloom.data.settings import Corpus
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import EMPTY, Answer
 from seqloom.jobs.answer_lines import AnswerLines
@@ -18,9 +21,29 @@ from seqloom.jobs.output_file import Output, OutputFile, Screen
 from seqloom.jobs.progress import LineReport, line_bar
 from seqloom.jobs.writing import Prepared
 from seqloom.settings import UserError
+from seqloom.settings.words import counted
+from seqloom.store import RunFolder
+from seqloom.store.atomic import readable
+from seqloom.tasks import Language
 
 BATCHES = 16
 """That are read ahead at most, so that lines of like length are written together; the first ones are fewer."""
+BAD = (
+    "line could not be answered: an empty answer stands in its place",
+    "lines could not be answered: an empty answer stands in the place of each",
+)
+CUT = (
+    "line was cut: it is longer than the model's learned positions",
+    "lines were cut: they are longer than the model's learned positions",
+)
+UNENDED = (
+    "answer was cut, as it did not end (generation.longest)",
+    "answers were cut, as they did not end (generation.longest)",
+)
+UNMET = (
+    "answer does not hold all that it must: none was found that does",
+    "answers do not hold all that they must: none was found that does",
+)
 TOLD = 5  # lines without an answer that are told one by one
 
 Note = Callable[[str], None]
@@ -39,6 +62,8 @@ class Asking:
     skip_bad: bool = False
     talk: bool = False
     """Somebody types the lines: a line that cannot be answered is told, and the next one awaited."""
+    column: int | None = None
+    """Of lines of text, the one between tabs that is asked, from 1; None: all of the line."""
 
 
 @dataclass
@@ -56,13 +81,14 @@ class Counts:
         self.unmet += bool(answer.unmet)
 
     def notes(self) -> Iterator[str]:
-        said = {
-            "bad": "lines could not be answered: an empty answer stands in the place of each",
-            "cut": "lines were cut: they are longer than the model's learned positions",
-            "unended": "answers were cut, as they did not end (generation.longest)",
-            "unmet": "answers do not hold all that they must: none was found that does",
-        }
-        return (f"{getattr(self, name):,} {what}" for name, what in said.items() if getattr(self, name))
+        if self.bad:
+            yield counted(self.bad, *BAD)
+        if self.cut:
+            yield counted(self.cut, *CUT)
+        if self.unended:
+            yield counted(self.unended, *UNENDED)
+        if self.unmet:
+            yield counted(self.unmet, *UNMET)
 
 
 def predict(model: Model, asking: Asking, note: Note) -> int:
@@ -71,26 +97,56 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
     A line that cannot be answered raises a UserError when all lines before it are written.
     """
     _refuse(model, asking)
-    with AskedLines(asking.file, asking.input) as lines, _output(model, asking, lines) as output:
+    with AskedLines(asking.file, asking.input, asking.column) as lines, _output(model, asking, lines) as output:
         counts = Counts(**output.counts) if isinstance(output, OutputFile) else Counts()
         before = lines.taken
         if before:
             note(f"goes on behind line {before:,}")
         with line_bar(Path(lines.name).name, size_of(asking.file), _shown(asking), lines.bytes) as report:
             job = _Job(model, asking, output, counts, note, lines.name, report, before)
+            noted = not _learnt_from_columns(model)
             for window in _windows(lines, asking.settings.together):
+                if lines.tabs and not noted:
+                    note(f"{lines.name}: has tabs, and lines are read whole; --column 1 takes the first column alone")
+                    noted = True
                 job.answer(window)
         for text in counts.notes():
             note(text)
         return lines.taken
 
 
+def refuse_swapped(run: str, file: str) -> None:
+    """`predict new.txt runs/x`, where the run comes first."""
+    with readable(Path(file)):
+        if Path(run).is_dir() or not RunFolder(Path(file)).recipe.exists():
+            return
+    fix = (
+        f"seqloom predict {file} {run}" if Path(run).is_file() else f"echo {shlex.quote(run)} | seqloom predict {file}"
+    )
+    raise UserError(f"{file}: is a run, and the run comes first: {fix}")
+
+
 def _refuse(model: Model, asking: Asking) -> None:
     if asking.lines.alignment and not model.aligns:
         raise UserError("--alignment: no layer of this model looks at a source while it writes; leave it out")
+    if asking.column is not None and asking.input != "text":
+        raise UserError("--column: only lines of text have columns, not --input jsonl; leave it out")
     out, file = asking.out, Path(asking.file)
     if out is not None and out.exists() and file.exists() and out.samefile(file):
         raise UserError(f"{out}: is what is read; name another --out")
+
+
+def _learnt_from_columns(model: Model) -> bool:
+    """Whether the model learnt from columns between tabs, so that a tab is hardly a part of a text."""
+    learnt = [(one.recipe.task, corpus) for one in model.opened for corpus in one.recipe.data.corpora]
+    return any(
+        len(corpus.files) == 1 and not isinstance(task, Language) and _format(corpus) in ("tsv", "text")
+        for task, corpus in learnt
+    )
+
+
+def _format(corpus: Corpus) -> str | None:
+    return format_by_name(corpus.files[0]) if corpus.format == "auto" else corpus.format
 
 
 def _shown(asking: Asking) -> bool:
@@ -138,6 +194,7 @@ def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
         "format": [asking.lines.form, asking.lines.several, asking.lines.scores, asking.lines.alignment],
         "batch": None if asking.lines.plain else asking.settings.together,
         "input format": asking.input,
+        "--column": asking.column,
         "--skip-bad": asking.skip_bad,
         "version of seqloom": __version__,
     }

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+from seqloom.settings.words import counted
+
 Report = Callable[[int], None]
 QUIET = 10.0  # seconds between two lines where there is no terminal
 
@@ -57,7 +59,7 @@ def line_bar(title: str, total: int | None, shown: bool = True, before: int = 0)
             task, began = progress.add_task(title, total=total, completed=before, speed=""), time.monotonic()
 
             def report(lines: int, size: int) -> None:
-                speed = f"{lines:,} lines, {_speed(lines, began)}"
+                speed = f"{counted(lines, 'line')}, {_speed(lines, began)}"
                 progress.update(task, completed=size, speed=speed)
 
             yield report
@@ -77,7 +79,7 @@ class _LineCount:
         now = time.monotonic()
         if now - self.told > QUIET:
             self.told = now
-            text = f"{self.title}   {lines:,} lines   {_speed(lines, self.began)}"
+            text = f"{self.title}   {counted(lines, 'line')}   {_speed(lines, self.began)}"
             if self.total:
                 share = min(1.0, size / self.total)
                 left = (now - self.began) * (self.total - size) / max(size - self.before, 1)

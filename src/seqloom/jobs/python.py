@@ -1,10 +1,18 @@
 """What `import seqloom` gives to Python programs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+from seqloom.evaluation.report import Report
 from seqloom.jobs.asked import Command
+from seqloom.jobs.check import Checked
+from seqloom.jobs.check import check as check_job
+from seqloom.jobs.evaluate import Evaluate
+from seqloom.jobs.evaluate import evaluate as evaluate_job
+from seqloom.jobs.evaluated import Evaluated
+from seqloom.jobs.score_page import page
 from seqloom.jobs.train import Trained
 from seqloom.jobs.train import train as job
 from seqloom.training.watch import View
@@ -48,6 +56,83 @@ def train(
         ),
         view,
     )
+
+
+def check(
+    data: File | Sequence[File],
+    *,
+    valid: File | Sequence[File] = (),
+    test: File | Sequence[File] = (),
+    recipe: File | None = None,
+    changes: Sequence[str] = (),
+) -> Checked:
+    """Look for faults in files before training on them, as `seqloom check` does.
+
+    Shown or printed, the result says what was found and what training would take; `report.faulty` says whether it would
+    stop there.
+    """
+    name = None if recipe is None else str(recipe)
+    return check_job(Command(name, _files(data), _files(valid), _files(test), changes=tuple(changes)))
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """How good systems are; shown or printed, all of it."""
+
+    report: Report
+    texts: Evaluated
+    """what was asked, wanted and said"""
+    notes: tuple[str, ...]
+    """what should be known of how it went"""
+
+    @property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Of each system, by metric."""
+        found: dict[str, dict[str, float]] = {system: {} for system in self.report.systems}
+        for each in self.report.measured:
+            found[each.system][each.metric.name] = each.score
+        return found
+
+    def __repr__(self) -> str:
+        return "\n".join([*self.notes, page(self.report, self.texts, "text").rstrip("\n")])
+
+
+def evaluate(
+    runs: File | Sequence[File] = (),
+    *,
+    data: File | Sequence[File] = (),
+    hypotheses: File | Sequence[File] = (),
+    references: File | Sequence[File] = (),
+    sources: File | None = None,
+    metrics: str | Sequence[str] = (),
+    examples: int = 0,
+    changes: Sequence[str] = (),
+    device: str = "auto",
+    skip_bad: bool = False,
+) -> Evaluation:
+    """Score runs on data, or the answers of any systems against references, as `seqloom evaluate` does.
+
+    metrics   such as ["bleu", "chrf"]; without them, those that suit the task
+    examples  so many of the worst and of the best are shown
+    changes   settings of [evaluation] and, for runs, of [generation]: ["generation.beam=8"]
+
+    `scores` of the result holds the numbers; the first system is the one that others are compared with.
+    """
+    command = Evaluate(
+        _files(runs),
+        _files(data),
+        _files(hypotheses),
+        _files(references),
+        None if sources is None else str(sources),
+        (metrics,) if isinstance(metrics, str) else tuple(metrics),
+        examples,
+        tuple(changes),
+        device,
+        skip_bad,
+    )
+    notes = list[str]()
+    report, texts = evaluate_job(command, notes.append)
+    return Evaluation(report, texts, tuple(notes))
 
 
 def _files(files: File | Sequence[File]) -> tuple[str, ...]:

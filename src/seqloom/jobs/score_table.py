@@ -7,7 +7,9 @@ from itertools import groupby
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Measured, Report, SliceScore
+from seqloom.settings.words import counted
 
+FLOOR = 0.0001  # smaller p-values are not told apart
 KINDS = 30  # labels that are shown at most: those that are wanted most
 
 
@@ -36,13 +38,17 @@ def titled(metric: Metric[object]) -> str:
     return metric.title if metric.higher_is_better else f"{metric.title} ↓"
 
 
-def probability(p: float) -> str:
-    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
+def probability(p: float, draws: int) -> str:
+    """Of a test with so many draws, which knows nothing of what is rarer than one of them."""
+    if p > 1 / (draws + 1):
+        return f"{p:.4f}" if p >= FLOOR else f"<{FLOOR}"
+    least = -(-round(1 / FLOOR) // draws) * FLOOR  # rounded up
+    return "<" + f"{least:.4f}".rstrip("0")
 
 
 def _scores(report: Report) -> Table:
     rows = tuple((titled(each.metric), number(each.metric, each.score), _interval(each)) for each in report.measured)
-    examples = f"{report.examples:,} example{'s' * (report.examples != 1)}"
+    examples = counted(report.examples, "example")
     return Table(f"{report.systems[0]}: {examples}", ("metric", "score", _level()), rows)
 
 
@@ -55,9 +61,14 @@ def _compared(report: Report) -> Table:
             rows.append((*row, "", "", "", ""))
         else:
             difference = f"{with_.difference:+.{each.metric.digits}f}"
-            rows.append((*row, difference, with_.mark, probability(with_.randomisation), probability(with_.bootstrap)))
+            settings = report.settings
+            ps = (
+                probability(with_.randomisation, settings.trials),
+                probability(with_.bootstrap, settings.resamples),
+            )
+            rows.append((*row, difference, with_.mark, *ps))
     head = ("metric", "system", "score", _level(), "difference", "", "p (randomisation)", "p (bootstrap)")
-    return Table(f"{report.examples:,} examples; differences from {report.systems[0]}", head, tuple(rows), 2)
+    return Table(f"{counted(report.examples, 'example')}; differences from {report.systems[0]}", head, tuple(rows), 2)
 
 
 def _level() -> str:

@@ -8,7 +8,8 @@ import torch
 
 from seqloom.data.cache import Cache, Examples
 from seqloom.data.order import in_order
-from seqloom.evaluation import Bleu, Chrf, ExactMatch, total
+from seqloom.evaluation import Bleu, Chrf, ExactMatch, Metric, total
+from seqloom.evaluation.scripts import tokenizer_for
 from seqloom.jobs.answers import answers, chosen, far_enough
 from seqloom.jobs.plan import WRITTEN
 from seqloom.models.build import Model
@@ -21,13 +22,25 @@ from seqloom.text import Characters
 from seqloom.text.labels import NONE
 from seqloom.training.validation import mean_loss
 
-METRICS = (ExactMatch(), Bleu(), Chrf())
+
+def metrics_of(task: Task, caches: Sequence[Cache]) -> tuple[Metric[str], ...]:
+    """Of what is written: BLEU as it suits the references' script, and not where it could be nothing but 0."""
+    if not isinstance(task, TranslateTask):
+        return ()
+    references = [_references(task, _sample(caches, WRITTEN))]
+    bleu = Bleu(tokenizer_for(references))
+    return (ExactMatch(), bleu, Chrf()) if bleu.possible(references) else (ExactMatch(), Chrf())
 
 
 def validator(
-    task: Task, caches: Sequence[Cache], budget: int, device: torch.device, written: int = WRITTEN
+    task: Task,
+    caches: Sequence[Cache],
+    budget: int,
+    device: torch.device,
+    metrics: Sequence[Metric[str]],
+    written: int = WRITTEN,
 ) -> Callable[[Model], dict[str, float]]:
-    """Scores by name: `loss`, and the task's own."""
+    """Scores by name: `loss`, and the task's own. metrics: of what is written."""
 
     def batches() -> Iterator[Examples]:
         return (examples for cache in caches for examples in in_order(cache, budget, task.reshape, task.marks))
@@ -36,7 +49,7 @@ def validator(
 
     def validate(model: Model) -> dict[str, float]:
         loss = mean_loss(model, task, batches(), device)
-        return {"loss": loss, **_own(task, model, loss, sample, batches, device)}
+        return {"loss": loss, **_own(task, model, loss, sample, metrics, batches, device)}
 
     return validate
 
@@ -46,12 +59,13 @@ def _own(
     model: Model,
     loss: float,
     sample: Examples,
+    metrics: Sequence[Metric[str]],
     batches: Callable[[], Iterator[Examples]],
     device: torch.device,
 ) -> dict[str, float]:
     match task:
         case TranslateTask():
-            return written_scores(task, model, sample, device)
+            return written_scores(task, model, sample, metrics, device)
         case LanguageTask():
             return {"perplexity": math.exp(min(loss, 700.0))}
         case TagTask() | ClassifyTask():
@@ -60,19 +74,21 @@ def _own(
             return {}
 
 
-def written_scores(task: TranslateTask, model: Model, examples: Examples, device: torch.device) -> dict[str, float]:
+def written_scores(
+    task: TranslateTask, model: Model, examples: Examples, metrics: Sequence[Metric[str]], device: torch.device
+) -> dict[str, float]:
     """What is written, greedily, against the references: exact matches, BLEU and chrF of sacreBLEU, all in percent."""
-    references = task.target.decode_many([row.tolist() for row in _rows(examples, "target")])
+    references = _references(task, examples)
     said = answers(task, model, examples, device, far_enough(examples))
-    stats = {metric: metric.statistics(said, [references]) for metric in METRICS}
+    stats = {metric: metric.statistics(said, [references]) for metric in metrics}
     return {metric.name: float(metric.score(total(stats_ND))) for metric, stats_ND in stats.items()}
 
 
-def signature(task: Task) -> str:
+def signature(metrics: Sequence[Metric[str]]) -> str:
     """How the scores were counted; empty where there is nothing to say."""
-    if not isinstance(task, TranslateTask):
+    if not metrics:
         return ""
-    counted = "; ".join(f"{metric.title}: `{metric.signature()}`" for metric in METRICS[1:])
+    counted = "; ".join(f"{metric.title}: `{metric.signature()}`" for metric in metrics[1:])
     return f"Written greedily; of validation examples {WRITTEN:,} at most. {counted}."
 
 
@@ -85,6 +101,10 @@ def accuracy(task: TagTask | ClassifyTask, model: Model, batches: Iterable[Examp
         right += int(((chosen(task, model, batch, device) == goal) & (goal >= 0)).sum())
         count += int((examples.columns["target"].values_N != NONE).sum())
     return 100 * right / max(count, 1)
+
+
+def _references(task: TranslateTask, examples: Examples) -> list[str]:
+    return task.target.decode_many([row.tolist() for row in _rows(examples, "target")])
 
 
 def _rows(examples: Examples, column: str) -> list[np.ndarray]:

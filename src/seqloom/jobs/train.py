@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
 
 from seqloom.data.reading import size
+from seqloom.evaluation.bleu import ORDER, Bleu
+from seqloom.evaluation.scripts import told
 from seqloom.jobs import rates
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
@@ -16,7 +18,7 @@ from seqloom.jobs.decide import decide, device_of
 from seqloom.jobs.plan import amount, flops_per_token, steps_of, threads
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
-from seqloom.jobs.scores import main_score, validator
+from seqloom.jobs.scores import main_score, metrics_of, validator
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
 from seqloom.layers.attention import Attention
@@ -25,6 +27,7 @@ from seqloom.models import build_model
 from seqloom.models.build import Model
 from seqloom.models.first_vectors import start_vectors
 from seqloom.settings import FailedError, UserError, dump, load
+from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 from seqloom.tasks import Codecs
@@ -38,17 +41,26 @@ from seqloom.training.watch import Facts, View
 LAST = 0.5  # seconds for what comes behind the last validation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trained:
     """What a run came to."""
 
     run: RunFolder
     recipe: Recipe
-    corpora: Corpora = field(repr=False)
-    model: Model = field(repr=False)
+    corpora: Corpora
+    model: Model
     place: Place
     scores: dict[str, float]
     test_scores: dict[str, float]
+
+    def __repr__(self) -> str:
+        parts = [("scores", self.scores), ("test_scores", self.test_scores)]
+        shown = [f"{name}={{{_shown(scores)}}}" for name, scores in parts if scores]
+        return f"Trained({', '.join([repr(str(self.run.path)), f'steps={self.place.step}', *shown])})"
+
+
+def _shown(scores: dict[str, float]) -> str:
+    return ", ".join(f"{name!r}: {score:.4g}" for name, score in scores.items())
 
 
 def train(command: Command, view: View = "auto", began: float | None = None) -> Trained:
@@ -72,6 +84,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
         else:
             decided = decide(wish, command.changes, telling.note, began)
             recipe, data, validation = decided.recipe, decided.corpora, decided.validation_seconds
+            _refuse_best(recipe, data)
             run.clear()  # only now: what is wrong with the files or the settings has been said
             data.task.codecs.save(run.vocabulary)
             write_text(run.recipe, header(request["data"]) + dump(recipe))
@@ -87,6 +100,10 @@ def _doubts(recipe: Recipe, data: Corpora) -> Iterator[str]:
     """What is allowed, but may not be meant."""
     source, target = first_example(data)
     yield f"the first example: {source!r}" + ("" if target is None else f" → {target!r}")
+    for metric in metrics_of(data.task, data.valid):
+        remark = told(metric.tokenize) if isinstance(metric, Bleu) else None
+        if remark is not None:
+            yield remark
     sides: tuple[Literal["encoder", "decoder"], ...] = ("encoder", "decoder")
     for name in sides:
         stack = recipe.model.side(name)
@@ -123,6 +140,15 @@ def _refuse_without_state(run: RunFolder) -> None:
         )
 
 
+def _refuse_best(recipe: Recipe, data: Corpora) -> None:
+    """A score that these examples cannot have cannot choose among models."""
+    if recipe.training.best == "bleu" and all(metric.name != "bleu" for metric in metrics_of(data.task, data.valid)):
+        raise UserError(
+            f"training.best = 'bleu': no validation example has a target of {ORDER} tokens, so that BLEU is 0 whatever "
+            "is written; set training.best = 'chrf', 'exact' or 'loss'"
+        )
+
+
 def _refuse_other_vocabulary(run: RunFolder, data: Corpora) -> None:
     """It is made anew where the cache was emptied, and other versions of a library may cut text otherwise."""
     if Codecs.load(run.vocabulary).fingerprint != data.task.codecs.fingerprint:
@@ -146,14 +172,14 @@ def _run(
     per_token = passes * flops_per_token(recipe.model, data.task.sizes(), much, much.tokens / much.examples)
     precision = None if training.precision == "float32" else torch.bfloat16
     telling.main = main_score(data.task)
-    longest = longest_of(recipe)
+    longest, metrics = longest_of(recipe), metrics_of(data.task, data.valid)
     setup = Setup(
         data.task,
         model,
         data.order(training.batch, training.seed),
         training,
         Limits(steps_of(training, much, training.batch), None, asked_for(training)),
-        validator(data.task, data.valid, training.batch, device),
+        validator(data.task, data.valid, training.batch, device, metrics),
         training.validate_every,
         device,
         precision,
@@ -186,7 +212,7 @@ def _run(
     best_weights(run, model)
     # a mean of models was never validated itself
     scores = dict(setup.validate(model)) if training.average else scores_of(run, place)
-    test = validator(data.task, data.test, training.batch, device, written=10**9)(model) if data.test else {}
+    test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
     trained = Trained(run, recipe, data, model, place, scores, test)
     write_text(run.card, card(run, recipe, data, model, place, scores, test, device))
     return trained
@@ -221,7 +247,7 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
     size, training = recipe.model, recipe.training
     held = sum(map(len, data.valid))
     return [
-        f"{recipe.task.kind}: {data.examples:,} examples, {held:,} for validation; "
+        f"{recipe.task.kind}: {counted(data.examples, 'example')}, {held:,} for validation; "
         f"vocabulary {data.task.sizes().source:,} → {data.task.sizes().target:,}",
         f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; "
         f"batches of {training.batch:,} tokens; {device.type}",

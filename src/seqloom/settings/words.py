@@ -65,6 +65,11 @@ def one_of(words: Iterable[Any]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """1 line, 2,000 lines. many: where it is more than an s."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def show(value: object) -> str:
     """A value as its writer would know it again; what is large is named only."""
     match value:

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from seqloom.settings import FailedError
+from seqloom.settings import FailedError, UserError
 
 PARTIAL = ".partial"
 
@@ -97,6 +97,16 @@ def reported(path: Path) -> Iterator[None]:
         raise FailedError(
             f"{path}: cannot be written: {_reason(error)}; what was saved before is still there"
         ) from None
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """A read that fails is told as a UserError, of the file that it was."""
+    try:
+        yield
+    except OSError as error:
+        name = path if error.filename is None else error.filename
+        raise UserError(f"{name}: cannot be read: {_reason(error)}; see who may read it (ls -l)") from None
 
 
 def _reason(error: OSError | SafetensorError) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.settings import UserError
-from seqloom.store.atomic import PARTIAL, add_text, reported, to_disk, write_text
+from seqloom.store.atomic import PARTIAL, add_text, readable, reported, to_disk, write_text
 from seqloom.store.state import Checkpoint, Checkpoints
 
 
@@ -86,10 +86,22 @@ class RunFolder:
                     self.lock.unlink()
                     self.path.rmdir()
 
+    def busy(self) -> bool:
+        """Whether a process trains there at the moment."""
+        try:
+            with self.lock.open() as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # no lock, or none that may be looked at
+            return False
+        return False
+
     def read_metrics(self) -> list[dict[str, Any]]:
         if not self.metrics.exists():
             return []
-        lines = self.metrics.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+        with readable(self.metrics):
+            lines = self.metrics.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
         # a line cut off by a kill does not count
         return [self._metrics_line(*each) for each in enumerate(lines, 1) if each[1].endswith("\n")]
 

@@ -37,9 +37,13 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     try:
+        with path.open("rb"):  # for its errors: safetensors would say that there is no such file
+            pass
         return load_file(path)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; was the run stopped before its first validation?") from None
+    except PermissionError:
+        raise UserError(f"{path}: cannot be read: no permission; see who may read it (ls -l)") from None
     except (SafetensorError, OSError) as error:
         raise UserError(
             f"{path}: not a whole safetensors file ({error}); put it back as it was saved, or train anew with --force"

@@ -29,7 +29,7 @@ def test_many_blocks(tmp_path: Path) -> None:
 def test_one_file_is_longer(tmp_path: Path) -> None:
     source, target = two(tmp_path, "a\nb\nc\n", "x\n")
     assert fault(source, target) == (
-        f"{target}:2: no such line: {target} has 1 lines, but {source} has 3; "
+        f"{target}:2: no such line: {target} has 1 line, but {source} has 3; "
         "the lines of two files must belong together"
     )
     assert fault(source, target, bad="skip") == fault(source, target)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from seqloom.data.check.report import Finding, Report, Statistics
+from seqloom.settings.words import counted
 
 _HEADS = {"fault": "FAULT", "warning": "warning", "note": "note"}
 
@@ -20,7 +21,7 @@ def render(report: Report) -> str:
 def _numbers(statistics: Statistics) -> Iterator[str]:
     left_out = f", {statistics.left_out:,} left out" if statistics.left_out else ""
     labels = f", {statistics.labels:,} different labels" if statistics.labels is not None else ""
-    yield f"{statistics.part}: {statistics.examples:,} examples{left_out}{labels}"
+    yield f"{statistics.part}: {counted(statistics.examples, 'example')}{left_out}{labels}"
     for field, each in statistics.lengths.items():
         for lengths in each:
             yield (

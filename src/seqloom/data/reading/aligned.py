@@ -6,6 +6,7 @@ from seqloom.data.reading.block import FIELDS, ROWS, Rows, Shape
 from seqloom.data.reading.faults import DataError
 from seqloom.data.reading.lines import Lines
 from seqloom.data.settings import Corpus
+from seqloom.settings.words import counted
 
 
 def read_aligned(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
@@ -31,6 +32,7 @@ def _longer(left: Lines, right: Lines) -> DataError:
             pass
     long, short = (left, right) if left.count > right.count else (right, left)
     return DataError(
-        f"{short.name}:{short.count + 1}: no such line: {short.name} has {short.count:,} lines, but {long.name} has "
-        f"{long.count:,}; the lines of two files must belong together"
+        f"{short.name}:{short.count + 1}: no such line: {short.name} has "
+        f"{counted(short.count, 'line')}, but {long.name} has {long.count:,}; "
+        "the lines of two files must belong together"
     )
