@@ -20,7 +20,7 @@ from seqloom.settings import UserError
 from seqloom.tasks import Codecs, Language, Task, build_task, learn, task_class
 from seqloom.text import Labels
 
-FORMAT = 3  # of vocabularies in the cache
+FORMAT = 4  # of vocabularies in the cache
 
 
 SHOWN = 60  # letters of an example
