@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from seqloom.data.reading import Block, Shape, read, shape_of, size
+from seqloom.data.reading import Block, Shape, read, shape_of, size, table
 from seqloom.data.settings import Bad, Corpus
 
 BLOCKS = 2
@@ -45,6 +45,8 @@ class Look:
     """In the longer side of an example, on average."""
     rare: float = 0.0
     """The share of words that are seen only once, on the side that has more of them."""
+    labels_first: tuple[str, ...] = ()
+    """Some labels, where they stand in the first column and the texts in the second."""
 
 
 def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Look:
@@ -57,26 +59,36 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
         rows, read_bytes = rows + len(block.lines), read_bytes + block.bytes
         if read_bytes > ENOUGH:
             break
-    if shape is None and guess == "pairs" and _few_answers(blocks):
+    labels = _labels_first(first, guess, blocks) if shape in (None, "classes") else ()
+    if shape is None and guess == "pairs" and (labels or _few_kinds(_side(blocks, 1))):
         guess = "classes"
     examples = round(rows * max(1.0, total / max(read_bytes, 1)))
-    sides = _sides(blocks, guess)
-    return Look(guess, examples, _longer(sides, _words), total, _longer(sides, _characters), max(map(_rare, sides)))
+    sides = [_side(blocks, 1)] if labels else [_side(blocks, side) for side in range(2 if guess == "pairs" else 1)]
+    longer, rare = (_longer(sides, _words), _longer(sides, _characters)), max(map(_rare, sides))
+    return Look(guess, examples, longer[0], total, longer[1], rare, labels)
 
 
-def _few_answers(blocks: Sequence[Block]) -> bool:
+def _side(blocks: Sequence[Block], side: int) -> list[Any]:
+    return [value for block in blocks for value in block.columns[side]]
+
+
+def _few_kinds(values: Sequence[Any]) -> bool:
     """Labels: few different ones, each seen often, none of more than a few words."""
-    answers = [str(answer) for block in blocks for answer in block.columns[1]]
-    kinds = set(answers)
-    return (
-        len(kinds) >= 2 and len(kinds) <= min(200, len(answers) / 10) and all(len(kind.split()) <= 3 for kind in kinds)
-    )
+    kinds = set(map(str, values))
+    return 2 <= len(kinds) <= min(200, len(values) / 10) and all(len(kind.split()) <= 3 for kind in kinds)
 
 
-def _sides(blocks: Sequence[Block], shape: Shape) -> list[list[Any]]:
-    """What is text in the examples, side by side."""
-    count = 2 if shape == "pairs" else 1
-    return [[value for block in blocks for value in block.columns[side]] for side in range(count)]
+def _labels_first(corpus: Corpus, shape: Shape, blocks: Sequence[Block]) -> tuple[str, ...]:
+    """Labels before sentences, in columns that nothing names."""
+    if shape not in ("pairs", "classes"):
+        return ()
+    columns = table(corpus, shape)
+    if columns is None or not columns.by_place or len(columns.first) < 2:
+        return ()
+    labels, texts = _side(blocks, 0), _side(blocks, 1)
+    if _few_kinds(labels) and not _few_kinds(texts) and _longer([texts], _words) >= 3:
+        return tuple(list(dict.fromkeys(map(str, labels)))[:3])
+    return ()
 
 
 def _longer(sides: Sequence[Sequence[Any]], length: Callable[[Any], int]) -> float:
