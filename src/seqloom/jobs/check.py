@@ -65,7 +65,7 @@ def _notes(wish: Asked) -> Iterator[str]:
     data, shape = wish.recipe.data, task_class(wish.recipe.task).shape
     yield from wish.notes
     try:
-        yield from table_notes(data, shape)
+        yield from table_notes((*data.corpora, *data.valid, *data.test), shape)
         for block in read(data.corpora[0], shape, "skip"):
             for example in zip(*block.columns, strict=True):
                 texts = [shortened(value if isinstance(value, str) else " ".join(value)) for value in example]

@@ -83,9 +83,9 @@ def shown(source: str, target: str | None) -> str:
     return f"the first example: {source!r}" + ("" if target is None else f" → {target!r}")
 
 
-def table_notes(data: DataSettings, shape: Shape) -> Iterator[str]:
+def table_notes(corpora: Sequence[Corpus], shape: Shape) -> Iterator[str]:
     """What was guessed of tables: a header, and which columns are read."""
-    for corpus in dict.fromkeys((*data.corpora, *data.valid, *data.test)):
+    for corpus in dict.fromkeys(corpora):
         found = table(corpus, shape)
         yield from found.notes() if found is not None else ()
 
@@ -121,7 +121,7 @@ def corpora(recipe: Recipe) -> Corpora:
         tuple(part.examples for part in valid) or tuple(rest),
         tuple(part.examples for part in test),
         tuple(name_of(corpus) for corpus in data.corpora),
-        (*table_notes(data, task.shape), *_notes(recipe, [*train, *valid, *test])),
+        (*table_notes((*data.corpora, *data.valid, *data.test), task.shape), *_notes(recipe, [*train, *valid, *test])),
     )
     _refuse_empty(made, recipe)
     for parts, what in (valid, "validate"), (test, "test"):

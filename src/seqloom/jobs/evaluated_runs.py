@@ -15,6 +15,7 @@ from seqloom.evaluation.spans import OUTSIDE, marks_spans
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question
 from seqloom.jobs.asked import Columns, corpora_like
+from seqloom.jobs.corpora import table_notes
 from seqloom.jobs.evaluated import Evaluated, Note
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.likelihood import Likelihood, of_pairs, of_texts
@@ -53,8 +54,9 @@ def evaluated_runs(
 ) -> tuple[Evaluated, list[MetricName]]:
     """What was said, and the metrics to count: those asked for, or those of the task. columns: of source and target."""
     systems, model = _systems(runs), load(runs[0], device)
-    data = _read(model, files, skip_bad, Columns(*columns))
-    for line in data.skipped.lines():
+    corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
+    data = _read(model, corpora, skip_bad)
+    for line in (*table_notes(corpora, model.task.shape), *data.skipped.lines()):
         note(line)
     names = _metrics(model.task, data, metrics)
     parts = [_said(model, data, names, changes, runs[0], note)]
@@ -77,9 +79,8 @@ class _Said:
     likely: Likelihood | None
 
 
-def _read(model: Model, files: Sequence[str], skip_bad: bool, columns: Columns) -> Data:
+def _read(model: Model, corpora: Sequence[Corpus], skip_bad: bool) -> Data:
     data = Data()
-    corpora: tuple[Corpus, ...] = corpora_like(files, model.recipe.data.corpora, columns)
     for corpus in corpora:
         for block in read(corpus, model.task.shape, "skip" if skip_bad else "stop"):
             data.columns = data.columns or [[] for _ in block.columns]
