@@ -87,10 +87,10 @@ def keys(corpus: Corpus, shape: Shape, names: Sequence[str], place: str) -> tupl
     if any(name is None for name in fields):
         usually = _usual_keys(shape, names)
         if usually is None:
-            missing = FIELDS[shape][fields.index(None)]
+            missing, side = FIELDS[shape][fields.index(None)], "source" if fields[0] is None else "target"
             raise DataError(
                 f"{place}: which column is the {missing}? There are {', '.join(names) or 'none'}; "
-                f"name it in the recipe: {'source' if fields[0] is None else 'target'} = …"
+                f"say it with --{side} COL, or in the recipe: {side} = …"
             )
         fields = tuple(name or at for name, at in zip(fields, usually, strict=True))
     return tuple(_key(name, names, place) for name in fields if name)
