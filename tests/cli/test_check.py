@@ -36,6 +36,25 @@ def test_without_a_recipe(place: Path) -> None:
     assert "training would be: translate" in ran.out
 
 
+def test_how_the_data_is_read_comes_first(place: Path) -> None:
+    lines = [f"{n},{'so it was ' * 9}{n},{n} it was so\n" for n in range(40)]
+    (place / "a.csv").write_text('id,English,"In ""reverse"""\n' + "".join(lines))
+    ran = run("check", "a.csv", "--source", "English", "--target", "3")
+    looks, example, *_ = ran.out.splitlines()
+    assert looks.startswith("no recipe named: the data looks like translate (")
+    assert example == f"the first example: {('so it was ' * 9)[:59] + '…'!r} → '0 it was so'"
+    ran = run("check", "a.csv", "--source", "2", "--target", "3")
+    assert "a.csv:1: taken as the names of the columns ('id', 'English'," in ran.out
+
+
+def test_columns_that_nobody_chose(place: Path) -> None:
+    lines = [f"{n},so it was {n},{n} it was so\n" for n in range(40)]
+    (place / "a.csv").write_text('id,English,"In ""reverse"""\n' + "".join(lines))
+    ran = run("check", "a.csv")
+    assert ran.code == 1
+    assert "a.csv:1: 3 columns (1: 'id', 2: 'English', 3: 'In \"reverse\"'); which is the source and" in ran.out
+
+
 def test_files_of_unequal_length(place: Path) -> None:
     (place / "a.en").write_text("one\ntwo\nthree\n")
     (place / "a.de").write_text("eins\nzwei\n")

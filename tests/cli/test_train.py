@@ -106,6 +106,22 @@ TAG = '[task]\nkind = "tag"\n[model]\nfamily = "encoder-only"\noutput = { kind =
 LANGUAGE = '[task]\nkind = "language"\n[model]\nfamily = "decoder-only"\n'
 
 
+def test_columns_of_the_command_line(place: Path) -> None:
+    (place / "three.csv").write_text("id,Deutsch,English\n" + "".join(f"{n},hallo {n},hello {n}\n" for n in range(40)))
+    ran = _train("--data", "three.csv", "--out", "r")
+    assert (ran.code, ran.error) == (
+        2,
+        "three.csv:1: 3 columns (1: 'id', 2: 'Deutsch', 3: 'English'); which is the source and which the target? Say "
+        "--source COL --target COL (a name, or a number from 1), or source = … and target = … in the recipe's "
+        "[[data.corpora]]\n",
+    )
+    ran = _train(
+        "--data", "three.csv", "--source", "English", "--target", "2", "--out", "r", "--set", "training.steps=2"
+    )
+    assert ran.code == 0
+    assert "the first example: 'hello 0' → 'hallo 0'" in ran.error
+
+
 def test_a_recipe_for_another_task(place: Path) -> None:
     write_recipe(place / "tag.toml", text=TAG)
     (place / "s.tsv").write_text("one word\tand three more\n")

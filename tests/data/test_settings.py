@@ -60,3 +60,10 @@ def test_what_cannot_be(corpus: str, reason: str) -> None:
 def test_frozen() -> None:
     with pytest.raises(ValidationError):
         Corpus(files=("a",)).weight = 2.0
+
+
+def test_columns_by_number() -> None:
+    corpus = Corpus.model_validate({"files": ("a.tsv",), "source": 2, "target": "1"})
+    assert (corpus.source, corpus.target) == ("2", "1")
+    with pytest.raises(ValidationError):
+        Corpus.model_validate({"files": ("a.tsv",), "source": True})

@@ -10,6 +10,9 @@ from seqloom.jobs.asked import Command, asked
 from seqloom.settings import SettingsError, UserError
 
 COLUMNS = """
+[task]
+kind = "translate"
+
 [[data.corpora]]
 files = ["mine.csv"]
 source = "en"
@@ -60,6 +63,83 @@ def test_a_recipe_behind_the_files(place: Path, option: str) -> None:
     asked(command)  # a file of that name is a file
 
 
+def test_the_columns_of_the_command_line(place: Path) -> None:
+    (place / "a.tsv").write_text("".join(f"{n}\ta{n} b c d\tc{n} b d\n" for n in range(9)))
+    command = Command(data=("a.tsv",), valid=("a.tsv",), source="3", target="2")
+    data = asked(command).recipe.data
+    assert [(corpus.source, corpus.target) for corpus in (*data.corpora, *data.valid)] == [("3", "2")] * 2
+    (place / "r.toml").write_text(COLUMNS)
+    corpus = asked(replace(command, recipe="r.toml", target=None)).recipe.data.corpora[0]
+    assert (corpus.source, corpus.target) == ("3", "de")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (Command(data=("a.en", "a.de"), source="2"), "--source 2: a.en and a.de: plain text has no columns"),
+        (Command(data=("a.en",), target="2"), "--target 2: a.en: plain text has no columns"),
+        (Command(data=("a.tsv",), target=""), "--target : a.tsv: a column's name or number is needed, such as 2"),
+        (
+            Command("transformer-base", target="2"),
+            "--source and --target are columns of the files of --data, --valid and --test; name some",
+        ),
+    ],
+)
+def test_columns_that_are_none(place: Path, command: Command, message: str) -> None:
+    for name in "a.en", "a.de", "a.tsv":
+        (place / name).write_text("a b c\n" * 9)
+    with pytest.raises(UserError) as caught:
+        asked(command)
+    assert str(caught.value) == message
+
+
+def test_a_recipe_without_task_text_and_model_gets_those_of_the_data(place: Path) -> None:
+    lines = [f"{n}\tthe film was {'good' if n % 2 else 'bad'} in all its {n} parts\t{n % 2}\n" for n in range(100)]
+    (place / "a.tsv").write_text("".join(lines))
+    (place / "r.toml").write_text(
+        "[training]\nclip = 2.0\nsmoothing = 0.2\n"
+        '[[data.corpora]]\nfiles = ["a.tsv"]\nsource = 2\ntarget = 3\n[generation]\nbeam = 2\n'
+    )
+    wish = asked(Command("r.toml", changes=("model.width=96",)))
+    recipe = wish.recipe
+    assert (recipe.task.kind, recipe.model.family, recipe.model.width) == ("classify", "encoder-only", 96)
+    assert (recipe.training.clip, recipe.training.smoothing, recipe.generation.beam) == (2.0, 0.2, 2)
+    assert (recipe.training.best, recipe.training.optimiser.kind) == ("accuracy", "muon")
+    assert (recipe.data.corpora[0].source, recipe.data.corpora[0].target) == ("2", "3")
+    assert wish.model_open
+    assert wish.rate_open
+    assert wish.notes == (
+        "r.toml names no task, text or model: the data looks like classify (bpe); "
+        "another task: --set task.kind=…, or a recipe",
+    )
+
+
+def test_the_optimiser_of_such_a_recipe_stays(place: Path) -> None:
+    (place / "a.tsv").write_text("a b c d\te f g h\n" * 9)
+    (place / "r.toml").write_text('[training]\noptimiser = { kind = "adamw", rate = 0.5 }\n')
+    wish = asked(Command("r.toml", ("a.tsv",)))
+    assert wish.recipe.training.optimiser.kind == "adamw"
+    assert wish.model_open
+    assert not wish.rate_open
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("training = 3\n", r"r\.toml:1: .*training"),
+        ("[data]\nbda = 3\n", r"r\.toml:2: .*'bda'"),
+        ("\n[training]\nclipp = 3\n", r"r\.toml:3: .*'clipp'"),
+        ("[traning]\nclip = 3\n", r"r\.toml:1: .*'traning'"),
+        ("[training\n", r"r\.toml:1: "),
+    ],
+)
+def test_faults_of_such_a_recipe_have_their_lines(place: Path, text: str, message: str) -> None:
+    (place / "a.tsv").write_text("a b c d\te f g h\n" * 9)
+    (place / "r.toml").write_text(text)
+    with pytest.raises(SettingsError, match=message):
+        asked(Command("r.toml", ("a.tsv",)))
+
+
 def test_a_name_that_is_not_utf_8(place: Path) -> None:
     with pytest.raises(UserError) as caught:
         asked(Command(data=(os.fsdecode(b"caf\xe9.tsv"),)))
@@ -69,6 +149,7 @@ def test_a_name_that_is_not_utf_8(place: Path) -> None:
 
 
 def test_a_seed_that_is_too_large(place: Path) -> None:
+    (place / "a.tsv").write_text("a b c d\te f g h\n")
     (place / "r.toml").write_text(f"[training]\nseed = {2**63}\n")
     with pytest.raises(SettingsError, match=r"r.toml:2"):
         asked(Command("r.toml", ("a.tsv",)))
@@ -102,6 +183,7 @@ def test_minutes_and_out(place: Path) -> None:
     ],
 )
 def test_what_does_not_go_together_is_told_with_its_line(place: Path, text: str, message: str) -> None:
+    (place / "a.tsv").write_text("a b c d\te f g h\n")
     (place / "r.toml").write_text(text)
     with pytest.raises(SettingsError, match=message):
         asked(Command("r.toml", ("a.tsv",)))

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from seqloom.data.settings import corpora_of
-from seqloom.jobs.asked import Asked, Command, asked, with_model
+from seqloom.jobs.asked import Asked, Command, asked
+from seqloom.jobs.chosen import with_model
 from seqloom.jobs.default import Look, default_settings, look
 from seqloom.jobs.sizes import SIZES, model_of
 from seqloom.settings import SettingsError, UserError
+from seqloom.text import BPE
 from tests.jobs.run import write_pairs
 from tests.jobs.shapes import write_conllu, write_labels, write_sentences, write_text
 
@@ -88,11 +90,76 @@ def test_how_many_there_are_is_estimated_from_the_first(place: Path) -> None:
 def test_more_data_more_pieces() -> None:
     sizes = [
         default_settings(Look("pairs", examples, 10.0, 10**6))["text"]["source"]["size"]
-        for examples in (1000, 100_000, 10_000_000)
+        for examples in (1000, 5000, 20_000, 50_000, 1_000_000)
     ]
-    assert sizes == [4000, 8000, 16_000]
+    assert sizes == [1000, 2000, 4000, 8000, 16_000]
     large = default_settings(Look("text", 10**6, 10.0, 10**8))
     assert large["text"]["source"]["kind"] == "bpe"
+
+
+def _write_numbers(path: Path, words: int, count: int = 400) -> Path:
+    """A few words that come again and again; a number that is another each time."""
+    lines = [f"{' '.join(['one', 'hundred', 'ten'][n % 3] for n in range(words))}\t{7919 * n}\n" for n in range(count)]
+    path.write_text("".join(lines))
+    return path
+
+
+def test_words_that_never_come_again_are_read_by_characters(place: Path) -> None:
+    recipe = _asked(str(_write_numbers(place / "a.tsv", 5))).recipe
+    assert recipe.text.source.kind == "characters"
+    long = _asked(str(_write_numbers(place / "b.tsv", 30))).recipe.text.source
+    assert isinstance(long, BPE)
+    assert long.size == 1000
+
+
+def test_a_script_without_spaces_has_no_words_to_count(place: Path) -> None:
+    lines = [f"the house number {n % 9} is very far\t第{n}号的房子很远\n" for n in range(400)]
+    (place / "a.tsv").write_text("".join(lines), encoding="utf-8")
+    assert look(corpora_of([str(place / "a.tsv")]), "stop").rare == 0
+
+
+def test_pairs_are_judged_by_what_is_written(place: Path) -> None:
+    assert _asked(str(write_pairs(place / "a.tsv"))).recipe.training.best == "exact"
+    assert _asked(str(write_sentences(place / "b.tsv"))).recipe.training.best == "chrf"
+    assert _asked(str(write_text(place / "c.txt"))).recipe.training.best == "loss"
+
+
+def _write_labels_first(path: Path, head: str = "") -> Path:
+    lines = [f"{['NUM:date', 'HUM:ind', 'LOC:city'][n % 3]}\tWhat is the name of {n} ?\n" for n in range(90)]
+    path.write_text(head + "".join(lines))
+    return path
+
+
+def test_labels_in_the_first_column(place: Path) -> None:
+    _write_labels_first(place / "a.tsv")
+    wish = _asked("a.tsv", valid=("a.tsv",))
+    assert (wish.recipe.task.kind, wish.recipe.model.family) == ("classify", "encoder-only")
+    data = wish.recipe.data
+    assert [(corpus.source, corpus.target) for corpus in (*data.corpora, *data.valid)] == [("2", "1")] * 2
+    assert wish.notes[1] == (
+        "a.tsv: the first column holds labels (NUM:date, HUM:ind, LOC:city, …): it is the target, "
+        "the second column the source; otherwise: --source 1 --target 2"
+    )
+    assert _asked("a.tsv", changes=("task.kind=classify",)).recipe.data.corpora[0].source == "2"
+    several = _asked("a.tsv", "./a.tsv").recipe.data.corpora
+    assert [corpus.source for corpus in several] == ["2", "2"]
+
+
+def test_labels_in_the_first_column_that_are_meant_as_a_source(place: Path) -> None:
+    _write_labels_first(place / "a.tsv")
+    assert _asked("a.tsv", source="1", target="2").recipe.task.kind == "translate"
+    assert _asked("a.tsv", changes=("task.kind=translate",)).recipe.data.corpora[0].source is None
+    _write_labels_first(place / "b.tsv", "source\ttarget\n")
+    assert _asked("b.tsv").recipe.task.kind == "translate"
+
+
+def test_three_plain_files_are_told(place: Path) -> None:
+    for name in "a.en", "b.en", "c.en":
+        write_text(place / name)
+    assert _asked("a.en", "b.en", "c.en").notes[1] == (
+        "3 files of plain text are 3 corpora of one language model; "
+        "pairs are two files whose lines belong together, or a file with columns"
+    )
 
 
 def test_nothing_to_train_on(place: Path) -> None:

@@ -59,6 +59,24 @@ def test_characters_two_runs_and_unknown_letters(runs: Runs, place: Path) -> Non
     assert _scores(_run(runs["pairs"], data=data)[0]).keys() == {"exact", "cer", "chrf"}
 
 
+def test_other_columns(runs: Runs, place: Path) -> None:
+    lines = [line.split("\t") for line in runs.files["pairs"].read_text().splitlines()[:FEW]]
+    (place / "test.tsv").write_text("".join(f"{n}\t{b}\t{a}\n" for n, (a, b) in enumerate(lines)))
+    _, what = _run(runs["pairs"], data=str(place / "test.tsv"), source="3", target="2", metrics=("exact",))
+    assert what.sources == [a for a, _ in lines]
+    assert what.references[0] == [b for _, b in lines]
+    with pytest.raises(UserError, match="--source and --target are columns of --data"):
+        evaluate(Evaluate(hypotheses=("a",), references=("b",), source="2"))
+
+
+def test_a_guess_of_columns_is_told(runs: Runs, place: Path) -> None:
+    lines = runs.files["pairs"].read_text().splitlines()[:FEW]
+    (place / "test.tsv").write_text("".join(f"{line}\tCC0\n" for line in lines))
+    said: list[str] = []
+    evaluate(Evaluate((str(runs["pairs"]),), (str(place / "test.tsv"),), metrics=("exact",)), said.append)
+    assert "1 and 2 are read; others: --source COL --target COL" in said[0]
+
+
 def test_tags(runs: Runs, place: Path) -> None:
     found, what = _run(runs["tags"], data=str(runs.files["conllu"]))
     assert _scores(found).keys() == {"accuracy", "f1-macro"}

@@ -39,6 +39,15 @@ def test_two_files(place: Path) -> None:
     assert done.corpora.examples > 250
 
 
+def test_columns(place: Path) -> None:
+    lines = write_pairs(place / "pairs.tsv").read_text().splitlines()
+    (place / "pairs.tsv").write_text("".join(f"{n}\t{line}\n" for n, line in enumerate(lines)))
+    recipe = write_recipe(place / "recipe.toml")
+    more = {"out": place / "run", "changes": ["training.steps=2"], "view": "none"}
+    done = seqloom.train(recipe, data=place / "pairs.tsv", source=3, target="2", **more)  # type: ignore[arg-type]
+    assert (done.recipe.data.corpora[0].source, done.recipe.data.corpora[0].target) == ("3", "2")
+
+
 def test_a_mistake(place: Path) -> None:
     with pytest.raises(UserError, match=r"nothing.tsv: no such file"):
         seqloom.train(write_recipe(place / "recipe.toml"), data=place / "nothing.tsv", out=place / "run")

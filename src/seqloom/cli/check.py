@@ -11,6 +11,13 @@ def check(
     ],
     valid: Annotated[list[str] | None, typer.Option("--valid", metavar="FILE…", help="For validation.")] = None,
     test: Annotated[list[str] | None, typer.Option("--test", metavar="FILE…", help="For the test.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--source", metavar="COL", help="The column of the source: a name, or a number."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="COL", help="The column of the target or label, in the same way.")
+    ] = None,
     recipe: Annotated[
         str | None, typer.Option("--recipe", metavar="RECIPE", help="What would be trained: a name or a TOML file.")
     ] = None,
@@ -31,7 +38,8 @@ def check(
     from seqloom.jobs.asked import Command
     from seqloom.jobs.check import check as job
 
-    checked = job(Command(recipe, tuple(files), tuple(valid or ()), tuple(test or ()), changes=tuple(changes or ())))
+    parts = tuple(files), tuple(valid or ()), tuple(test or ())
+    checked = job(Command(recipe, *parts, changes=tuple(changes or ()), source=source, target=target))
     typer.echo(checked.text(), nl=False)
     if checked.report.faulty:
         raise typer.Exit(1)

@@ -13,6 +13,13 @@ def evaluate(
         list[str] | None,
         typer.Option("--data", metavar="FILE…", help="What the runs answer: as for `seqloom train --data`."),
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--source", metavar="COL", help="Its column of the source: a name, or a number."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="COL", help="Its column of the target or label, in the same way.")
+    ] = None,
     hypotheses: Annotated[
         list[str] | None,
         typer.Option("--hypotheses", metavar="FILE…", help="Instead of runs: what systems said, a line an answer."),
@@ -75,6 +82,8 @@ def evaluate(
         tuple(changes or ()),
         device,
         skip_bad,
+        source,
+        target,
     )
     found, what = job(command, lambda text: typer.echo(text, err=True))
     console = Console()

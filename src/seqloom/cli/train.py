@@ -24,6 +24,13 @@ def train(
     test: Annotated[
         list[str] | None, typer.Option("--test", metavar="FILE…", help="What to score the finished model on.")
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--source", metavar="COL", help="The column of the source: a name, or a number."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="COL", help="The column of the target or label, in the same way.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help="The run's folder.")] = None,
     minutes: Annotated[
         float | None,
@@ -48,6 +55,7 @@ def train(
     \b
     Examples:
       seqloom train --data pairs.tsv --minutes 5
+      seqloom train --data table.csv --source English --target 3
       seqloom train transformer-base --data train.en train.de --valid dev.en dev.de --out runs/mine
       seqloom train my.toml --data corpus.jsonl.gz --set training.steps=20000
     """
@@ -65,6 +73,8 @@ def train(
         tuple(changes or ()),
         force,
         skip_bad,
+        source,
+        target,
     )
     try:
         trained = job(command, began=process_began())

@@ -1,14 +1,22 @@
 """Which files a model learns from, and what happens to examples that do not fit."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from seqloom.data.file_format import HUB, STDIN, Format, format_by_name
 from seqloom.settings import Frozen, UserError, impossible
 
 Bad = Literal["stop", "skip"]
+
+
+def _column(value: Any) -> Any:
+    return str(value) if type(value) is int else value
+
+
+Column = Annotated[str, Field(min_length=1), BeforeValidator(_column, json_schema_input_type=str | int)]
+"""The name of a column, or its number."""
 
 
 class Corpus(Frozen):
@@ -24,12 +32,13 @@ class Corpus(Frozen):
     """how often each example is seen in an epoch"""
     format: Literal["auto"] | Format = "auto"
     """auto goes by the file's name; two files are aligned plain text"""
-    source: Annotated[str, Field(min_length=1)] | None = None
-    """the column of the source, text or words: its name, or its number from 1; a.b is b inside a"""
-    target: Annotated[str, Field(min_length=1)] | None = None
+    source: Column | None = None
+    """the column of the source, text or words: its name, or its number, counted from 1; a.b is b inside a"""
+    target: Column | None = None
     """the column of the target, label or tags, in the same way; for CoNLL-U for example xpos"""
     header: bool | None = None
-    """whether the first row of TSV or CSV names the columns; if not set, usual names such as source are recognised"""
+    """whether the first row of TSV or CSV names the columns; if not set, usual names such as source are recognised,
+    and words above columns of numbers or sentences"""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,16 +10,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from seqloom.data.file_format import ending
-from seqloom.data.reading import Shape
+from seqloom.data.reading import shape_of
 from seqloom.data.settings import Corpus, corpora_of, refuse_other_than_utf_8
-from seqloom.jobs.default import default_settings, look
+from seqloom.jobs import rates
+from seqloom.jobs.chosen import Part, chosen
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find, names
-from seqloom.jobs.sizes import SIZES, Size, heads_for, model_of
-from seqloom.settings import SettingsError, UserError, dump, load, loads
+from seqloom.settings import UserError, loads
+from seqloom.settings.load import text_of
 
-CHOSEN = "the chosen recipe"
-TASK = "task.kind"
+NOTHING = "nothing to train on: name a file with --data"
 
 
 @dataclass(frozen=True)
@@ -36,28 +35,60 @@ class Command:
     changes: tuple[str, ...] = ()
     force: bool = False
     skip_bad: bool = False
+    source: str | None = None
+    target: str | None = None
+
+    @property
+    def columns(self) -> "Columns":
+        return Columns(self.source, self.target)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Of the files of a command line, if it names any: --source and --target."""
+
+    source: str | None = None
+    target: str | None = None
+
+    def said(self) -> dict[str, str]:
+        return {name: value for name, value in (("source", self.source), ("target", self.target)) if value is not None}
+
+
+NONE = Columns()
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The recipe, and what in it is still open. model_open: its size is to be chosen."""
+    """The recipe, and what in it is still open. model_open: the model's size; rate_open: the optimiser's rate."""
 
     recipe: Recipe
     out: Path
     model_open: bool = False
     notes: tuple[str, ...] = field(default=())
+    rate_open: bool = False
 
 
 def asked(command: Command) -> Asked:
     _refuse(command)
-    if command.recipe is not None:
-        recipe, notes = load(find(command.recipe), Recipe, command.changes), tuple[str, ...]()
+    path = None if command.recipe is None else find(command.recipe)
+    part = Part() if path is None else Part(str(path), text_of(path))
+    if part.whole:
+        recipe, notes = loads(part.text, Recipe, command.changes, part.name), tuple[str, ...]()
     else:
-        recipe, notes = _chosen(command)
+        recipe, notes = _chosen(part, command)
     recipe = _with_files(recipe, command)
     if not recipe.data.corpora:
-        raise UserError("nothing to train on: name a file with --data, or corpora in the recipe's [data]")
-    return Asked(recipe, _out(command, recipe), command.recipe is None, notes)
+        raise UserError(f"{NOTHING}, or corpora in the recipe's [data]")
+    rate_open = rates.chosen(command.changes) and "optimiser" not in part.training()
+    return Asked(recipe, _out(command, recipe), not part.whole, notes, not part.whole and rate_open)
+
+
+def _chosen(part: Part, command: Command) -> tuple[Recipe, tuple[str, ...]]:
+    data = part.data(command.changes)
+    corpora = corpora_like(command.data, data.corpora, command.columns) if command.data else data.corpora
+    if not corpora:
+        raise UserError(NOTHING if command.recipe is None else f"{NOTHING}, or corpora in the recipe's [data]")
+    return chosen(part, corpora, "skip" if command.skip_bad else data.bad, command.changes)
 
 
 def _refuse(command: Command) -> None:
@@ -66,6 +97,8 @@ def _refuse(command: Command) -> None:
         raise UserError(f"{recipe}: not a recipe, whose name ends in .toml; if it is data: --data {recipe}")
     if command.minutes is not None and not 0 < command.minutes < math.inf:
         raise UserError(f"--minutes {command.minutes}: a number of minutes above 0 is needed, such as 5")
+    if command.columns.said() and not (command.data or command.valid or command.test):
+        raise UserError("--source and --target are columns of the files of --data, --valid and --test; name some")
     if command.out is not None:
         refuse_other_than_utf_8(str(command.out), "name another --out")
     for option, files in ("--data", command.data), ("--valid", command.valid), ("--test", command.test):
@@ -80,7 +113,7 @@ def _with_files(recipe: Recipe, command: Command) -> Recipe:
     for name, files in ("corpora", command.data), ("valid", command.valid), ("test", command.test):
         if files:
             # how the recipe reads what it learns from holds for the other files, if it says nothing of them
-            data[name] = corpora_like(files, getattr(recipe.data, name) or recipe.data.corpora)
+            data[name] = corpora_like(files, getattr(recipe.data, name) or recipe.data.corpora, command.columns)
     if command.skip_bad:
         data["bad"] = "skip"
     training = {} if command.minutes is None else {"minutes": command.minutes}
@@ -89,12 +122,15 @@ def _with_files(recipe: Recipe, command: Command) -> Recipe:
     )
 
 
-def corpora_like(files: Sequence[str], old: Sequence[Corpus]) -> tuple[Corpus, ...]:
-    """Files of the command line; how the recipe reads its first corpus (columns, format) holds for them too."""
+def corpora_like(files: Sequence[str], old: Sequence[Corpus], columns: Columns = NONE) -> tuple[Corpus, ...]:
+    """Files of the command line; how the recipe reads all its corpora (columns, format) holds for them too."""
     new = corpora_of(files)
-    if len(old) != 1:
-        return new
-    how = old[0].model_dump(exclude={"files", "weight"}, exclude_unset=True)
+    hows = [corpus.model_dump(exclude={"files", "weight"}, exclude_unset=True) for corpus in old]
+    how = hows[0] if hows and all(other == hows[0] for other in hows) else {}
+    if columns.said():
+        if "format" not in how:
+            _refuse_plain(new, columns)
+        how = how | columns.said()
     try:
         return tuple(Corpus.model_validate({**corpus.model_dump(exclude_unset=True), **how}) for corpus in new)
     except ValidationError as error:
@@ -103,65 +139,16 @@ def corpora_like(files: Sequence[str], old: Sequence[Corpus]) -> tuple[Corpus, .
         raise UserError(f"{' '.join(files)}: cannot be read as the recipe's [data] says ({said}): {why}") from None
 
 
+def _refuse_plain(corpora: Sequence[Corpus], columns: Columns) -> None:
+    for name, value in columns.said().items():
+        for corpus in corpora:
+            if not value or len(corpus.files) == 2 or shape_of(corpus) == "text":
+                why = "plain text has no columns" if value else "a column's name or number is needed, such as 2"
+                raise UserError(f"--{name} {value}: {' and '.join(corpus.files)}: {why}")
+
+
 def _out(command: Command, recipe: Recipe) -> Path:
     if command.out is not None:
         return command.out
     first = Path(recipe.data.corpora[0].files[0]).name.split(".")[0] or "stdin"
     return Path("runs") / (first if first != "-" else "stdin")
-
-
-def _chosen(command: Command) -> tuple[Recipe, tuple[str, ...]]:
-    """A sound recipe for the data, of which only the size of the model is open."""
-    if not command.data:
-        raise UserError("nothing to train on: name a file with --data")
-    seen = look(corpora_of(command.data), "skip" if command.skip_bad else "stop", _shape(command.changes))
-    settings = default_settings(seen)
-    shared = bool(settings["text"].get("shared"))
-    recipe = _loaded(
-        Recipe.model_validate(settings | {"model": _smallest(seen.shape, shared, command)}), command.changes
-    )
-    kind, pieces = recipe.task.kind, recipe.text.source.kind
-    note = f"no recipe named: the data looks like {kind} ({pieces}); another task: --set task.kind=…, or a recipe"
-    return recipe, (note,)
-
-
-def _smallest(shape: Shape, shared: bool, command: Command) -> dict[str, Any]:
-    """A model to begin from; a width that was asked for decides the number of heads."""
-    asked_for = [change.partition("=")[2] for change in command.changes if change.startswith("model.width=")]
-    size = SIZES[0]
-    if asked_for and asked_for[-1].strip().isdecimal():
-        width = int(asked_for[-1])
-        size = Size(width, size.depth, heads_for(max(width, 1)))
-    return model_of(size, shape, 0.1, shared)
-
-
-def _loaded(recipe: Recipe, changes: Sequence[str]) -> Recipe:
-    """With its changes; there is no file whose lines a fault could be told by."""
-    try:
-        return loads(dump(recipe, defaults=False), Recipe, changes, name=CHOSEN)
-    except SettingsError as error:
-        raise SettingsError(re.sub(rf"^{CHOSEN}:\d+: ", f"{CHOSEN}: ", str(error), flags=re.MULTILINE)) from None
-
-
-def _shape(changes: Sequence[str]) -> Shape | None:
-    """Of the task that was named with --set, if one was."""
-    tasks: dict[str, Shape] = {"translate": "pairs", "language": "text", "tag": "tags", "classify": "classes"}
-    named = [value.strip(" \"'") for key, _, value in (change.partition("=") for change in changes) if key == TASK]
-    return tasks.get(named[-1]) if named else None
-
-
-def with_model(recipe: Recipe, model: dict[str, Any], changes: Sequence[str]) -> Recipe:
-    """The chosen recipe with a model of another size; what was changed by hand stays changed."""
-    plain = recipe.model_dump(mode="json", exclude_none=True, exclude_unset=True, exclude={"model"})
-    whole = Recipe.model_validate({**_tuples(plain), "model": model})
-    return _loaded(whole, changes)
-
-
-def _tuples(value: Any) -> Any:
-    match value:
-        case dict():
-            return {name: _tuples(inner) for name, inner in value.items()}
-        case list():
-            return tuple(map(_tuples, value))
-        case _:
-            return value

@@ -8,10 +8,10 @@ import numpy as np
 
 from seqloom.data.check import Finding, Report, render
 from seqloom.data.check import check as check_data
-from seqloom.data.reading import DataError, shape_of, size
+from seqloom.data.reading import DataError, read, shape_of, size
 from seqloom.data.settings import corpora_of
-from seqloom.jobs.asked import Asked, Command, asked
-from seqloom.jobs.corpora import longest_of, name_of, names_of, vocabularies
+from seqloom.jobs.asked import Asked, Command, asked, corpora_like
+from seqloom.jobs.corpora import longest_of, name_of, names_of, shortened, shown, table_notes, vocabularies
 from seqloom.jobs.decide import Decided, decide, device_of
 from seqloom.jobs.memory import bytes_per_token
 from seqloom.jobs.plan import amount, flops_per_token, steps_of, throwaway
@@ -26,17 +26,19 @@ from seqloom.training.figures import duration, memory
 
 @dataclass(frozen=True, repr=False)
 class Checked:
-    """The report, and a forecast of training if the data allows one."""
+    """The report, and a forecast of training if the data allows one. notes: how the files were read."""
 
     report: Report
     forecast: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """As `seqloom check` prints it."""
         return self.text().rstrip("\n")
 
     def text(self) -> str:
-        return render(self.report) + "".join(f"{line}\n" for line in ("", *self.forecast) if self.forecast)
+        notes = "".join(f"{line}\n" for line in (*self.notes, "") if self.notes)
+        return notes + render(self.report) + "".join(f"{line}\n" for line in ("", *self.forecast) if self.forecast)
 
 
 def check(command: Command) -> Checked:
@@ -59,7 +61,22 @@ def check(command: Command) -> Checked:
             progress=report,
         )
     found.findings[:0] = _unsplittable(wish)
-    return Checked(found, () if found.faulty else tuple(_forecast(wish, command.changes)))
+    forecast = () if found.faulty else tuple(_forecast(wish, command.changes))
+    return Checked(found, forecast, tuple(_notes(wish)))
+
+
+def _notes(wish: Asked) -> Iterator[str]:
+    data, shape = wish.recipe.data, task_class(wish.recipe.task).shape
+    yield from wish.notes
+    try:
+        yield from table_notes((*data.corpora, *data.valid, *data.test), shape)
+        for block in read(data.corpora[0], shape, "skip"):
+            for example in zip(*block.columns, strict=True):
+                texts = [shortened(value if isinstance(value, str) else " ".join(value)) for value in example]
+                yield shown(texts[0], texts[1] if len(texts) > 1 else None)
+                return
+    except DataError:
+        return  # a fault of the report already
 
 
 def _unsplittable(wish: Asked) -> Iterator[Finding]:
@@ -76,7 +93,8 @@ def _unsplittable(wish: Asked) -> Iterator[Finding]:
 
 def _bare(command: Command) -> Report:
     """The files alone, where they are too broken to choose a recipe by them."""
-    train, valid, test = (corpora_of(files) if files else () for files in (command.data, command.valid, command.test))
+    parts = command.data, command.valid, command.test
+    train, valid, test = (corpora_like(files, (), command.columns) if files else () for files in parts)
     return check_data(train, valid, test, shape=shape_of(train[0]))
 
 

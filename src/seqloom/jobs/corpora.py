@@ -13,7 +13,7 @@ from seqloom.data.cache import Cache
 from seqloom.data.cache_folder import cache_folder
 from seqloom.data.order import Order, Weighted
 from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
-from seqloom.data.reading import Block, Shape, fingerprint, read, size
+from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
 from seqloom.data.settings import Corpus, DataSettings
 from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, learned_positions
@@ -76,8 +76,22 @@ def first_example(data: Corpora) -> tuple[str, str | None]:
         if name in columns:
             ids = [id for id in columns[name][0].tolist() if id >= 0]
             sides.append(" ".join(codec.decode(ids)) if isinstance(codec, Labels) else codec.decode(ids))
-    short = [side if len(side) <= SHOWN else side[: SHOWN - 1] + "…" for side in sides]
-    return short[0], short[1] if len(short) > 1 else None
+    return shortened(sides[0]), shortened(sides[1]) if len(sides) > 1 else None
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def shown(source: str, target: str | None) -> str:
+    return f"the first example: {source!r}" + ("" if target is None else f" → {target!r}")
+
+
+def table_notes(corpora: Sequence[Corpus], shape: Shape) -> Iterator[str]:
+    """What was guessed of tables: a header, and which columns are read."""
+    for corpus in dict.fromkeys(corpora):
+        found = table(corpus, shape)
+        yield from found.notes() if found is not None else ()
 
 
 def name_of(corpus: Corpus) -> str:
@@ -111,7 +125,7 @@ def corpora(recipe: Recipe) -> Corpora:
         tuple(part.examples for part in valid) or tuple(rest),
         tuple(part.examples for part in test),
         tuple(name_of(corpus) for corpus in data.corpora),
-        tuple(_notes(recipe, [*train, *valid, *test])),
+        (*table_notes((*data.corpora, *data.valid, *data.test), task.shape), *_notes(recipe, [*train, *valid, *test])),
     )
     _refuse_empty(made, recipe)
     for parts, what in (valid, "validate"), (test, "test"):

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from seqloom.jobs import rates
-from seqloom.jobs.asked import Asked, with_model
+from seqloom.jobs.asked import Asked
+from seqloom.jobs.chosen import with_model
 from seqloom.jobs.corpora import Corpora, corpora
 from seqloom.jobs.plan import (
     TRIAL,
@@ -112,7 +113,7 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         "threads": count,
         "device": str(device),
     }
-    if wish.model_open and rates.chosen(changes):
+    if wish.rate_open:
         chosen["optimiser"] = rates.optimiser_for(recipe.model.width, batch * training.accumulate, expected or 0)
     if training.minutes is not None:
         chosen["schedule"] = _ending(training, expected or 0, note)

@@ -32,6 +32,8 @@ class Evaluate:
     changes: tuple[str, ...] = ()
     device: str = "auto"
     skip_bad: bool = False
+    source: str | None = None
+    target: str | None = None
 
 
 class _Settings(Frozen):
@@ -49,8 +51,9 @@ def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report,
         from seqloom.jobs.evaluated_runs import evaluated_runs  # here, as files need no torch
 
         others = [change for change in command.changes if change not in ours]
+        columns = command.source, command.target
         what, names = evaluated_runs(
-            command.runs, command.data, command.metrics, others, command.device, command.skip_bad, note
+            command.runs, command.data, command.metrics, others, command.device, command.skip_bad, note, columns
         )
         return _report(command, what, names, settings, note), what
     for change in command.changes:
@@ -69,6 +72,8 @@ def _refuse(command: Evaluate) -> None:
         raise UserError("nothing to evaluate on: name the data with --data FILE…")
     if command.data and not command.runs:
         raise UserError("--data needs a RUN that answers it: seqloom evaluate RUN… --data FILE…")
+    if (command.source or command.target) and not command.data:
+        raise UserError("--source and --target are columns of --data; files of --hypotheses have none")
     if not (command.runs or files):
         raise UserError(
             "nothing to evaluate: name runs and data (seqloom evaluate RUN… --data FILE…), or the answers of systems "

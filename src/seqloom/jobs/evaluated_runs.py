@@ -14,7 +14,8 @@ from seqloom.evaluation.report import Counts
 from seqloom.evaluation.spans import OUTSIDE, marks_spans
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question
-from seqloom.jobs.asked import corpora_like
+from seqloom.jobs.asked import Columns, corpora_like
+from seqloom.jobs.corpora import table_notes
 from seqloom.jobs.evaluated import Evaluated, Note
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.likelihood import Likelihood, of_pairs, of_texts
@@ -54,11 +55,13 @@ def evaluated_runs(
     device: str,
     skip_bad: bool,
     note: Note,
+    columns: tuple[str | None, str | None] = (None, None),
 ) -> tuple[Evaluated, list[MetricName]]:
-    """What was said, and the metrics to count: those asked for, or those of the task."""
+    """What was said, and the metrics to count: those asked for, or those of the task. columns: of source and target."""
     systems, model = _systems(runs), load(runs[0], device)
-    data = _read(model, files, skip_bad)
-    for line in data.skipped.lines():
+    corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
+    data = _read(model, corpora, skip_bad)
+    for line in (*table_notes(corpora, model.task.shape), *data.skipped.lines()):
         note(line)
     names = _metrics(model.task, data, metrics)
     _refuse_other_labels(model, data, runs[0], files)
@@ -83,9 +86,8 @@ class _Said:
     likely: Likelihood | None
 
 
-def _read(model: Model, files: Sequence[str], skip_bad: bool) -> Data:
+def _read(model: Model, corpora: Sequence[Corpus], skip_bad: bool) -> Data:
     data = Data()
-    corpora: tuple[Corpus, ...] = corpora_like(files, model.recipe.data.corpora)
     for corpus in corpora:
         for block in read(corpus, model.task.shape, "skip" if skip_bad else "stop"):
             data.columns = data.columns or [[] for _ in block.columns]

@@ -26,6 +26,8 @@ def train(
     data: File | Sequence[File] = (),
     valid: File | Sequence[File] = (),
     test: File | Sequence[File] = (),
+    source: str | int | None = None,
+    target: str | int | None = None,
     out: File | None = None,
     minutes: float | None = None,
     changes: Sequence[str] = (),
@@ -37,6 +39,8 @@ def train(
 
     recipe   a recipe's name or a TOML file; without it, one is chosen for the data
     data     one file with columns, or two aligned text files; several files are several corpora
+    source   the column of the source in these files: its name, or its number from 1
+    target   the column of the target or label, in the same way
     changes  settings to change: ["model.width=128", "training.steps=1000"]
     view     "none": nothing is shown while it trains
 
@@ -53,6 +57,8 @@ def train(
             changes=tuple(changes),
             force=force,
             skip_bad=skip_bad,
+            source=None if source is None else str(source),
+            target=None if target is None else str(target),
         ),
         view,
     )

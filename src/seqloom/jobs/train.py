@@ -1,7 +1,7 @@
 """The main job: from files to a trained model."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -10,10 +10,9 @@ import torch
 from seqloom.data.reading import size
 from seqloom.evaluation.bleu import ORDER, Bleu
 from seqloom.evaluation.scripts import told
-from seqloom.jobs import rates
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
-from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, longest_of
+from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, longest_of, shown
 from seqloom.jobs.decide import decide, device_of
 from seqloom.jobs.plan import amount, flops_per_token, steps_of, threads
 from seqloom.jobs.recipe import Recipe
@@ -77,7 +76,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
         if run.exists() and not command.force:
             compare(run, request)
             _refuse_without_state(run)
-            recipe, validation = _as_before(run, wish, command.changes), None
+            recipe, validation = _as_before(run, wish), None
             data = corpora(recipe)
             _refuse_other_vocabulary(run, data)
             write_text(run.recipe, header(request["data"]) + dump(recipe))
@@ -98,8 +97,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
 
 def _doubts(recipe: Recipe, data: Corpora) -> Iterator[str]:
     """What is allowed, but may not be meant."""
-    source, target = first_example(data)
-    yield f"the first example: {source!r}" + ("" if target is None else f" → {target!r}")
+    yield shown(*first_example(data))
     for metric in metrics_of(data.task, data.valid):
         remark = told(metric.tokenize) if isinstance(metric, Bleu) else None
         if remark is not None:
@@ -115,13 +113,13 @@ def _doubts(recipe: Recipe, data: Corpora) -> Iterator[str]:
             )
 
 
-def _as_before(run: RunFolder, wish: Asked, changes: Sequence[str]) -> Recipe:
+def _as_before(run: RunFolder, wish: Asked) -> Recipe:
     """The run's own recipe, in which all is decided; how long it goes on may have been asked for anew."""
     recipe, new = load(run.recipe, Recipe), wish.recipe.training
     limits: dict[str, float | None] = {"steps": new.steps, "epochs": new.epochs, "minutes": new.minutes}
     update: dict[str, Any] = {name: getattr(new, name) for name in ("patience", "save_every", "spike", "clip")}
     update |= limits if any(value is not None for value in limits.values()) else {}
-    if not (wish.model_open and rates.chosen(changes)):
+    if not wish.rate_open:
         update["optimiser"] = new.optimiser  # of which only a rate can be another
     update |= {"device": new.device} if new.device != "auto" else {}
     # the files may lie elsewhere now: what they hold has been compared

@@ -19,7 +19,7 @@ T = TypeVar("T", bound=BaseModel)
 
 def load(path: str | PathLike[str], schema: type[T], overrides: Sequence[str] = ()) -> T:
     """The settings in a TOML file, changed by `overrides` ("model.width=512"). Raises SettingsError."""
-    return loads(_read(Path(path)), schema, overrides, name=str(path))
+    return loads(text_of(path), schema, overrides, name=str(path))
 
 
 def loads(text: str, schema: type[T], overrides: Sequence[str] = (), name: str = "<text>") -> T:
@@ -37,7 +37,9 @@ def loads(text: str, schema: type[T], overrides: Sequence[str] = (), name: str =
         raise SettingsError("\n".join(f"{place.text}: {text}" for place, text in faults)) from None
 
 
-def _read(path: Path) -> str:
+def text_of(path: str | PathLike[str]) -> str:
+    """What a file of settings says. Raises SettingsError."""
+    path = Path(path)
     try:
         content = path.read_bytes()
     except FileNotFoundError:

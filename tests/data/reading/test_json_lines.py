@@ -39,7 +39,8 @@ def test_an_absent_key(tmp_path: Path) -> None:
     name = write(tmp_path / "a.jsonl", '{"english": "a", "german": "b", "id": 1}\n')
     assert fault(name, source="germany", target="english") == f"{name}:1: no column 'germany'; did you mean 'german'?"
     assert fault(name) == (
-        f"{name}:1: which column is the source? There are english, german, id; name it in the recipe: source = …"
+        f"{name}:1: which column is the source? There are english, german, id; "
+        "say it with --source COL, or in the recipe: source = …"
     )
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.data.reading.examples import blocks, fault, rows, skipped, write
+from seqloom.data.reading import table
+from tests.data.reading.examples import blocks, corpus, fault, rows, skipped, write
 
 
 class TestTSV:
@@ -86,6 +87,63 @@ class TestTSV:
     def test_plain_text_with_tabs(self, tmp_path: Path) -> None:
         assert rows(write(tmp_path / "a.txt", "a\tb\n")) == [(1, "a", "b")]
         assert fault(write(tmp_path / "b.txt", "a b\n")).startswith(f"{tmp_path / 'b.txt'}:1: expected 2 columns")
+
+
+def _numbered(head: str, count: int = 9, separator: str = "\t") -> str:
+    return head + "".join(f"{n}{separator}so it was {n}{separator}it was so {n}\n" for n in range(1, count))
+
+
+class TestUnusualNames:
+    NAMES = 'id,English sentence,"Reversed ""words"", yes"\n'
+
+    def test_a_name_above_numbers(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "points\ttext\n" + "".join(f"{n},5\tso good\n" for n in range(9)))
+        assert rows(name)[0] == (2, "0,5", "so good")
+        found = table(corpus(name), "pairs")
+        assert found is not None
+        assert list(found.notes()) == [
+            f"{name}:1: taken as the names of the columns ('points', 'text'); "
+            "if it is an example: header = false in the recipe's [[data.corpora]]"
+        ]
+        assert rows(name, header=False)[0] == (1, "points", "text")
+
+    def test_words_above_sentences(self, tmp_path: Path) -> None:
+        lines = "it was not so bad\tes war nicht so schlimm\n" * 20
+        assert rows(write(tmp_path / "a.tsv", "English\tGerman\n" + lines))[0][0] == 2
+        assert rows(write(tmp_path / "b.tsv", "Hello!\tHallo!\n" + lines))[0][0] == 1
+        assert rows(write(tmp_path / "c.tsv", "English\tGerman\n" + lines + "no\tnein\n"))[0][0] == 1
+
+    def test_examples_are_no_names(self, tmp_path: Path) -> None:
+        assert rows(write(tmp_path / "a.tsv", "eleven 11\t11\n" + "ten\t10\n" * 9))[0][0] == 1
+        assert rows(write(tmp_path / "b.tsv", "eleven\tnone\n" + "ten\t10\n" * 3))[0][0] == 1
+
+    def test_more_columns_with_names_that_say_nothing(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.csv", _numbered(self.NAMES, separator=","))
+        listed = """3 columns (1: 'id', 2: 'English sentence', 3: 'Reversed "words", yes')"""
+        assert fault(name) == (
+            f"{name}:1: {listed}; which is the source and which the target? Say --source COL --target COL "
+            "(a name, or a number from 1), or source = … and target = … in the recipe's [[data.corpora]]"
+        )
+        assert "which is the target? Say --target COL (a name" in fault(name, source="English sentence")
+        assert rows(name, source="2", target="3")[0] == (2, "so it was 1", "it was so 1")
+
+    def test_more_columns_without_names(self, tmp_path: Path) -> None:
+        assert "which is the source and which the target?" in fault(write(tmp_path / "a.tsv", _numbered("")))
+        name = write(tmp_path / "b.tsv", "so\tis\tlicence\n")
+        found = table(corpus(name), "pairs")
+        assert found is not None
+        assert list(found.notes()) == [
+            f"{name}:1: 3 columns (1: 'so', 2: 'is', 3: 'licence'): 1 and 2 are read; others: --source COL --target COL"
+        ]
+
+    def test_labels_are_known_by_name_before_the_task_is(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "idx\tsentence\tlabel\n" + "1\tso good\t1\n" * 9)
+        assert rows(name)[0] == (2, "so good", "1")
+
+    def test_one_of_two_columns_is_named(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "a\tb\n")
+        assert rows(name, source="2") == [(1, "b", "a")]
+        assert rows(name, target="1") == [(1, "b", "a")]
 
 
 class TestCSV:

@@ -4,6 +4,6 @@ from seqloom.data.reading.block import FIELDS, Block, Shape
 from seqloom.data.reading.content_hash import fingerprint
 from seqloom.data.reading.faults import DataError, Skipped
 from seqloom.data.reading.format_choice import shape_of
-from seqloom.data.reading.reader import read, size
+from seqloom.data.reading.reader import read, size, table
 
-__all__ = ["FIELDS", "Block", "DataError", "Shape", "Skipped", "fingerprint", "read", "shape_of", "size"]
+__all__ = ["FIELDS", "Block", "DataError", "Shape", "Skipped", "fingerprint", "read", "shape_of", "size", "table"]

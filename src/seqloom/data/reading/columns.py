@@ -7,6 +7,7 @@ from seqloom.data.reading.faults import DataError
 from seqloom.data.settings import Corpus
 from seqloom.settings.words import nearest
 
+_LABELLED = (("text", "label"), ("sentence", "label"), ("text", "class"), ("text", "category"))
 _USUAL: dict[Shape, tuple[tuple[str, ...], ...]] = {
     "pairs": (
         ("source", "target"),
@@ -15,18 +16,11 @@ _USUAL: dict[Shape, tuple[tuple[str, ...], ...]] = {
         ("input", "output"),
         ("inputs", "targets"),
         ("question", "answer"),
-        ("text", "label"),
+        *_LABELLED,
     ),
     "text": (("text",), ("sentence",), ("content",), ("document",)),
     "tags": (("words", "tags"), ("tokens", "tags"), ("tokens", "ner_tags"), ("text", "tags"), ("source", "target")),
-    "classes": (
-        ("text", "label"),
-        ("sentence", "label"),
-        ("text", "class"),
-        ("text", "category"),
-        ("source", "target"),
-        ("src", "tgt"),
-    ),
+    "classes": (*_LABELLED, ("source", "target"), ("src", "tgt")),
 }
 
 
@@ -44,19 +38,26 @@ def usual(names: Sequence[str], shape: Shape) -> tuple[int, ...] | None:
     return None
 
 
-def has_header(corpus: Corpus, shape: Shape, first: Sequence[str]) -> bool:
-    """Whether a table's first row names the columns."""
+def named_header(corpus: Corpus, shape: Shape, first: Sequence[str]) -> bool | None:
+    """Whether a table's first row names the columns; None: nothing says so."""
     if corpus.header is not None:
         return corpus.header
-    return any(name and not name.isdigit() for name in wanted(corpus, shape)) or usual(first, shape) is not None
+    said = any(name and not name.isdigit() for name in wanted(corpus, shape)) or usual(first, shape) is not None
+    return said or None
 
 
 def positions(corpus: Corpus, shape: Shape, first: Sequence[str], header: bool, place: str) -> tuple[int, ...]:
     """The position of each field's column, in a table with numbered and perhaps named columns."""
     usually = (usual(first, shape) if header else None) or tuple(range(len(FIELDS[shape])))
+    found = [
+        _position(name, first, header, place, field) if name else None
+        for field, name in zip(FIELDS[shape], wanted(corpus, shape), strict=True)
+    ]
+    # where one of two columns is named, the other field is in the other one
+    spare = [at for at in usually if at not in found]
     return tuple(
-        _position(name, first, header, place, field) if name else at
-        for field, name, at in zip(FIELDS[shape], wanted(corpus, shape), usually, strict=True)
+        at if at is not None else usual if usual in spare else spare[0]
+        for at, usual in zip(found, usually, strict=True)
     )
 
 
@@ -86,10 +87,10 @@ def keys(corpus: Corpus, shape: Shape, names: Sequence[str], place: str) -> tupl
     if any(name is None for name in fields):
         usually = _usual_keys(shape, names)
         if usually is None:
-            missing = FIELDS[shape][fields.index(None)]
+            missing, side = FIELDS[shape][fields.index(None)], "source" if fields[0] is None else "target"
             raise DataError(
                 f"{place}: which column is the {missing}? There are {', '.join(names) or 'none'}; "
-                f"name it in the recipe: {'source' if fields[0] is None else 'target'} = …"
+                f"say it with --{side} COL, or in the recipe: {side} = …"
             )
         fields = tuple(name or at for name, at in zip(fields, usually, strict=True))
     return tuple(_key(name, names, place) for name in fields if name)

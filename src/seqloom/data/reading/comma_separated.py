@@ -2,12 +2,13 @@
 
 import csv
 from collections.abc import Iterator
+from itertools import chain, dropwhile, islice
 from typing import Any
 
 from seqloom.data.reading.block import FIELDS, ROWS, Rows, Shape
-from seqloom.data.reading.columns import has_header, positions
 from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
+from seqloom.data.reading.table import SAMPLE, Table, table_of
 from seqloom.data.settings import Corpus
 
 Row = list[str] | Broken
@@ -17,25 +18,37 @@ def read_csv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
     """Every row has as many columns as the first. Semicolons separate where the first line has no comma."""
     with Lines(corpus.files[0], keep_returns=True) as file:
         rows = _rows(file, len(FIELDS[shape]))
-        number, first = next(((number, row) for number, row in rows if row), (1, None))
-        if first is None:
+        head = _head(rows)
+        if not head:
             return
-        cells = first if isinstance(first, list) else []
-        header = has_header(corpus, shape, cells)
-        places = positions(corpus, shape, cells, header, f"{file.name}:{number}")
+        table = _table(corpus, shape, head, file.name)
         files = (file.name,) * len(FIELDS[shape])
-        numbers = [] if header else [number]
-        values = [] if header else [_cells(first, places, len(cells))]
-        consumed = 0
-        for number, row in rows:
+        numbers, values, consumed = list[int](), list[list[Any]](), 0
+        for number, row in chain(head[int(table.header) :], rows):
             numbers.append(number)
-            values.append(_cells(row, places, len(cells)))
+            values.append(_cells(row, table.places, len(table.first)))
             if len(numbers) == ROWS:
                 before, consumed = consumed, file.consumed
                 yield Rows(files, numbers, tuple(map(list, zip(*values, strict=True))), consumed - before)
                 numbers, values = [], []
         if numbers:
             yield Rows(files, numbers, tuple(map(list, zip(*values, strict=True))), file.consumed - consumed)
+
+
+def csv_table(corpus: Corpus, shape: Shape) -> Table | None:
+    with Lines(corpus.files[0], keep_returns=True) as file:
+        head = _head(_rows(file, len(FIELDS[shape])))
+        return _table(corpus, shape, head, file.name) if head else None
+
+
+def _head(rows: Iterator[tuple[int, Row]]) -> list[tuple[int, Row]]:
+    """The first row that holds something, and some behind it."""
+    return list(islice(dropwhile(lambda numbered: not numbered[1], rows), SAMPLE + 1))
+
+
+def _table(corpus: Corpus, shape: Shape, head: list[tuple[int, Row]], name: str) -> Table:
+    first, *others = (row if isinstance(row, list) else [] for _, row in head)
+    return table_of(corpus, shape, first, others, f"{name}:{head[0][0]}")
 
 
 def _cells(row: Row, places: tuple[int, ...], width: int) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import assert_never
 from seqloom.data.file_format import HUB
 from seqloom.data.reading.aligned import read_aligned
 from seqloom.data.reading.block import Block, Rows, Shape
-from seqloom.data.reading.comma_separated import read_csv
+from seqloom.data.reading.comma_separated import csv_table, read_csv
 from seqloom.data.reading.conllu import read_conllu
 from seqloom.data.reading.faults import DataError, Faults, Skipped
 from seqloom.data.reading.format_choice import format_of
@@ -15,8 +15,9 @@ from seqloom.data.reading.json_lines import read_jsonl
 from seqloom.data.reading.parquet import read_parquet
 from seqloom.data.reading.shaping import block_of
 from seqloom.data.reading.stored_file import shown, stored
+from seqloom.data.reading.table import Table
 from seqloom.data.reading.text import read_text
-from seqloom.data.reading.tsv import read_tsv
+from seqloom.data.reading.tsv import read_tsv, tsv_table
 from seqloom.data.settings import Bad, Corpus
 
 
@@ -41,6 +42,17 @@ def read(corpus: Corpus, shape: Shape, bad: Bad = "stop") -> Iterator[Block]:
 def size(corpus: Corpus) -> int:
     """How many bytes will be read, packed as they are; 0 for a Hugging Face dataset, of which it is not known."""
     return sum(stored(name).stat().st_size for name in corpus.files if not name.startswith(HUB))
+
+
+def table(corpus: Corpus, shape: Shape) -> Table | None:
+    """How a file of TSV or CSV is read; None: it is none, or empty."""
+    match format_of(corpus, shape):
+        case "tsv":
+            return tsv_table(corpus, shape)
+        case "csv":
+            return csv_table(corpus, shape)
+        case _:
+            return None
 
 
 def _rows(corpus: Corpus, shape: Shape) -> Iterator[Rows]:

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from seqloom.data.reading.block import FIELDS, ROWS, Rows, Shape
-from seqloom.data.reading.columns import has_header, positions, wanted
+from seqloom.data.reading.columns import wanted
 from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
+from seqloom.data.reading.table import SAMPLE, Table, table_of
 from seqloom.data.settings import Corpus
 
 
@@ -19,17 +20,27 @@ def read_tsv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
         lines = file.take(ROWS)
         if not lines:
             return
-        first = lines[0].split("\t") if isinstance(lines[0], str) else []
-        header = has_header(corpus, shape, first)
-        places = positions(corpus, shape, first, header, f"{file.name}:1")
+        table = _table(corpus, shape, lines, file.name)
+        places = table.places
         files = (file.name,) * len(FIELDS[shape])
-        most = None if any(wanted(corpus, shape)) else max(len(first), max(places) + 1)
-        skip, consumed = int(header), 0
+        most = None if any(wanted(corpus, shape)) else max(len(table.first), max(places) + 1)
+        skip, consumed = int(table.header), 0
         while lines:
             before, consumed = consumed, file.consumed
             numbers = range(file.count - len(lines) + 1 + skip, file.count + 1)
             yield Rows(files, numbers, _columns(lines[skip:], places, most), consumed - before)
             lines, skip = file.take(ROWS), 0
+
+
+def tsv_table(corpus: Corpus, shape: Shape) -> Table | None:
+    with Lines(corpus.files[0]) as file:
+        lines = file.take(SAMPLE + 1)
+        return _table(corpus, shape, lines, file.name) if lines else None
+
+
+def _table(corpus: Corpus, shape: Shape, lines: list[Any], name: str) -> Table:
+    first, *others = (line.split("\t") if isinstance(line, str) else [] for line in lines[: SAMPLE + 1])
+    return table_of(corpus, shape, first, others, f"{name}:1")
 
 
 def _columns(lines: list[Any], places: tuple[int, ...], most: int | None) -> tuple[list[Any], ...]:

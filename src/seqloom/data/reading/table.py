@@ -1,0 +1,102 @@
+"""What the first rows of a table tell: whether it names its columns, and which of them are read."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from seqloom.data.reading.block import FIELDS, Shape
+from seqloom.data.reading.columns import named_header, positions, usual, wanted
+from seqloom.data.reading.faults import DataError
+from seqloom.data.settings import Corpus
+
+SAMPLE = 100
+"""Rows that are looked at."""
+FEW, SOME = 5, 20
+"""Rows that are enough to tell numbers from a name, and sentences from one."""
+SHOWN = 30
+
+_NUMBER = re.compile(r"\s*[+-]?\d[\d.,:/-]*\s*")
+
+
+@dataclass(frozen=True)
+class Table:
+    place: str
+    first: Sequence[str]
+    header: bool
+    guessed: bool
+    """whether nobody said that it has a header, neither by a setting nor by a usual name"""
+    places: tuple[int, ...]
+    """the position of each field's column"""
+    by_place: bool
+    """whether these are the first columns, as nothing names others"""
+
+    def notes(self) -> Iterator[str]:
+        if self.guessed:
+            names = ", ".join(map(_short, self.first))
+            yield (
+                f"{self.place}: taken as the names of the columns ({names}); "
+                "if it is an example: header = false in the recipe's [[data.corpora]]"
+            )
+        if self.by_place and len(self.first) > len(self.places):
+            read = " and ".join(str(at + 1) for at in self.places)
+            yield f"{self.place}: {_listed(self.first)}: {read} are read; others: --source COL --target COL"
+
+
+def table_of(corpus: Corpus, shape: Shape, first: Sequence[str], others: Sequence[Sequence[str]], place: str) -> Table:
+    """others: the rows behind the first, as many as are at hand."""
+    rows = [row for row in islice(others, SAMPLE) if len(row) == len(first)]
+    header = named_header(corpus, shape, first)
+    guessed = header is None and _looks_like_names(first, rows)
+    header = bool(header) or guessed
+    by_place = not any(wanted(corpus, shape)) and (usual(first, shape) is None or not header)
+    if len(FIELDS[shape]) == 2 and len(first) > 2:
+        _refuse_a_guess(corpus, shape, first, rows, header, place)
+    places = positions(corpus, shape, first, header, place)
+    return Table(place, first, header, guessed, places, by_place)
+
+
+def _looks_like_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """A word above numbers; or a word or two above every column, all of which hold sentences."""
+    columns = list(zip(*rows, strict=True))
+    if len(rows) < FEW or not all(cell.strip() for cell in first):
+        return False
+    if any(_wordy(name) and all(map(_NUMBER.fullmatch, cells)) for name, cells in zip(first, columns, strict=True)):
+        return True
+    return (
+        len(rows) >= SOME
+        and all(_wordy(name) and len(name.split()) <= 2 and name.strip()[-1].isalnum() for name in first)
+        and all(len(cell.split()) > 3 for cells in columns for cell in cells)
+    )
+
+
+def _wordy(name: str) -> bool:
+    return not any(map(str.isdigit, name))
+
+
+def _refuse_a_guess(
+    corpus: Corpus, shape: Shape, first: Sequence[str], rows: Sequence[Sequence[str]], header: bool, place: str
+) -> None:
+    """Of more columns than are needed the first two are read, unless they are likely wrong ones.
+
+    That is so where the columns have names that say nothing, or one of the two holds numbers, as those of rows.
+    """
+    fields = wanted(corpus, shape)
+    if all(fields) or (header and usual(first, shape)):
+        return
+    numbers = len(rows) >= FEW and any(all(_NUMBER.fullmatch(row[at]) for row in rows) for at in (0, 1))
+    if header or numbers or any(fields):
+        missing = [name for name, field in zip(("source", "target"), fields, strict=True) if not field]
+        raise DataError(
+            f"{place}: {_listed(first)}; which is the {' and which the '.join(missing)}? "
+            f"Say {' '.join(f'--{name} COL' for name in missing)} (a name, or a number from 1), "
+            f"or {' and '.join(f'{name} = …' for name in missing)} in the recipe's [[data.corpora]]"
+        )
+
+
+def _listed(first: Sequence[str]) -> str:
+    return f"{len(first)} columns (" + ", ".join(f"{at}: {_short(cell)}" for at, cell in enumerate(first, 1)) + ")"
+
+
+def _short(cell: str) -> str:
+    return repr(cell if len(cell) <= SHOWN else cell[: SHOWN - 1] + "…")
