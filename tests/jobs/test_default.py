@@ -168,3 +168,10 @@ def test_nothing_to_train_on(place: Path) -> None:
     (place / "r.toml").write_text("")
     with pytest.raises(UserError, match=r"name a file with --data, or corpora in the recipe's \[data\]"):
         asked(Command("r.toml"))
+
+
+@pytest.mark.parametrize(("width", "why"), [("63", "must be even, not 63"), ("0", r"--set model\.width=0: ")])
+def test_a_width_that_cannot_be_is_told(place: Path, width: str, why: str) -> None:
+    write_pairs(place / "a.tsv")
+    with pytest.raises(SettingsError, match=why):
+        _asked("a.tsv", changes=(f"model.width={width}",))

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -106,7 +106,8 @@ def _smallest(shape: Shape, shared: bool, changes: Sequence[str]) -> dict[str, A
     size = SIZES[0]
     if asked_for and asked_for[-1].strip().isdecimal():
         width = int(asked_for[-1])
-        size = Size(width, size.depth, heads_for(max(width, 1)))
+        # one that cannot be is told with the change that asks for it
+        size = Size(width, size.depth, heads_for(width)) if width and width % 2 == 0 else replace(size, heads=1)
     return model_of(size, shape, 0.1, shared)
 
 
