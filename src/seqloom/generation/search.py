@@ -11,7 +11,7 @@ from seqloom.generation.writing import Writing
 from seqloom.settings import UserError
 
 WINDOW = 16  # batches read ahead, to write together what is of like length
-FREE = 0.25  # share of a batch that must be free before others join: each joining copies the states
+FREE = 0.5  # share of a batch that must be free before others join: each joining copies the states
 
 
 def write(

@@ -12,7 +12,7 @@ from seqloom.settings import Frozen, all_impossible
 LONGEST = 100_000
 """Tokens that any answer may have; more is a slip, and a search may not end before it."""
 
-ROWS = 256
+ROWS = 512
 """Hypotheses that are written together: with fewer, matrix products are slow; with more, nothing is gained."""
 
 
@@ -53,7 +53,7 @@ class GenerationSettings(Frozen):
     )
     batch: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         default="auto",
-        description="answers written together; it does not change what they say. auto: of all together 256 hypotheses",
+        description="answers written together; it does not change what they say. auto: of all together 512 hypotheses",
     )
     n_best: int = Field(default=1, ge=1, description="answers to each input, best first")
     length: LengthSettings = Field(default=WuLength(), description="what long answers get for their length")
