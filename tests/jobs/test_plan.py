@@ -120,7 +120,7 @@ def _work(made: Small) -> tuple[Work, Corpora]:
 def test_a_batch_that_suits_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As large as leaves time for enough steps, where a step of n tokens takes n milliseconds."""
     work, corpora = _work(small(tmp_path))
-    monkeypatch.setattr(plan, "step_seconds", lambda work, order: order.budget / 1000)
+    monkeypatch.setattr(plan, "step_seconds", lambda work, order, enough=1.0: order.budget / 1000)
     assert timed_budget(work, corpora, 1, seconds=1.0) == (512, 0.512)  # too little for enough steps in any case
     assert timed_budget(work, corpora, 1, seconds=1.1 * plan.STEPS) == (1024, 1.024)
     assert timed_budget(work, corpora, 1, seconds=3.9 * plan.STEPS) == (2048, 2.048)
@@ -151,9 +151,9 @@ def test_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work, corpora = _work(small(tmp_path))
     before = torch.get_num_threads()
     with plan.threads(3):
-        monkeypatch.setattr(plan, "step_seconds", lambda work, order: 1.0 / torch.get_num_threads())
+        monkeypatch.setattr(plan, "step_seconds", lambda work, order, enough=1.0: 1.0 / torch.get_num_threads())
         assert plan.threads_of(work, corpora, 1) == 3
-        monkeypatch.setattr(plan, "step_seconds", lambda work, order: float(torch.get_num_threads()))
+        monkeypatch.setattr(plan, "step_seconds", lambda work, order, enough=1.0: float(torch.get_num_threads()))
         assert plan.threads_of(work, corpora, 1) == 1
         monkeypatch.setattr(plan, "SMALL", 1)
         assert plan.threads_of(work, corpora, 1) == 3

@@ -443,6 +443,8 @@ def test_killed_in_the_middle(runs: Runs, tmp_path: Path) -> None:
         "1",
         "--set",
         "generation.longest=6",
+        "--set",
+        "generation.batch=32",
     )
     process, note = child(tmp_path, *words), tmp_path / "out.txt.part.json"
     began = time.monotonic()

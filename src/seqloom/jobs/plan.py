@@ -27,7 +27,7 @@ LEAST = 512
 STEPS = 1500  # that a run should have room for
 SHARE = 0.5  # of the free memory
 TRIAL = 1024  # tokens of a batch that is measured with
-SMALL = 10_000_000  # parameters
+SMALL = 3_000_000  # parameters; measuring larger ones takes seconds, and they want all threads
 FEW_EPOCHS = 6
 WRITTEN = 200
 """Validation examples that are written out each time; all of them count for the loss."""
@@ -88,8 +88,8 @@ def largest(candidates: Sequence[tuple[Size, int, float]], much: Amount, seconds
     return best
 
 
-def step_seconds(work: Work, order: Order) -> float:
-    """How long a step takes, measured on a few batches; the model is spoilt by it."""
+def step_seconds(work: Work, order: Order, enough: float = 1.0) -> float:
+    """How long a step takes, measured on a few batches, or so many seconds; the model is spoilt by it."""
     times = []
     for number, examples in enumerate(order.epoch(0)):
         batch = work.task.batch(examples)
@@ -98,7 +98,7 @@ def step_seconds(work: Work, order: Order) -> float:
         if work.device.type == "cuda":
             torch.cuda.synchronize()
         times.append(time.monotonic() - began)
-        if number >= 3 or (number and sum(times[1:]) > 1):
+        if number >= 3 or (number and sum(times[1:]) > enough):
             break
     return statistics.median(times[1:] or times)  # the first is slower than all others
 
@@ -119,11 +119,11 @@ def threads_of(work: Work, corpora: Corpora, seed: int) -> int:
     every = torch.get_num_threads()
     if work.device.type != "cpu" or every == 1 or sum(p.numel() for p in work.model.parameters()) > SMALL:
         return every
-    order = corpora.order(TRIAL, seed)
+    order = corpora.order(TRIAL // 2, seed)
     times = {}
     for count in (1, every):
         with threads(count):
-            times[count] = step_seconds(work, order)
+            times[count] = step_seconds(work, order, enough=0.2)
     return min(times, key=lambda count: times[count])
 
 
