@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from seqloom.data.reading import read
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.chosen import with_model
@@ -143,6 +144,43 @@ def test_labels_in_the_first_column(place: Path) -> None:
     assert _asked("a.tsv", changes=("task.kind=classify",)).recipe.data.corpora[0].source == "2"
     several = _asked("a.tsv", "./a.tsv").recipe.data.corpora
     assert [corpus.source for corpus in several] == ["2", "2"]
+
+
+def test_labels_first_beside_labels_last(place: Path) -> None:
+    """Each file by itself; and the files of a recipe as those of a command line."""
+    _write_labels_first(place / "a.tsv")
+    rows = "".join(f"what of {n} ?,{['NUM', 'HUM'][n % 2]}\n" for n in range(60))
+    (place / "b.csv").write_text("text,label\n" + rows)
+    corpora = _asked("a.tsv", "b.csv").recipe.data.corpora
+    assert [(corpus.source, corpus.target) for corpus in corpora] == [("2", "1"), (None, None)]
+    (place / "r.toml").write_text('[data]\ncorpora = [{files = ["a.tsv"]}]\nvalid = [{files = ["a.tsv"]}]\n')
+    data = asked(Command("r.toml")).recipe.data
+    assert [corpus.source for corpus in (*data.corpora, *data.valid)] == ["2", "2"]
+
+
+@pytest.mark.parametrize("head", ["question,answer", "answer,question", "input,output"])
+def test_usual_names_of_pairs_hold_for_labels_too(place: Path, head: str) -> None:
+    """What looks like pairs by its names may turn out to be classes."""
+    rows = [(f"is {n} right ?", ["yes", "no"][n % 2]) for n in range(60)]
+    turned = head == "answer,question"
+    lines = [",".join(reversed(row) if turned else row) for row in rows]
+    (place / "a.csv").write_text("\n".join([head, *lines, ""]))
+    recipe = _asked("a.csv").recipe
+    assert recipe.task.kind == "classify"
+    block = next(iter(read(recipe.data.corpora[0], "classes", "stop")))
+    assert (block.columns[0][0], block.columns[1][0]) == rows[0]
+
+
+def test_separate_vocabularies_without_a_recipe(place: Path) -> None:
+    write_pairs(place / "a.tsv")
+    recipe = _asked("a.tsv", changes=("text.shared=false",)).recipe
+    assert (recipe.text.shared, recipe.model.tie) == (False, "output")
+
+
+def test_an_empty_table_of_training_changes_nothing(place: Path) -> None:
+    write_sentences(place / "a.tsv")
+    (place / "r.toml").write_text("[training]\n")
+    assert asked(Command("r.toml", data=("a.tsv",))).recipe.training == _asked("a.tsv").recipe.training
 
 
 def test_labels_in_the_first_column_that_are_meant_as_a_source(place: Path) -> None:

@@ -9,8 +9,10 @@ from seqloom.jobs.asked import Command, asked
 from seqloom.jobs.decide import decide
 from seqloom.jobs.rates import LEAST, MOST, optimiser_for, rate_for
 from seqloom.jobs.train import train
-from seqloom.training.optimisers import Muon
+from seqloom.training.optimisers import AdamW, Muon
 from tests.jobs.run import write_pairs
+
+BASE = Muon(rate=0.01, others=AdamW(rate=0.003, decay=0.0))
 
 # width, batch, steps: between which rates the best of benchmarks/results/learning_rates.txt lies
 MEASURED = [
@@ -37,8 +39,8 @@ def test_its_directions_and_bounds() -> None:
     assert rate_for(4096, 512, 10**7) == LEAST
 
 
-def _run(*changes: str) -> Muon:
-    command = Command(data=("pairs.tsv",), out=Path("run"), changes=("training.batch=200", *changes))
+def _run(*changes: str, out: str = "run") -> Muon:
+    command = Command(data=("pairs.tsv",), out=Path(out), changes=("training.batch=200", *changes))
     optimiser = train(command, view="none").recipe.training.optimiser
     assert isinstance(optimiser, Muon)
     return optimiser
@@ -48,15 +50,24 @@ def test_a_run_that_goes_on_keeps_its_rate(place: Path) -> None:
     """Though more steps would have been given another one."""
     write_pairs(place / "pairs.tsv")
     chosen = _run("training.steps=2", "model.width=32")
-    assert chosen == optimiser_for(32, 200, 2)
-    assert optimiser_for(32, 200, 400) != chosen
+    assert chosen == optimiser_for(BASE, 32, 200, 2)
+    assert optimiser_for(BASE, 32, 200, 400) != chosen
     assert _run("training.steps=3", "model.width=32") == chosen
 
 
 def test_a_rate_that_was_asked_for_stays(place: Path) -> None:
     write_pairs(place / "pairs.tsv")
     assert _run("training.steps=1", "training.optimiser.rate=0.5").rate == 0.5
-    assert _run("training.steps=2", "training.optimiser.rate=0.25").rate == 0.25
+    again = _run("training.steps=2", "training.optimiser.rate=0.25")
+    assert (again.rate, again.others.rate) == (0.25, 0.075)  # the rest follows it
+
+
+def test_what_else_is_said_of_the_optimiser_does_not_stop_the_choice(place: Path) -> None:
+    write_pairs(place / "pairs.tsv")
+    chosen = _run("training.steps=2", "model.width=32", "training.optimiser.momentum=0.5")
+    assert chosen == optimiser_for(BASE.model_copy(update={"momentum": 0.5}), 32, 200, 2)
+    both = _run("training.steps=2", "training.optimiser.rate=0.5", "training.optimiser.others.rate=0.1", out="other")
+    assert (both.rate, both.others.rate) == (0.5, 0.1)
 
 
 @pytest.mark.parametrize(("steps", "tie", "dropout"), [(1, "none", 0.0), (400, "all", 0.2)])

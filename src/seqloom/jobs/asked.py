@@ -76,7 +76,9 @@ def asked(command: Command) -> Asked:
         recipe, notes = loads(part.text, Recipe, command.changes, part.name), tuple[str, ...]()
     else:
         recipe, notes = _chosen(part, command)
-    recipe = _with_files(recipe, command)
+    recipe = _with_files(recipe, command, part.whole)
+    if not part.whole:
+        recipe = rates.in_step(recipe, command.changes)
     if not recipe.data.corpora:
         raise UserError(f"{NOTHING}, or corpora in the recipe's [data]")
     rate_open = rates.chosen(command.changes) and "optimiser" not in part.training()
@@ -107,11 +109,11 @@ def _refuse(command: Command) -> None:
                 raise UserError(f"{name}: no such file, but a recipe; put the recipe before {option}")
 
 
-def _with_files(recipe: Recipe, command: Command) -> Recipe:
-    """The command line's files and minutes, over the recipe's."""
+def _with_files(recipe: Recipe, command: Command, whole: bool) -> Recipe:
+    """The command line's files and minutes, over the recipe's. whole: a recipe that was chosen has its corpora."""
     data: dict[str, Any] = {}
     for name, files in ("corpora", command.data), ("valid", command.valid), ("test", command.test):
-        if files:
+        if files and (whole or name != "corpora"):
             # how the recipe reads what it learns from holds for the other files, if it says nothing of them
             data[name] = corpora_like(files, getattr(recipe.data, name) or recipe.data.corpora, command.columns)
     if command.skip_bad:

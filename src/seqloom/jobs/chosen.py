@@ -56,10 +56,23 @@ def chosen(part: Part, corpora: Sequence[Corpus], bad: Bad, changes: Sequence[st
     """A sound recipe for the data, of which only the size of the model is open; what `part` says stands."""
     seen = look(corpora, bad, _shape(changes))
     recipe = _filled(part, default_settings(seen), seen.shape, changes)
+    files: dict[str, tuple[Corpus, ...]] = {"corpora": tuple(corpora)}
     if seen.labels_first:
-        corpora = [corpus.model_copy(update={"source": "2", "target": "1"}) for corpus in corpora]
-    data = recipe.data.model_copy(update={"corpora": tuple(corpora)})
+        files["corpora"] = tuple(
+            _turned(corpus) if corpus is corpora[0] or look([corpus], bad).labels_first else corpus
+            for corpus in corpora
+        )
+        if all(one is not other for one, other in zip(files["corpora"], corpora, strict=True)):
+            files |= {name: tuple(map(_turned, getattr(recipe.data, name))) for name in ("valid", "test")}
+    data = recipe.data.model_copy(update=files)
     return recipe.model_copy(update={"data": data}), tuple(_notes(recipe, corpora, seen, part))
+
+
+def _turned(corpus: Corpus) -> Corpus:
+    """With labels in its first column; what names its columns itself stays."""
+    if corpus.source is not None or corpus.target is not None or len(corpus.files) > 1:
+        return corpus
+    return corpus.model_copy(update={"source": "2", "target": "1"})
 
 
 def _notes(recipe: Recipe, corpora: Sequence[Corpus], seen: Look, part: Part) -> Iterator[str]:
@@ -82,10 +95,13 @@ def _notes(recipe: Recipe, corpora: Sequence[Corpus], seen: Look, part: Part) ->
 def _filled(part: Part, settings: dict[str, Any], shape: Shape, changes: Sequence[str]) -> Recipe:
     """The part with what it leaves open behind it, so that its lines keep their numbers."""
     training, own = settings.pop("training"), part.training()
+    shared = [change.partition("=")[2].strip() for change in changes if change.startswith("text.shared=")]
+    settings["text"] |= {"shared": shared[-1] == "true"} if shared else {}
     settings["model"] = _smallest(shape, bool(settings["text"].get("shared")), changes)
     if "training" not in part.says():
         settings["training"] = training
-    open_ = {name: value for name, value in training.items() if name not in own} if own else {}
+    named = isinstance(part.says().get("training"), dict)  # what is no table is told with its line
+    open_ = {name: value for name, value in training.items() if name not in own and named}
     first = [change for name, value in open_.items() for change in _leaves(name, value)]
     text = f"{part.text}\n{dump(Recipe.model_validate(settings), defaults=False)}"
     return _loaded(text, part, (*first, *changes))

@@ -23,7 +23,7 @@ from seqloom.settings.words import counted
 from seqloom.tasks import Codecs, Language, Task, build_task, learn, task_class
 from seqloom.text import Labels
 
-FORMAT = 4  # of vocabularies in the cache
+FORMAT = 5  # of vocabularies in the cache
 LARGE = 200_000_000  # bytes
 
 

@@ -114,7 +114,9 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         "device": str(device),
     }
     if wish.rate_open:
-        chosen["optimiser"] = rates.optimiser_for(recipe.model.width, batch * training.accumulate, expected or 0)
+        chosen["optimiser"] = rates.optimiser_for(
+            training.optimiser, recipe.model.width, batch * training.accumulate, expected or 0
+        )
     if training.minutes is not None:
         chosen["schedule"] = _ending(training, expected or 0, note)
     recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update=chosen)})

@@ -31,4 +31,5 @@ class Place:
 
     @classmethod
     def of(cls, numbers: dict[str, Any]) -> Self:
+        numbers["pool"]  # one that does not say where in an epoch it is cannot be gone on from
         return cls(**numbers)

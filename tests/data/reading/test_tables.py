@@ -117,6 +117,19 @@ class TestUnusualNames:
         assert rows(write(tmp_path / "a.tsv", "eleven 11\t11\n" + "ten\t10\n" * 9))[0][0] == 1
         assert rows(write(tmp_path / "b.tsv", "eleven\tnone\n" + "ten\t10\n" * 3))[0][0] == 1
 
+    @pytest.mark.parametrize(
+        "first",
+        ["How are you today, my dear old friend?\tn/a", "jbeb\t-", "half\t½", "infinity\t∞", "so,so\tunknown"],
+    )
+    def test_what_stands_above_numbers_need_not_be_a_name(self, tmp_path: Path, first: str) -> None:
+        name = write(tmp_path / "a.tsv", f"{first}\n" + "".join(f"words {n}\t{n}\n" for n in range(20)))
+        assert len(rows(name)) == 21
+
+    def test_lines_that_cannot_be_read_are_no_header(self, tmp_path: Path) -> None:
+        file = tmp_path / "a.tsv"
+        file.write_bytes("gr\xfcn\tgr\xfcn\n".encode("latin-1") * 40)
+        assert fault(str(file)).startswith(f"{file}:1:")
+
     def test_more_columns_with_names_that_say_nothing(self, tmp_path: Path) -> None:
         name = write(tmp_path / "a.csv", _numbered(self.NAMES, separator=","))
         listed = """3 columns (1: 'id', 2: 'English sentence', 3: 'Reversed "words", yes')"""

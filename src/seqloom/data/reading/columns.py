@@ -8,19 +8,19 @@ from seqloom.data.settings import Corpus
 from seqloom.settings.words import nearest
 
 _LABELLED = (("text", "label"), ("sentence", "label"), ("text", "class"), ("text", "category"))
+_PAIRED = (
+    ("source", "target"),
+    ("src", "tgt"),
+    ("src", "trg"),
+    ("input", "output"),
+    ("inputs", "targets"),
+    ("question", "answer"),
+)
 _USUAL: dict[Shape, tuple[tuple[str, ...], ...]] = {
-    "pairs": (
-        ("source", "target"),
-        ("src", "tgt"),
-        ("src", "trg"),
-        ("input", "output"),
-        ("inputs", "targets"),
-        ("question", "answer"),
-        *_LABELLED,
-    ),
+    "pairs": (*_PAIRED, *_LABELLED),
     "text": (("text",), ("sentence",), ("content",), ("document",)),
     "tags": (("words", "tags"), ("tokens", "tags"), ("tokens", "ner_tags"), ("text", "tags"), ("source", "target")),
-    "classes": (*_LABELLED, ("source", "target"), ("src", "tgt")),
+    "classes": (*_LABELLED, *_PAIRED),
 }
 
 

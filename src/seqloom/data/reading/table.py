@@ -16,6 +16,7 @@ FEW, SOME = 5, 20
 """Rows that are enough to tell numbers from a name, and sentences from one."""
 SHOWN = 30
 
+_NOTHING = {"n/a", "na", "nan", "none", "null", "unknown"}
 _NUMBER = re.compile(r"\s*[+-]?\d[\d.,:/-]*\s*")
 
 
@@ -57,21 +58,26 @@ def table_of(corpus: Corpus, shape: Shape, first: Sequence[str], others: Sequenc
 
 
 def _looks_like_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """A word above numbers; or a word or two above every column, all of which hold sentences."""
+    """Names above columns, one of which holds numbers; or a word or two above every column, all of sentences."""
     columns = list(zip(*rows, strict=True))
-    if len(rows) < FEW or not all(cell.strip() for cell in first):
+    if not first or len(rows) < FEW or not all(map(_wordy, first)):
         return False
-    if any(_wordy(name) and all(map(_NUMBER.fullmatch, cells)) for name, cells in zip(first, columns, strict=True)):
+    numbers = [all(map(_NUMBER.fullmatch, cells)) for cells in columns]
+    if any(number and not any(map(str.isnumeric, name)) for name, number in zip(first, numbers, strict=True)):
         return True
     return (
         len(rows) >= SOME
-        and all(_wordy(name) and len(name.split()) <= 2 and name.strip()[-1].isalnum() for name in first)
+        and all(len(name.split()) <= 2 and name.strip()[-1].isalnum() and "," not in name for name in first)
         and all(len(cell.split()) > 3 for cells in columns for cell in cells)
     )
 
 
 def _wordy(name: str) -> bool:
-    return not any(map(str.isdigit, name))
+    """It could be the name of a column: a few words, neither a sentence nor what stands for nothing."""
+    plain = name.strip().lower()
+    return (
+        any(map(str.isalpha, plain)) and len(plain.split()) <= 4 and plain[-1] not in ".?!…" and plain not in _NOTHING
+    )
 
 
 def _refuse_a_guess(
