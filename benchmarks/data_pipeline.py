@@ -139,7 +139,7 @@ def stage(name: str, folder: Path, seconds: float) -> dict[str, Any]:
     recipe = recipe.model_copy(update={"data": recipe.data.model_copy(update={"corpora": files})})
     memory, began = Memory(), time.perf_counter()
     if name == "vocabulary":
-        lines = sum(vocabularies(recipe).examples)
+        lines = sum(count.examples for count in vocabularies(recipe).counts)
         spent = time.perf_counter() - began
         return {"seconds": spent, "lines": lines, "lines/s": lines / spent, **memory.facts()}
     data = corpora(recipe)
