@@ -77,11 +77,6 @@ class Phrases:
                 bad_UXSS[row, place, : len(table), : len(table[0])] = table
         self._pair_UX2, self._bad_UXSS = (torch.from_numpy(each).to(self.device) for each in (pair_UX2, bad_UXSS))
 
-    @property
-    def empty(self) -> bool:
-        """No item has a phrase: nothing is forbidden or wanted, and all is met."""
-        return not self._tokens_UPL.shape[1]
-
     def start(self) -> Progress:
         """Before the first token: one row an item."""
         set_R = torch.tensor(self._set_of, dtype=torch.long, device=self.device)
@@ -160,12 +155,6 @@ class Phrases:
     def all_met(self, progress: Progress) -> Tensor:
         """all_met_R: only then may the end mark come."""
         return (progress.met_RP | ~self._must_UP[progress.set_R]).all(1)
-
-    def unmet(self, progress: Progress, row: int) -> tuple[Phrase, ...]:
-        """The phrases that the row still lacks."""
-        must, _ = self.sets[int(progress.set_R[row])]
-        met = progress.met_RP[row].tolist()
-        return tuple(phrase for phrase, done in zip(must, met, strict=False) if not done)
 
     def _next(self, progress: Progress) -> Tensor:
         """next_RPL: the state behind each token of each phrase."""
