@@ -213,3 +213,12 @@ def test_a_width_that_cannot_be_is_told(place: Path, width: str, why: str) -> No
     write_pairs(place / "a.tsv")
     with pytest.raises(SettingsError, match=why):
         _asked("a.tsv", changes=(f"model.width={width}",))
+
+
+def test_a_header_holds_for_files_that_are_too_small_to_tell(place: Path) -> None:
+    rows = "it was not so bad\tes war nicht so schlimm\n"
+    (place / "a.tsv").write_text("English\tGerman\n" + rows * 40)
+    (place / "b.tsv").write_text("English\tGerman\n" + rows * 3)
+    (place / "c.tsv").write_text(rows * 3)
+    data = _asked("a.tsv", valid=("b.tsv",), test=("c.tsv",)).recipe.data
+    assert [corpus.header for corpus in (*data.corpora, *data.valid, *data.test)] == [None, True, None]

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from seqloom.data.file_format import ending
-from seqloom.data.reading import shape_of
+from seqloom.data.reading import shape_of, table
 from seqloom.data.settings import Corpus, corpora_of, refuse_other_than_utf_8
 from seqloom.jobs import rates
 from seqloom.jobs.chosen import Part, chosen
@@ -18,6 +18,7 @@ from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find, names
 from seqloom.settings import UserError, loads
 from seqloom.settings.load import text_of
+from seqloom.tasks import task_class
 
 NOTHING = "nothing to train on: name a file with --data"
 
@@ -81,6 +82,7 @@ def asked(command: Command) -> Asked:
         recipe = rates.in_step(recipe, command.changes)
     if not recipe.data.corpora:
         raise UserError(f"{NOTHING}, or corpora in the recipe's [data]")
+    recipe = _with_headers(recipe) if not part.whole else recipe
     rate_open = rates.chosen(command.changes) and "optimiser" not in part.training()
     return Asked(recipe, _out(command, recipe), not part.whole, notes, not part.whole and rate_open)
 
@@ -91,6 +93,22 @@ def _chosen(part: Part, command: Command) -> tuple[Recipe, tuple[str, ...]]:
     if not corpora:
         raise UserError(NOTHING if command.recipe is None else f"{NOTHING}, or corpora in the recipe's [data]")
     return chosen(part, corpora, "skip" if command.skip_bad else data.bad, command.changes)
+
+
+def _with_headers(recipe: Recipe) -> Recipe:
+    """A header that was recognised in the first file is one in the others too, which may be too small to tell."""
+    shape, data = task_class(recipe.task).shape, recipe.data
+    first = table(data.corpora[0], shape)
+    if first is None or not first.guessed:
+        return recipe
+
+    def like_it(corpus: Corpus) -> Corpus:
+        found = table(corpus, shape)
+        same = found is not None and not found.header and corpus.header is None and found.first == first.first
+        return corpus.model_copy(update={"header": True}) if same else corpus
+
+    files = {name: tuple(map(like_it, getattr(data, name))) for name in ("corpora", "valid", "test")}
+    return recipe.model_copy(update={"data": data.model_copy(update=files)})
 
 
 def _refuse(command: Command) -> None:
