@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
+from seqloom.jobs.published import Published
 from seqloom.layers.positions import Learned
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import Frozen, all_impossible
@@ -25,6 +26,7 @@ class Recipe(Frozen):
     model: ModelSettings = ModelSettings()
     training: TrainingSettings = TrainingSettings()
     generation: GenerationSettings = GenerationSettings()
+    target: Published = Field(default=Published(), description="what was published: shown beside what is measured")
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
