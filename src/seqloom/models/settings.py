@@ -187,6 +187,8 @@ class ModelSettings(StackSettings):
     def _begins(self) -> "Iterator[tuple[tuple[str | int, ...], str]]":
         """Decoder layers that begin where the encoder's ended must be like them."""
         encoder, decoder = self.side("encoder"), self.side("decoder")
+        if any(stack.mixer == () for stack in (encoder, decoder)):
+            return
         changed = ("decoder",) if "mixer" in self.decoder.model_fields_set else ()
         for block, mixer in enumerate(decoder.mixers() if self.family == "encoder-decoder" else []):
             if isinstance(mixer, Recurrence | AttentiveRecurrence) and mixer.initial == "layers":
