@@ -140,7 +140,7 @@ def test_the_same_again(place: Path, runs: Runs) -> None:
     assert run(*words).code == 0
     again = run(*words)
     assert (again.code, again.out) == (0, "")
-    assert "already done: " in again.erroror
+    assert "already done: " in again.error
     refused(run(*words, "--beam", "2"), r"out\.txt: was written with another generation\.beam; name another --out")
 
 

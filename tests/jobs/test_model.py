@@ -380,6 +380,20 @@ def test_ten_thousand_tokens(runs: Runs) -> None:
     assert answers[1].cut == 0
 
 
+def test_how_long_an_answer_may_get_if_nothing_is_said(runs: Runs) -> None:
+    """A line that is longer than all that was learnt from is read whole, but not answered at twice its length."""
+    for name, seen in ("pairs", 512), ("documents", 512), ("text", 256):
+        model = seqloom.load(runs[name])
+        for text in "ab", "good film " * 1000:
+            asked = model.prepare(Question(text), 0, model.recipe.generation)
+            assert asked.item is not None
+            assert asked.item.longest == 2 * min(len(asked.item.source), seen) + 50
+            assert not asked.cut
+        wished = model.prepare(Question("good film " * 1000, longest=9), 0, model.recipe.generation)
+        assert wished.item is not None
+        assert wished.item.longest == 9
+
+
 # -- where it looked
 
 

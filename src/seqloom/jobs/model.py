@@ -76,7 +76,7 @@ class Model:
     def _build(self) -> Writer | Labeller:
         match self.task:
             case TranslateTask() | LanguageTask():
-                return Writer(self.task, self.networks, self.device)
+                return Writer(self.task, self.networks, self.device, self.recipe.longest_seen)
             case TagTask() | ClassifyTask():
                 return Labeller(self.task, self.networks, self.device)
             case _:

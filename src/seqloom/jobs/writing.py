@@ -27,7 +27,7 @@ from seqloom.text import END, Vocabulary
 
 BUDGET = 32_768
 """Source tokens before the eyes of all hypotheses together: a very long line is written with few others, or alone."""
-MORE, TIMES = 50, 2  # how long an answer may get, if nothing is said
+MORE, TIMES = 50, 2  # how long an answer may get, if nothing is said: see `usual`
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,13 @@ class Prepared:
 
 
 class Writer:
-    """networks: several write together, by the mean of their probabilities."""
+    """networks: several write together, by the mean of their probabilities. seen: tokens that an example had at most
+    when they learnt."""
 
-    def __init__(self, task: TranslateTask | LanguageTask, networks: Sequence[Network], device: torch.device) -> None:
-        self.task, self.networks, self.device = task, networks, device
+    def __init__(
+        self, task: TranslateTask | LanguageTask, networks: Sequence[Network], device: torch.device, seen: int
+    ) -> None:
+        self.task, self.networks, self.device, self.seen = task, networks, device, seen
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
         self.reads = room(networks, "encoder") - 1  # an end mark follows
         self.writes = room(networks, "decoder") - 1  # a begin mark goes before
@@ -59,7 +62,7 @@ class Writer:
             whole = self.task.codecs.source.encode([question.source])[0]
         else:
             return Prepared(number, question, None)
-        longest = min(question.longest or settings.longest or TIMES * len(whole) + MORE, LONGEST)
+        longest = min(question.longest or settings.longest or usual(len(whole), self.seen), LONGEST)
         source, longest = self._fitting(whole, longest)
         item = Item(
             source,
@@ -184,6 +187,15 @@ class Writer:
             return self.target.decode(tokens)
         before, whole = (self.task.encoder.text(ids) for ids in (item.source, [*item.source, *tokens]))
         return whole.removeprefix(before)
+
+
+def usual(tokens: int, seen: int) -> int:
+    """How long the answer to so many tokens may get, if nothing is said.
+
+    A model hardly ends what goes far beyond all that it learnt from: a line of 10,000 tokens would be babbled at for
+    20,000 steps, while all others wait.
+    """
+    return TIMES * min(tokens, seen) + MORE
 
 
 def room(networks: Sequence[Network], side: Literal["encoder", "decoder"]) -> int:
