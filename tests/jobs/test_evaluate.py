@@ -205,6 +205,16 @@ def test_latex(place: Path) -> None:
     assert "% TER: nrefs:1" in text
 
 
+def test_latex_shows_examples_too(place: Path) -> None:
+    _write("good", ["100 % of_it", *GOOD[1:]])
+    found, what = _files("good", metrics=("chrf",), examples=1)
+    text = page(found, what, "latex")
+    assert r"\multicolumn{2}{l}{worst: example 1, chrF " in text
+    assert r"hypothesis & 100 \% of\_it \\" in text
+    assert rf"reference & {REFERENCES[0].replace('%', chr(92) + '%')} \\" in text
+    assert text.count(r"\begin{tabular}{lp{0.8\linewidth}}") == len(found.shown) == 2
+
+
 def test_json_lines(place: Path) -> None:
     found, what = _files("good", "bad", metrics=("bleu",), examples=1)
     records = [json.loads(line) for line in page(found, what, "jsonl").splitlines()]
