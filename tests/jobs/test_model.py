@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 import seqloom
 from seqloom import Question
 from seqloom.generation.contract import Written
-from seqloom.jobs.answer import Answer
+from seqloom.jobs.answer import Answer, Scored
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.opened import still_training
@@ -215,6 +215,28 @@ def test_an_empty_text_has_an_empty_answer(runs: Runs) -> None:
     for name in ("pairs", "tags", "classes"):
         model = seqloom.load(runs[name])
         assert [str(answer) for answer in model.predict(["", " ", "\t"])] == ["", "", ""]
+
+
+@pytest.mark.parametrize("name", ["pairs", "tags", "classes"])
+def test_an_empty_answer_to_an_empty_text_is_certain(runs: Runs, name: str) -> None:
+    """By definition; the model is not asked, neither for the answer nor for its score."""
+    model = seqloom.load(runs[name])
+    for text in "", " \t":
+        answer = model.predict(text)
+        assert (answer.score, answer.log_prob, answer.pieces) == (0.0, 0.0, ())
+        for target in answer, "":
+            assert model.score(text, target) == Scored(0.0, ())
+    if name == "pairs":
+        one, empty, other = model.score(["ab", "", ""], ["ba", "", "ba"])
+        wanted = [model.score("ab", "ba").log_prob, model.score("", "ba").log_prob]
+        assert [one.log_prob, other.log_prob] == pytest.approx(wanted, abs=1e-4)
+        assert empty.log_prob == 0 > other.log_prob
+        assert model.predict("ab", n_best=1)[0].log_prob < 0
+        assert model.score("ab", "").log_prob < 0
+
+
+def test_an_empty_answer_holds_nothing_that_is_wished(pairs: Model) -> None:
+    assert pairs.predict("", prefix="ab", must=["c"]).unmet == ("ab", "c")
 
 
 def test_tags_are_one_a_word(runs: Runs) -> None:

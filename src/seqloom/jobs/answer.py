@@ -72,4 +72,13 @@ class Answer:
 
 
 EMPTY = Answer("")
-"""What is said to a text without a word."""
+"""What is said to a text without a word. By definition, whatever the model thinks: so it is certain."""
+CERTAIN = Scored(0.0, ())
+"""Its score."""
+
+
+def settled(source: str, target: str | Answer | None) -> bool:
+    """Whether it is the empty answer to a text without a word."""
+    if isinstance(target, Answer):
+        target = None if target.tokens or not target.ended else target.text
+    return target == "" and not source.strip()

@@ -13,7 +13,7 @@ from seqloom.generation.search import impossible_item, write
 from seqloom.generation.settings import LONGEST, GenerationSettings
 from seqloom.generation.unknown import decode_replacing
 from seqloom.jobs.alignment import word_pairs
-from seqloom.jobs.answer import EMPTY, Answer, Piece, Question, Scored
+from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, settled
 from seqloom.jobs.recipe import learned_positions
 from seqloom.jobs.reranking import candidates_of, reranked
 from seqloom.jobs.scorer import scorer_of
@@ -102,7 +102,8 @@ class Writer:
         known = {one.number: one for one in asked}
         for one in asked:
             if one.item is None:
-                yield one.number, [EMPTY]
+                wished = (one.question.prefix, *one.question.must)
+                yield one.number, [replace(EMPTY, unmet=tuple(phrase for phrase in wished if phrase))]
         candidates, look = candidates_of(settings), attention or settings.replace_unknown
         scorer = scorer_of(self.task, self.networks, unknown=settings.replace_unknown)
         items = [one.item for one in asked if one.item is not None]
@@ -142,8 +143,10 @@ class Writer:
 
     def score(self, pairs: Sequence[tuple[str, str | Answer | None]]) -> list[Scored]:
         """Of pairs of a source, or a prompt, and a target; of a text alone, where the model is of language."""
-        given = []
+        given, places = list[Given](), list[int]()
         for number, (source, target) in enumerate(pairs, 1):
+            if isinstance(self.task, TranslateTask) and settled(source, target):
+                continue
             one = self._given(source, target)
             read, wrote = (len(one.source), len(one.target)) if isinstance(self.task, TranslateTask) else (0, 0)
             wrote = wrote or len(one.source) + len(one.target) - 1
@@ -153,7 +156,9 @@ class Writer:
                     f"text {number}: too long to be scored: the model's learned positions end at {positions}"
                 )
             given.append(one)
-        return score(self.networks, given, self.target, self.device)
+            places.append(number - 1)
+        found = dict(zip(places, score(self.networks, given, self.target, self.device), strict=True))
+        return [found.get(place, CERTAIN) for place in range(len(pairs))]
 
     def _given(self, source: str, target: str | Answer | None) -> Given:
         if isinstance(self.task, LanguageTask):
