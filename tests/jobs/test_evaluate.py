@@ -196,6 +196,12 @@ def test_markdown(place: Path) -> None:
     assert "```\nbad, worst: example " in text
 
 
+@pytest.mark.parametrize("examples", [-1, 1.5, True])
+def test_examples_that_cannot_be_counted(place: Path, examples: object) -> None:
+    with pytest.raises(UserError, match=r"^examples=.*: a whole number is needed"):
+        _files("good", examples=examples)
+
+
 def test_latex(place: Path) -> None:
     Path("a_b").write_bytes(Path("good").read_bytes())
     found, what = _files("a_b", metrics=("ter",))

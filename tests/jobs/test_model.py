@@ -314,7 +314,11 @@ def test_what_is_no_text(pairs: Model) -> None:
 def test_numbers_are_called_what_they_were_called(pairs: Model) -> None:
     for more, match in (
         ({"beam": 0}, "^beam=0: "),
-        ({"n_best": 0}, "^n_best=0: "),
+        ({"n_best": 0}, "^n_best=0: n_best should be a whole number"),
+        ({"n_best": -1}, "^n_best=-1: "),
+        ({"n_best": True}, "^n_best=True: "),
+        ({"n_best": "2"}, "^n_best=2: n_best should be a whole number .at least 1., not '2'"),
+        ({"beam": 1.5}, "^beam=1.5: "),
         ({"n_best": 3, "beam": 2}, "^n_best=3: 3 answers cannot come from a beam of 2; set beam = 3$"),
     ):
         with pytest.raises(UserError, match=match):
@@ -323,6 +327,12 @@ def test_numbers_are_called_what_they_were_called(pairs: Model) -> None:
         generation_of(pairs.opened[0], (), 2, 3)
     with pytest.raises(UserError, match=r"^--set generation.beam=0: "):  # which was typed
         generation_of(pairs.opened[0], ["generation.beam=0"], None, 1)
+
+
+@pytest.mark.parametrize("longest", [0, -3, 1.5, True, "3"])
+def test_a_longest_that_is_no_length(pairs: Model, longest: Any) -> None:
+    with pytest.raises(UserError, match=r"^text 2: longest should be a number of tokens from 1 on, but is "):
+        pairs.predict(["ab", Question("ab", longest=longest)])
 
 
 # -- wishes

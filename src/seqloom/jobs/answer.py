@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from seqloom.settings.words import show, whole
+
 
 @dataclass(frozen=True)
 class Question:
@@ -20,6 +22,13 @@ class Question:
     must_not: tuple[str, ...] = ()
     longest: int | None = None
     """Tokens of the answer at most; None: as the settings say."""
+
+
+def longest_fault(longest: object) -> str | None:
+    """What is wrong with a wish for the longest answer, which may come from JSON or from Python."""
+    if longest is None or whole(longest, 1):
+        return None
+    return f"longest should be a number of tokens from 1 on, but is {show(longest)}"
 
 
 @dataclass(frozen=True)

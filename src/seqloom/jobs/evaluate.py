@@ -12,6 +12,7 @@ from seqloom.jobs.evaluated import Evaluated, Note, count
 from seqloom.jobs.evaluated_files import evaluated_files
 from seqloom.jobs.progress import share_bar
 from seqloom.settings import Frozen, UserError, loads
+from seqloom.settings.words import whole
 
 SECTION = "evaluation."
 MANY = 1000  # answers of which one is told what is being counted: TER takes seconds
@@ -65,6 +66,8 @@ def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report,
 
 
 def _refuse(command: Evaluate) -> None:
+    if not whole(command.examples, 0):
+        raise UserError(f"examples={command.examples}: a whole number is needed, such as 3; 0: none are shown")
     files = command.hypotheses or command.references or command.sources
     if command.runs and files:
         raise UserError("either runs with --data, or --hypotheses with --references; not both")

@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack, overload
 
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Answer, Question, Scored
+from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
@@ -144,6 +144,8 @@ class Model:
 
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
         """A question that `answer` takes; a UserError, if no answer can be as it is wished."""
+        if wrong := longest_fault(question.longest):
+            raise UserError(wrong)
         return self._answerer.prepare(question, number, settings)
 
     def answer(
