@@ -207,6 +207,7 @@ def conflict(
 ) -> str | None:
     """Why no answer of at most `longest` tokens that begins with the prefix can be had, or None.
 
+    None is no promise: a phrase that must not be there may stand between those that must, which only a search finds.
     shown: a phrase as whoever asked knows it.
     """
     if any(not phrase for phrase in (*must, *must_not)):
