@@ -51,7 +51,7 @@ def card(
         *(f"| {what} | {value} |" for what, value in rows),
     ]
     lines += _scores("Validation, of the best model", scores) + _scores("Test", test)
-    how = signature(metrics_of(data.task, data.valid))
+    how = signature(metrics_of(data.task, data.valid, recipe.training))
     lines += ["", how] if how else []
     lines += ["", *(f"- {note}" for note in data.notes)] if data.notes else []
     lines += ["", "The settings are in `recipe.toml`, the curves in `curves.svg`, every step in `metrics.jsonl`.", ""]

@@ -81,7 +81,7 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
     if wish.model_open:
         recipe = _with_size(recipe, data, much, left, peak_flops(device, precision.dtype), changes)
         data = corpora(recipe)  # other positions may allow other lengths
-    work = throwaway(recipe.model, data, device, precision.dtype, training.r_drop)
+    work = throwaway(recipe.model, data, device, precision.dtype, training)
     count = threads_of(work, data, training.seed) if training.threads == "auto" else training.threads
     with threads(count):
         batch, took = _batch(training, work, data, left, note)

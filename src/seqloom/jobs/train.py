@@ -14,7 +14,8 @@ from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, longest_of, shown
 from seqloom.jobs.decide import decide, device_of
-from seqloom.jobs.plan import amount, flops_per_token, steps_of, threads
+from seqloom.jobs.drawing import objective_of
+from seqloom.jobs.plan import amount, flops_per_token, passes, steps_of, threads
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, metrics_of, validator
@@ -98,6 +99,11 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
 def _doubts(recipe: Recipe, data: Corpora) -> Iterator[str]:
     """What is allowed, but may not be meant."""
     yield shown(*first_example(data))
+    if recipe.training.reward is not None and recipe.training.best == "loss":
+        yield (
+            "training.best = 'loss': the likelihood chooses the model, and is not what is trained for; "
+            f"--set training.best={recipe.training.reward.kind}"
+        )
     for metric in metrics_of(data.task, data.valid):
         remark = told(metric.tokenize) if isinstance(metric, Bleu) else None
         if remark is not None:
@@ -166,11 +172,10 @@ def _run(
     torch.manual_seed(training.seed)
     model = build_model(recipe.model, data.task.sizes()).to(device).train()
     much = amount(data)
-    passes = 2 if training.r_drop else 1
-    per_token = passes * flops_per_token(recipe.model, data.task.sizes(), much, much.tokens / much.examples)
+    per_token = passes(training) * flops_per_token(recipe.model, data.task.sizes(), much, much.tokens / much.examples)
     precision = None if training.precision == "float32" else torch.bfloat16
-    telling.main = main_score(data.task)
-    longest, metrics = longest_of(recipe), metrics_of(data.task, data.valid)
+    telling.main = main_score(data.task) if training.reward is None else training.reward.kind
+    longest, metrics = longest_of(recipe), metrics_of(data.task, data.valid, training)
     setup = Setup(
         data.task,
         model,
@@ -185,6 +190,7 @@ def _run(
         data.files,
         per_token,
         None if longest is None else longest.tokens,
+        objective_of(training.reward, data.task),
     )
     if not run.checkpoints.any():
         _start_vectors(model, data, telling)
