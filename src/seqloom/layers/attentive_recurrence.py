@@ -55,7 +55,7 @@ class AttentiveRecurrence(Frozen):
             yield "kind", "it attends to a memory and goes step by step: it belongs into a decoder"
         if self.form == "bahdanau" and not self.feed:
             yield "feed", "input feeding is Luong's; Bahdanau's form always gets its context as an input"
-        if "summary" in self.model_fields_set and self.initial != "memory":
+        if self.changed("summary") and self.initial != "memory":
             yield "summary", "summary is of a source to begin from: set initial = 'memory'"
         if self.initial == "memory" and self.summary == "ends" and width % 2:
             yield "summary", f"'ends' takes half of the width from each end, so the width must be even, not {width}"

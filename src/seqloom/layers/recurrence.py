@@ -50,9 +50,9 @@ class Recurrence(Frozen):
             yield "direction", f"'{self.direction}' reads the future, which a causal layer must not; use 'forward'"
         if self.hidden is None and self._concat and width % 2:
             yield "direction", f"two directions side by side need an even width, not {width}"
-        if "join" in self.model_fields_set and self.direction != "both":
+        if self.changed("join") and self.direction != "both":
             yield "join", "join is how two directions become one, and there is one"
-        if "summary" in self.model_fields_set and self.initial != "memory":
+        if self.changed("summary") and self.initial != "memory":
             yield "summary", "summary is of a source to begin from: set initial = 'memory'"
         if self.initial == "memory" and not causal:
             yield "initial", "only a decoder has a memory to begin from"
