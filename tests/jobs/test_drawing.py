@@ -22,7 +22,7 @@ from seqloom.training.step import Work
 from tests.jobs.run import PAIRS
 from tests.tasks.small import CHARACTERS, encoded, model_for, task_of
 
-WORDS = ["ab", "ba", "abc", "cab", "bca", "acb"]
+WORDS = ["ab", "ba", "abc", "cab"]
 LSTM = {
     "mixer": {"kind": "recurrence", "cell": "lstm"},
     "positions": {"kind": "none"},
@@ -69,7 +69,7 @@ def test_what_is_drawn_hangs_on_seed_and_line_alone() -> None:
     examples, draw = _examples(task), drawing(task)
     whole = draw(model, examples, 5, 3)
     assert [len(samples) for samples in whole] == [5] * len(WORDS)
-    some = np.array([4, 1, 4])
+    some = np.array([3, 1, 3])
     assert draw(model, examples.take(some), 5, 3) == [whole[row] for row in some]
     assert draw(model, examples, 5, 4) != whole
     lengths = examples.columns["target"].lengths_B
@@ -95,15 +95,15 @@ def test_the_expected_reward_rises(more: dict[str, object]) -> None:
     examples = _examples(task)
     batch = task.batch(examples)
     likelihood = Work(task, model, Goals(), torch.device("cpu"), None, 1, note=lambda text: None)
-    objective = objective_of(Reward(samples=8, likelihood=0), task)
+    objective = objective_of(Reward(samples=6, likelihood=0), task)
     rewarded = Work(task, model, Goals(), torch.device("cpu"), None, 1, note=lambda text: None, objective=objective)
-    optimiser = build_optimiser(AdamW(rate=0.01), model)
-    for step in range(40):
+    optimiser = build_optimiser(AdamW(rate=0.02), model)
+    for step in range(15):
         likelihood.gradients(step, [batch])
         optimiser.step(1.0)
     before = _expected(task, model, examples)
     assert 0.05 < before < 0.8
-    for step in range(40):
+    for step in range(25):
         made = rewarded.make(step, [batch])
         optimiser.step(1.0)
     after = _expected(task, model, examples)

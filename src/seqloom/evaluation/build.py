@@ -19,7 +19,7 @@ from seqloom.settings import UserError
 from seqloom.settings.words import nearest
 
 TextMetric = Literal[
-    "bleu", "gleu", "chrf", "chrf++", "ter", "rouge1", "rouge2", "rougeL", "rougeLsum", "wer", "per", "cer", "exact"
+    "bleu", "chrf", "chrf++", "ter", "gleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "wer", "per", "cer", "exact"
 ]
 LabelMetric = Literal["accuracy", "f1-macro", "f1-micro", "span-f1", "span-f1-strict"]
 RateMetric = Literal["perplexity", "bpc"]
