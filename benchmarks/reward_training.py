@@ -1,6 +1,6 @@
 """What expected-reward training brings over the likelihood that it begins from, and over more of the likelihood.
 
-python benchmarks/reward_training.py PAIRS [--pairs 8000] [--steps 1200] [--more 200] [--samples 8] [--runs FOLDER]
+python benchmarks/reward_training.py PAIRS [--pairs 8000] [--steps 1000] [--more 200] [--samples 8] [--runs FOLDER]
 
 PAIRS: lines of source, tab, target (and other columns), perhaps packed by gzip. A small LSTM with attention learns from
 some short pairs by likelihood. From its best weights two runs go on for equally many steps, batches and rates: (a) by
@@ -48,7 +48,7 @@ dropout = {dropout}
 
 [training]
 steps = {steps}
-batch = 1500
+batch = 1000
 optimiser = {{ kind = "adam", rate = {rate} }}
 schedule = {{ kind = "{schedule}" }}
 validate_every = {every}
@@ -57,7 +57,7 @@ threads = 1
 {more}
 """
 SAMPLES = 15  # that the expected reward is measured by
-WORDS = 3, 9  # of each side
+WORDS = 3, 7  # of each side
 
 Floats = npt.NDArray[np.float64]
 
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--pairs", type=int, default=8000)
     parser.add_argument("--held", type=int, default=500, help="pairs to measure with; as many are for validation")
-    parser.add_argument("--steps", type=int, default=1200, help="of the likelihood that is begun from")
+    parser.add_argument("--steps", type=int, default=1000, help="of the likelihood that is begun from")
     parser.add_argument("--more", type=int, default=200, help="steps that both go on for")
     parser.add_argument("--samples", type=int, default=8, help="to each example, in training")
     parser.add_argument("--likelihood", type=float, default=0.017, help="weight beside the reward")
