@@ -93,16 +93,18 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             data.task.codecs.save(run.vocabulary)
             write_text(run.recipe, header(request["data"], request.get("start")) + dump(recipe))
             remember(run, request)
-        for note in (*wish.notes, *data.notes, *_doubts(recipe, data)):
+        for note in (*wish.notes, *data.notes, *_doubts(recipe, data, start is not None)):
             telling.note(note)
         assert recipe.training.threads != "auto"
         with threads(recipe.training.threads):
             return _run(run, recipe, data, telling, began, validation, start)
 
 
-def _doubts(recipe: Recipe, data: Corpora) -> Iterator[str]:
-    """What is allowed, but may not be meant."""
+def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
+    """What is allowed, but may not be meant. begun: from another run."""
     yield shown(*first_example(data))
+    if recipe.training.reward is not None and not begun:
+        yield "training.reward: of a model that has learnt nothing yet no answer earns much; begin from one: --from RUN"
     if recipe.training.reward is not None and recipe.training.best == "loss":
         yield (
             "training.best = 'loss': the likelihood chooses the model, and is not what is trained for; "

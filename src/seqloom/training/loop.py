@@ -86,7 +86,7 @@ class Loop:
         self.optimiser = build_optimiser(training.optimiser, self.model)
         self.schedule = build_schedule(training.schedule)
         self.ema = None if training.ema is None else MovingAverage(training.ema, self.model)
-        goals = Goals(training.smoothing, training.r_drop)
+        goals = Goals(training.smoothing, training.r_drop, training.activation, training.temporal)
         self.work = Work(
             setup.task,
             self.model,

@@ -33,6 +33,12 @@ class TrainingSettings(Frozen):
         default=None,
         description="raise the expected score of answers drawn from the model; unset: the likelihood alone",
     )
+    activation: float = Field(
+        default=0.0, ge=0, description="weight of the last layer's mean square (AR, Merity et al. 2018); 0: none"
+    )
+    temporal: float = Field(
+        default=0.0, ge=0, description="weight of its mean square change from step to step (TAR); 0: none"
+    )
     ema: Ema | None = Field(default=None, description="the model is a moving average of the weights")
     average: int = Field(
         default=0, ge=0, description="the model is the mean of so many last validated ones; 0: the best"
