@@ -36,7 +36,7 @@ from seqloom.text.gleu import ngrams, sentence_gleu
 
 RECIPE = """
 [text]
-source = {{ kind = "bpe", size = 2000 }}
+source = {{ kind = "bpe", size = 1000 }}
 
 [model]
 width = 128
@@ -57,7 +57,7 @@ threads = 1
 {more}
 """
 SAMPLES = 15  # that the expected reward is measured by
-WORDS = 3, 7  # of each side
+WORDS = 3, 6  # of each side
 
 Floats = npt.NDArray[np.float64]
 

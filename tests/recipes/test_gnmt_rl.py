@@ -61,12 +61,16 @@ def test_it_is_trained_as_the_paper_says() -> None:
     assert (reward.kind, reward.samples, reward.likelihood) == ("gleu", 15, 0.017)
 
 
-WORDS = ["ab", "bca", "cab", "acb", "ba", "abc", "cc", "bb"]
+WORDS = ["ab", "bca", "cab", "ba", "cc", "bb"]
 
 
 def test_from_a_rough_likelihood_to_every_answer_right() -> None:
-    """The small sibling, narrower. Without the reward, and so little likelihood, it stays far from it."""
-    recipe = _recipe("gnmt-rl-small", "model.width=32", "model.encoder.mixer.hidden=32")
+    """The small sibling, narrower, begun where it knows less than half.
+
+    With more of the likelihood than the paper: what it never draws it cannot learn by the reward.
+    """
+    changes = "model.width=32", "model.encoder.mixer.hidden=32", "training.reward.likelihood=0.5"
+    recipe = _recipe("gnmt-rl-small", *changes)
     task = task_of(Translate(), "pairs", CHARACTERS, WORDS, [word[::-1] for word in WORDS])
     assert isinstance(task, TranslateTask)
     torch.manual_seed(0)
@@ -81,15 +85,18 @@ def test_from_a_rough_likelihood_to_every_answer_right() -> None:
         return float(np.mean([one == word[::-1] for one, word in zip(said, WORDS, strict=True)]))
 
     likelihood = Work(task, model, Goals(), CPU, None, 1, note=lambda text: None)
-    for step in range(25):
+    rewarded = Work(task, model, Goals(), CPU, None, 1, note=lambda text: None, objective=objective)
+    for step in range(80):
+        if exact() >= 0.4:
+            break
         likelihood.gradients(step, [batch])
         optimiser.step(1.0)
-    begun = exact()
-    assert begun < 0.9
-    rewarded = Work(task, model, Goals(), CPU, None, 1, note=lambda text: None, objective=objective)
+    assert 0.4 <= exact() < 0.9
     rewards = list[float]()
-    for step in range(80):
+    for step in range(100):
         rewards.append(rewarded.make(step, [batch]).figures["reward"])
         optimiser.step(1.0)
-    assert np.mean(rewards[-5:]) > np.mean(rewards[:5]) + 0.2
+        if np.mean(rewards[-3:]) > 0.9 and exact() == 1:
+            break
+    assert np.mean(rewards[-3:]) > np.mean(rewards[:3]) + 0.2
     assert exact() >= 0.99
