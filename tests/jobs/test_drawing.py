@@ -116,3 +116,18 @@ def test_tasks_that_write_no_answer() -> None:
     text = text.replace("steps = 40", "steps = 40\nreward = { samples = 4 }")
     with pytest.raises(SettingsError, match="answers are drawn and scored, and language writes none; remove it"):
         loads(text, Recipe, (), "r.toml")
+
+
+def test_gradients_with_another_precision() -> None:
+    """Weights that were cast while samples were drawn, without gradients, must not be used when they are read."""
+    task = _task()
+    model = model_for(task, "encoder-decoder").float().train()
+    objective = objective_of(Reward(samples=6, likelihood=0), task)
+    work = Work(
+        task, model, Goals(), torch.device("cpu"), torch.bfloat16, 1, note=lambda text: None, objective=objective
+    )
+    work.gradients(1, [task.batch(_examples(task))])
+    still = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
+    exact = Work(task, model, Goals(), torch.device("cpu"), None, 1, note=lambda text: None, objective=objective)
+    exact.gradients(1, [task.batch(_examples(task))])
+    assert still == [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]

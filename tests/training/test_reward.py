@@ -14,6 +14,7 @@ from seqloom.tasks import Goals, Translate
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import BEGIN, END
 from seqloom.text.gleu import ngrams, sentence_gleu
+from seqloom.training import reward as module
 from seqloom.training.reward import Drawn, ExpectedReward, Reward, advantages, undisturbed, weighed
 from seqloom.training.step import Work
 from tests.tasks.small import CHARACTERS, encoded, model_for, task_of
@@ -150,13 +151,15 @@ def test_the_likelihood_has_its_weight() -> None:
     torch.testing.assert_close(half, _gradient(model))
 
 
-def test_samples_are_read_in_parts_no_larger_than_the_batch() -> None:
+def test_samples_are_read_in_parts_no_larger_than_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     task = _task()
     model = _model(task)
     batch = task.batch(encoded(task, ["a"] * 6, ["ab"] * 6))
     a, b = task.target.encode(["ab", "ba"])
     drawn = [[Drawn((*a, *[b[0]] * n), True) for n in range(4)]] * 6
     objective = ExpectedReward(Reward(samples=4, likelihood=0), task, lambda *_: drawn)
+    assert sum(1 for _ in objective.parts(model, batch, Goals(), 0)) == 1
+    monkeypatch.setattr(module, "LEAST", 0)
     parts = list(objective.parts(model, batch, Goals(), 0))
     assert len(parts) > 2
     assert sum(part.figures["reward"] for part in parts) == pytest.approx(6 * weighed(drawn[0], a)[1])

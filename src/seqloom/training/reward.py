@@ -21,6 +21,8 @@ from seqloom.tasks.translate import TranslateTask
 from seqloom.text.gleu import ngrams, sentence_gleu
 from seqloom.training.objective import Part
 
+LEAST = 16_384  # tokens that are read at once, though a batch has fewer: small parts take as long as larger ones
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -90,13 +92,14 @@ class ExpectedReward:
             yield Part(loss, -group.reward, figures)
 
     def _groups(self, batch: Batch, drawn: Sequence[Sequence[Drawn]]) -> Iterator[_Group]:
-        """So many rows together that their answers take no more tokens than the batch itself."""
+        """So many rows together that their answers take no more tokens than the batch itself, if it is not tiny."""
+        most = max(batch.tokens, LEAST)
         source, target = batch.examples.columns["source"], batch.examples.columns["target"]
         rows, answers, weights, tokens, reward = list[int](), list[Drawn](), list[float](), 0, 0.0
         for row, samples in enumerate(drawn):
             distinct, mean = weighed(samples, target[row].tolist())
             more = sum(len(one.tokens) + len(source[row]) + 2 for one in distinct)
-            if answers and tokens + more > batch.tokens:
+            if answers and tokens + more > most:
                 yield _Group(np.asarray(rows, np.int64), answers, weights, reward)
                 rows, answers, weights, tokens, reward = [], [], [], 0, 0.0
             rows += [row] * len(distinct)
