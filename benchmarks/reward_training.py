@@ -1,6 +1,6 @@
 """What expected-reward training brings over the likelihood that it begins from, and over more of the likelihood.
 
-python benchmarks/reward_training.py PAIRS [--pairs 8000] [--steps 1000] [--more 200] [--samples 8] [--runs FOLDER]
+python benchmarks/reward_training.py PAIRS [--pairs 4000] [--steps 400] [--more 80] [--samples 6] [--runs FOLDER]
 
 PAIRS: lines of source, tab, target (and other columns), perhaps packed by gzip. A small LSTM with attention learns from
 some short pairs by likelihood. From its best weights two runs go on for equally many steps, batches and rates: (a) by
@@ -134,11 +134,11 @@ def table(found: dict[str, tuple[Floats, Floats]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--pairs", type=int, default=8000)
+    parser.add_argument("--pairs", type=int, default=4000)
     parser.add_argument("--held", type=int, default=500, help="pairs to measure with; as many are for validation")
-    parser.add_argument("--steps", type=int, default=1000, help="of the likelihood that is begun from")
-    parser.add_argument("--more", type=int, default=200, help="steps that both go on for")
-    parser.add_argument("--samples", type=int, default=8, help="to each example, in training")
+    parser.add_argument("--steps", type=int, default=400, help="of the likelihood that is begun from")
+    parser.add_argument("--more", type=int, default=80, help="steps that both go on for")
+    parser.add_argument("--samples", type=int, default=6, help="to each example, in training")
     parser.add_argument("--likelihood", type=float, default=0.017, help="weight beside the reward")
     parser.add_argument("--rate", type=float, default=0.0005, help="of what goes on")
     parser.add_argument("--runs", type=Path, help="where the runs are kept; without it they are not")

@@ -78,7 +78,7 @@ class ExpectedReward:
             yield Part(loss, loss.detach())
         with undisturbed(model):
             drawn = self.draw(model, batch.examples, self.settings.samples, seed)
-        # what was cast to another precision without gradients would be used again with them
+        # some versions of torch use what was cast without gradients again, where there should be some
         torch.clear_autocast_cache()
         device = batch.goal.device
         for group in self._groups(batch, drawn):
