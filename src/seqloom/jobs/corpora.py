@@ -110,9 +110,10 @@ def fingerprints(data: DataSettings) -> dict[str, str]:
     return {name_of(corpus): fingerprint(corpus) for corpus in (*data.corpora, *data.valid)}
 
 
-def corpora(recipe: Recipe) -> Corpora:
+def corpora(recipe: Recipe, codecs: Codecs | None = None) -> Corpora:
+    """codecs: of a run to begin from; None: they are learnt."""
     data = recipe.data
-    known = vocabularies(recipe)
+    known = vocabularies(recipe, codecs)
     task = build_task(recipe.task, known.codecs)
     inner = [None] * len(data.corpora) if data.valid else held_out(recipe, known.counts, names_of(recipe))
     train = [_prepared(recipe, task, corpus, held) for corpus, held in zip(data.corpora, inner, strict=True)]
@@ -159,16 +160,18 @@ def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
         raise UserError("\n".join([f"{files}: no example is left to validate on{fix}", *made.notes]))
 
 
-def vocabularies(recipe: Recipe) -> Vocabularies:
+def vocabularies(recipe: Recipe, codecs: Codecs | None = None) -> Vocabularies:
+    """codecs: the vocabularies, where they are known already."""
     shape, data = task_class(recipe.task).shape, recipe.data
     facts: list[Any] = [FORMAT, shape, recipe.text.model_dump(mode="json"), data.bad]
     facts += [content(corpus, shape) for corpus in data.corpora]
     facts += [] if data.valid else [data.held_out, data.held_out_most, recipe.task.model_dump(mode="json")]
+    facts += [] if codecs is None else [codecs.fingerprint]
     folder = cache_folder() / "vocabularies" / digest(facts)
     if not folder.exists():
         with Building(folder) as partial, bar("learning the vocabulary", sum(map(size, data.corpora))) as report:
             blocks = _Counted(data, shape, report)
-            learn(recipe.text, shape, _training(recipe, blocks)).save(partial)
+            (learn(recipe.text, shape, _training(recipe, blocks)) if codecs is None else codecs).save(partial)
             counts = json.dumps([asdict(count) for count in blocks.all()])
             (partial / "counts.json").write_text(counts, encoding="utf-8")
     try:

@@ -49,6 +49,8 @@ class Recipe(Frozen):
         if self.training.best not in task_class(self.task).scores:
             known = ", ".join(task_class(self.task).scores)
             yield ("training", "best"), f"{self.task.kind} has no score '{self.training.best}'; it has {known}"
+        if self.training.reward is not None and not isinstance(self.task, Translate):
+            yield ("training", "reward"), f"answers are drawn and scored, and {self.task.kind} writes none; remove it"
         running = isinstance(self.task, Language) and self.task.lines == "text"
         if (running or isinstance(self.task, Tag)) and isinstance(self.text.source, BPE) and self.text.source.dropout:
             what = "running text" if running else "tagged words"

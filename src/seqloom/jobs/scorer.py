@@ -15,9 +15,14 @@ MARKS = (BEGIN, MASK, SEPARATOR)
 """They stand for no text, and are not written."""
 
 
-def scorer_of(task: TranslateTask | LanguageTask, networks: Sequence[Network], *, unknown: bool = False) -> Scorer:
-    """unknown: the unknown token may be written, because it will be replaced."""
-    never = MARKS if unknown else (*MARKS, UNKNOWN)
+def scorer_of(
+    task: TranslateTask | LanguageTask, networks: Sequence[Network], *, unknown: bool = False, marks: bool = False
+) -> Scorer:
+    """unknown: the unknown token may be written, because it will be replaced.
+
+    marks: all may be written, for samples that are as likely as the model says.
+    """
+    never = () if marks else MARKS if unknown else (*MARKS, UNKNOWN)
     each = [_scorer(task, network, never) for network in networks]
     return each[0] if len(each) == 1 else Ensemble(each)
 

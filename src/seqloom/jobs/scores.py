@@ -8,7 +8,7 @@ import torch
 
 from seqloom.data.cache import Cache, Examples
 from seqloom.data.order import in_order
-from seqloom.evaluation import Bleu, Chrf, ExactMatch, Metric, total
+from seqloom.evaluation import Bleu, Chrf, ExactMatch, Gleu, Metric, total
 from seqloom.evaluation.scripts import tokenizer_for
 from seqloom.jobs.answers import answers, chosen, far_enough
 from seqloom.jobs.plan import WRITTEN
@@ -20,16 +20,24 @@ from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import Characters
 from seqloom.text.labels import NONE
+from seqloom.training.settings import TrainingSettings
 from seqloom.training.validation import mean_loss
 
 
-def metrics_of(task: Task, caches: Sequence[Cache]) -> tuple[Metric[str], ...]:
-    """Of what is written: BLEU as it suits the references' script, and not where it could be nothing but 0."""
+def metrics_of(
+    task: Task, caches: Sequence[Cache], training: TrainingSettings | None = None
+) -> tuple[Metric[str], ...]:
+    """Of what is written: BLEU as it suits the references' script, and not where it could be nothing but 0.
+
+    training: GLEU too, where it is trained for or chooses the best model.
+    """
     if not isinstance(task, TranslateTask):
         return ()
     references = [_references(task, _sample(caches, WRITTEN))]
     bleu = Bleu(tokenizer_for(references))
-    return (ExactMatch(), bleu, Chrf()) if bleu.possible(references) else (ExactMatch(), Chrf())
+    wanted = training is not None and (training.reward is not None or training.best == Gleu.name)
+    gleu = (Gleu(bleu.tokenize),) if wanted else ()
+    return (ExactMatch(), *((bleu,) if bleu.possible(references) else ()), Chrf(), *gleu)
 
 
 def validator(

@@ -42,11 +42,15 @@ class Batch:
     goal: Tensor
     count: int
     """How many parts of the goal count: the loss is a mean over them."""
+    weight_N: Tensor | None = None
+    """How often each token of the goal counts, perhaps less than never; None: once."""
 
     def to(self, device: torch.device) -> "Batch":
         source = None if self.source is None else self.source.to(device)
         target = None if self.target is None else self.target.to(device)
-        return replace(self, source=source, target=target, goal=self.goal.to(device, non_blocking=True))
+        goal, weight_N = self.goal.to(device, non_blocking=True), self.weight_N
+        weight_N = None if weight_N is None else weight_N.to(device, non_blocking=True)
+        return replace(self, source=source, target=target, goal=goal, weight_N=weight_N)
 
     @property
     def tokens(self) -> int:

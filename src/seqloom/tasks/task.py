@@ -26,6 +26,8 @@ class Goals:
 
     smoothing: float = 0.0
     r_drop: float = 0.0
+    activation: float = 0.0
+    temporal: float = 0.0
 
 
 class Task(ABC):
