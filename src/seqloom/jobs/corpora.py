@@ -16,7 +16,7 @@ from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
 from seqloom.data.settings import Corpus, DataSettings
 from seqloom.jobs.progress import Report, bar
-from seqloom.jobs.recipe import Recipe, learned_positions
+from seqloom.jobs.recipe import Recipe, joins, learned_positions
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
@@ -55,7 +55,7 @@ class Corpora:
 
     def order(self, budget: int, seed: int) -> Order:
         """The batches of training."""
-        return Order(self.train, budget, seed, self.task.reshape, self.task.marks)
+        return Order(self.train, budget, seed, self.task.reshape, self.task.marks, self.task.joined)
 
     def tokens(self, column: str) -> int:
         """In an epoch: a corpus counts as often as it is seen."""
@@ -113,7 +113,7 @@ def fingerprints(data: DataSettings) -> dict[str, str]:
 def corpora(recipe: Recipe) -> Corpora:
     data = recipe.data
     known = vocabularies(recipe)
-    task = build_task(recipe.task, known.codecs)
+    task = build_task(recipe.task, known.codecs, recipe.model.family)
     inner = [None] * len(data.corpora) if data.valid else held_out(recipe, known.counts, names_of(recipe))
     train = [_prepared(recipe, task, corpus, held) for corpus, held in zip(data.corpora, inner, strict=True)]
     valid = [_prepared(recipe, task, corpus) for corpus in data.valid]
@@ -232,7 +232,8 @@ class _Counted:
 
 def _prepared(recipe: Recipe, task: Task, corpus: Corpus, held_out: HeldOut | None = None) -> Prepared:
     longest = longest_of(recipe)
-    fit = Fit(recipe.data.bad, None if longest is None else longest.tokens, recipe.data.too_long)
+    data = recipe.data
+    fit = Fit(data.bad, None if longest is None else longest.tokens, data.too_long, data.longest_source)
     key = [task.codecs.fingerprint, recipe.task.model_dump(mode="json")]
     with bar(f"reading {name_of(corpus)}", size(corpus)) as report:
         return prepare(corpus, task.shape, task.encoder, fit, key, held_out, report)
@@ -256,7 +257,8 @@ def longest_of(recipe: Recipe) -> Longest | None:
         return None
     limits = [Longest(recipe.data.longest, "data.longest")]
     limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []
-    limits += [Longest(length - 1, "model.positions.length") for length in learned_positions(recipe.model)]
+    if not joins(recipe):  # there both sides share the positions, which the recipe has checked
+        limits += [Longest(length - 1, "model.positions.length") for length in learned_positions(recipe.model)]
     return min(limits, key=lambda limit: limit.tokens)
 
 
@@ -268,7 +270,9 @@ def _notes(recipe: Recipe, parts: Sequence[Prepared]) -> Iterator[str]:
             done = "cut" if recipe.data.too_long == "truncate" else "left out"
             limit = longest_of(recipe)
             assert limit is not None
-            yield f"{name}: {part.too_long:,} {done}: longer than {limit.tokens} tokens ({limit.setting})"
+            source = recipe.data.longest_source
+            other = "" if source is None else f", or the source than {source} (data.longest_source)"
+            yield f"{name}: {part.too_long:,} {done}: longer than {limit.tokens} tokens ({limit.setting}){other}"
         if part.labels.unseen:
             names = ", ".join(part.labels.names) + (", …" if len(part.labels.names) == NAMES else "")
             yield f"{name}: {counted(part.labels.unseen, 'label')} that training never sees ({names}): counted as wrong"

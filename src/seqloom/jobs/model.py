@@ -76,7 +76,9 @@ class Model:
     def _build(self) -> Writer | Labeller:
         match self.task:
             case TranslateTask() | LanguageTask():
-                return Writer(self.task, self.networks, self.device)
+                data = self.recipe.data
+                reads = data.longest_source if data.too_long == "truncate" else None
+                return Writer(self.task, self.networks, self.device, reads)
             case TagTask() | ClassifyTask():
                 return Labeller(self.task, self.networks, self.device)
             case _:

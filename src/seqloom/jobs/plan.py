@@ -16,6 +16,7 @@ from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Goals
+from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
@@ -53,6 +54,10 @@ def amount(corpora: Corpora) -> Amount:
     task, rows = corpora.task, max(corpora.rows, 1)
     target, source = max(corpora.tokens("target"), 1), corpora.tokens("source")
     match task.shape:
+        case "pairs" if task.joined:
+            whole = source + target + rows
+            counts = target + rows if isinstance(task, JoinedTask) and task.settings.learn == "target" else whole
+            return Amount(counts, whole, rows, whole / rows, 1.0)
         case "pairs":
             both = target + rows, source + rows
             return Amount(both[0], max(both), rows, both[0] / rows, both[1] / rows)

@@ -50,9 +50,40 @@ class Recipe(Frozen):
             for length in learned_positions(self.model):
                 if self.task.context > length:
                     yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
+        yield from self._joined_faults()
+        if self.data.longest_source is not None and task_class(self.task).columns == ("target",):
+            yield ("data", "longest_source"), f"{self.task.kind} has no source; set data.longest"
         two = task_class(self.task).shape == "pairs" and not self.text.shared
         if two and self.model.tie in ("inputs", "all"):
             yield ("model", "tie"), f"tie = '{self.model.tie}' needs one vocabulary for both sides: text.shared = true"
+
+    def _joined_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Of a source and a target that are one text."""
+        if not joins(self):
+            if isinstance(self.task, Translate) and self.task.learn == "all":
+                yield (
+                    ("task", "learn"),
+                    f"'all' is of decoder-only models; a model of {self.model.family} says no source",
+                )
+            return
+        if not self.text.shared:
+            yield (
+                ("text", "shared"),
+                "a decoder-only model reads source and target as one text: it needs one vocabulary, shared = true",
+            )
+        needed = (self.data.longest_source or self.data.longest) + self.data.longest + 1
+        for length in learned_positions(self.model):
+            if needed > length:
+                yield (
+                    ("model", "positions", "length"),
+                    f"source, separator and target may have {needed} tokens together, but the model's positions end at "
+                    f"{length}; set data.longest and data.longest_source lower",
+                )
+
+
+def joins(recipe: Recipe) -> bool:
+    """Whether source and target are one text to the model."""
+    return isinstance(recipe.task, Translate) and recipe.model.family == "decoder-only"
 
 
 def learned_positions(model: ModelSettings, *sides: Literal["encoder", "decoder"]) -> Iterator[int]:

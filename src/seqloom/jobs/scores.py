@@ -42,8 +42,11 @@ def validator(
 ) -> Callable[[Model], dict[str, float]]:
     """Scores by name: `loss`, and the task's own. metrics: of what is written."""
 
+    def batches_of(cache: Cache) -> Iterator[Examples]:
+        return in_order(cache, budget, task.reshape, task.marks, task.joined)
+
     def batches() -> Iterator[Examples]:
-        return (examples for cache in caches for examples in in_order(cache, budget, task.reshape, task.marks))
+        return (examples for cache in caches for examples in batches_of(cache))
 
     sample = _sample(caches, written)
 

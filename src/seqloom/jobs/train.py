@@ -184,7 +184,7 @@ def _run(
         recipe.data.workers,
         data.files,
         per_token,
-        None if longest is None else longest.tokens,
+        None if longest is None else min(longest.tokens, recipe.data.longest_source or longest.tokens),
     )
     if not run.checkpoints.any():
         _start_vectors(model, data, telling)

@@ -2,9 +2,11 @@
 
 from typing import assert_never
 
+from seqloom.models.settings import Family
 from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.codecs import Codecs, learn
+from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.settings import Classify, Language, Tag, TaskSettings, Translate
 from seqloom.tasks.tag import TagTask
@@ -42,8 +44,11 @@ def task_class(settings: TaskSettings) -> type[Task]:
             assert_never(settings)
 
 
-def build_task(settings: TaskSettings, codecs: Codecs) -> Task:
+def build_task(settings: TaskSettings, codecs: Codecs, family: Family = "encoder-decoder") -> Task:
+    """family: of the model that does it."""
     match settings:
+        case Translate() if family == "decoder-only":
+            return JoinedTask(settings, codecs)
         case Translate():
             return TranslateTask(settings, codecs)
         case Language():

@@ -42,11 +42,15 @@ class Batch:
     goal: Tensor
     count: int
     """How many parts of the goal count: the loss is a mean over them."""
+    asked_M: Tensor | None = None
+    """The positions that the goal is about, where it is not about all; the output is made for them only."""
 
     def to(self, device: torch.device) -> "Batch":
         source = None if self.source is None else self.source.to(device)
         target = None if self.target is None else self.target.to(device)
-        return replace(self, source=source, target=target, goal=self.goal.to(device, non_blocking=True))
+        asked_M = None if self.asked_M is None else self.asked_M.to(device, non_blocking=True)
+        goal = self.goal.to(device, non_blocking=True)
+        return replace(self, source=source, target=target, goal=goal, asked_M=asked_M)
 
     @property
     def tokens(self) -> int:

@@ -12,6 +12,10 @@ class Translate(Frozen):
 
     kind: Literal["translate"] = "translate"
     reverse: bool = Field(default=False, description="read the source from its end (Sutskever et al. 2014)")
+    learn: Literal["target", "all"] = Field(
+        default="target",
+        description="what a decoder-only model learns to say: the target, or also the source (Liu et al. 2018)",
+    )
 
 
 class Language(Frozen):

@@ -35,6 +35,8 @@ class Task(ABC):
     columns: ClassVar[tuple[str, ...]]
     scores: ClassVar[tuple[str, ...]]
     """What a validation tells; one of them decides which model is the best."""
+    joined: ClassVar[bool] = False
+    """Whether a batch holds both sides of an example as one sequence."""
     codecs: Codecs
     encoder: Encoder
 
