@@ -54,6 +54,20 @@ RECIPES = {
         recipe('kind = "translate"\nreverse = true', "encoder-decoder", text='{ kind = "words" }', steps=100),
         "sentences",
     ),
+    "joined": (
+        recipe('kind = "translate"\nlearn = "all"', "decoder-only", text=BPE + "\nshared = true", steps=100),
+        "sentences",
+    ),
+    "joined-short": (
+        recipe(
+            'kind = "translate"\nreverse = true',
+            "decoder-only",
+            text='{ kind = "words" }\nshared = true',
+            positions='{ kind = "learned", length = 13 }',
+            more='[data]\nlongest = 7\nlongest_source = 5\ntoo_long = "truncate"',
+        ),
+        "sentences",
+    ),
     "text": (recipe('kind = "language"', "decoder-only", steps=60), "text"),
     "words": (recipe('kind = "language"', "decoder-only", text='{ kind = "words" }'), "text"),
     "documents": (

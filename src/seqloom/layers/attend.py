@@ -51,7 +51,8 @@ def attend(
     if fast() and score.scale is not None and not mixes:
         if bias is None and sight.kernel_causal:
             return _kernel(q_BHTK, k_BGSK, v_BGSV, score.scale, dropout, causal=True)
-        if bias is None and sight.kernel_causal_blocks and sight.block is not None and sight.block < S:
+        blocks = sight.kernel_causal_blocks and sight.lengths_B is None
+        if bias is None and blocks and sight.block is not None and sight.block < S:
             return _attend_blocks(q_BHTK, k_BGSK, v_BGSV, score.scale, sight.block, dropout)
         span = sight.window or sight.block
         if bias is None and sight.from_start and span is not None and 2 * span < S and sight.structure_BTS is None:
