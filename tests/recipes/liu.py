@@ -28,9 +28,9 @@ def parameters(name: str) -> int:
     return model_cost(made.model, Sizes(size, made.target.target_size or size)).parameters
 
 
-def backwards(count: int = 24) -> tuple[list[str], list[str]]:
+def backwards(count: int = 16) -> tuple[list[str], list[str]]:
     draw = random.Random(3)
-    sources = [" ".join(draw.choices("abcdefgh", k=draw.randint(2, 7))) for _ in range(count)]
+    sources = [" ".join(draw.choices("abcdefgh", k=draw.randint(2, 5))) for _ in range(count)]
     return sources, [source[::-1] for source in sources]
 
 

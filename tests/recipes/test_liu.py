@@ -6,7 +6,7 @@ from torch import Tensor
 
 from seqloom.jobs.answers import answers
 from seqloom.layers.experts import MixtureOfExperts
-from seqloom.layers.layout import Packed
+from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.memory_compressed import MemoryCompressedAttention
 from seqloom.models import DecoderOnly, Sizes, build_model
 from seqloom.models.block import Block
@@ -48,7 +48,7 @@ def test_few_pairs_are_learnt_by_heart(name: str) -> None:
     task = build_task(made.task, codecs, made.model.family)
     examples = encoded(task, sources, targets)
     torch.manual_seed(1)
-    model = trained(task, build_model(made.model, task.sizes()), [task.batch(examples)], 250, 0.006, Goals())
+    model = trained(task, build_model(made.model, task.sizes()), [task.batch(examples)], 120, 0.008, Goals())
     assert answers(task, model, examples, CPU) == targets  # type: ignore[arg-type]
 
 
@@ -99,7 +99,7 @@ def test_compressed_layers_keep_a_third() -> None:
     model = build_model(made.model, Sizes(11, 11)).eval()
     assert isinstance(model, DecoderOnly)
     with torch.no_grad():
-        after = model(torch.zeros(1, 30, dtype=torch.int64), _whole(30), model.start(1)).state
+        after = model(torch.zeros(1, 30, dtype=torch.int64), Padded.whole(1, 30), model.start(1)).state
     assert after is not None
     kept = [
         block.mixer.cache.lengths_B.item() if isinstance(mixer, MemoryCompressedAttention) else 30
@@ -108,17 +108,11 @@ def test_compressed_layers_keep_a_third() -> None:
     assert kept == [30, 10, 30, 10, 30]
 
 
-def _whole(steps: int) -> Packed:
-    from seqloom.layers.layout import Padded
-
-    return Padded.whole(1, steps)  # type: ignore[return-value]
-
-
 def _unevenness(weight: float) -> float:
     """Of the experts' loads behind some training, whose gates begin far from even."""
     balance = [f"model.feed_forward.2.{loss}={weight}" for loss in ("importance", "load")]
     made = recipe("transformer-dmca-moe-small", *TINY, *BLOCKS, *EXPERTS, *balance)
-    sources, targets = backwards(64)
+    sources, targets = backwards(48)
     words = TextSettings.model_validate({"source": {"kind": "words"}, "shared": True})
     task = build_task(Translate(), task_of(Translate(), "pairs", words, sources, targets).codecs, "decoder-only")
     torch.manual_seed(1)

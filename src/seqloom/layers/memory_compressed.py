@@ -74,7 +74,8 @@ class MemoryCompressedAttention(Mixer):
     def forward(
         self, x: Tensor, layout: Layout, state: CompressedState | None = None
     ) -> tuple[Tensor, CompressedState | None]:
-        begins = state is None or (layout.longest > 1 and state.unbegun)
+        sees = layout.longest >= self.factor  # else no step sees anything
+        begins = sees and (state is None or state.unbegun)
         q_BHTK, cache, at_BT, sight, state = self._meet(x, layout, state)
         if self.causal and begins and fast() and self.heads.score.scale is not None:
             y_BHTK = self._folded(q_BHTK, cache)
@@ -91,8 +92,6 @@ class MemoryCompressedAttention(Mixer):
         the kernel needs no mask. The first queries see nothing.
         """
         blind, T = self.factor - 1, q_BHTK.shape[2]
-        if T <= blind:
-            return torch.zeros_like(q_BHTK)
         groups = -(-(T - blind) // self.factor)
         seeing = F.pad(q_BHTK[:, :, blind:], (0, 0, 0, groups * self.factor - (T - blind)))
         q_RHCK = seeing.unflatten(2, (groups, self.factor)).permute(0, 3, 1, 2, 4).flatten(0, 1)
