@@ -48,7 +48,9 @@ def test_what_is_asked_is_cut_as_what_was_learnt(runs: Runs) -> None:
 
 
 def test_it_is_evaluated(runs: Runs, tmp_path: Path) -> None:
-    said = command("evaluate", str(runs["joined"]), "--data", str(runs.files["sentences"]), "--metrics", "exact", "perplexity")
+    said = command(
+        "evaluate", str(runs["joined"]), "--data", str(runs.files["sentences"]), "--metrics", "exact", "perplexity"
+    )
     assert said.code == 0
     assert "perplexity" in said.out.lower()
 

@@ -20,7 +20,7 @@ from seqloom.jobs.recipe import Recipe, joins, learned_positions
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
-from seqloom.tasks import Codecs, Language, Task, build_task, learn, task_class
+from seqloom.tasks import Codecs, Language, Masked, Task, build_task, learn, task_class
 from seqloom.text import Labels
 
 FORMAT = 5  # of vocabularies in the cache
@@ -253,7 +253,7 @@ def longest_of(recipe: Recipe) -> Longest | None:
     None: running text, which is cut into windows.
     """
     task = recipe.task
-    if isinstance(task, Language) and task.lines == "text":
+    if isinstance(task, Masked) or (isinstance(task, Language) and task.lines == "text"):
         return None
     limits = [Longest(recipe.data.longest, "data.longest")]
     limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []

@@ -18,6 +18,7 @@ from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Goals
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.masked import MaskedTask
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 
@@ -62,6 +63,10 @@ def amount(corpora: Corpora) -> Amount:
             both = target + rows, source + rows
             return Amount(both[0], max(both), rows, both[0] / rows, both[1] / rows)
         case "text":
+            if isinstance(task, MaskedTask):
+                context = task.settings.context
+                rows = -(-target // context)
+                return Amount(max(1, round(task.settings.share * target)), target, rows, min(target, context), 1.0)
             assert isinstance(task, LanguageTask)
             if task.settings.lines == "documents":
                 return Amount(target + rows, target + rows, rows, target / rows + 1, 1.0)

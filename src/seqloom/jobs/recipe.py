@@ -9,9 +9,9 @@ from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.published import Published
 from seqloom.layers.positions import Learned
-from seqloom.models.settings import ModelSettings
+from seqloom.models.settings import ModelSettings, TokensOutput
 from seqloom.settings import Frozen, all_impossible
-from seqloom.tasks import Language, Tag, TaskSettings, Translate, task_class
+from seqloom.tasks import Language, Masked, Tag, TaskSettings, Translate, task_class
 from seqloom.text import BPE, TextSettings
 from seqloom.training.settings import TrainingSettings
 
@@ -43,10 +43,16 @@ class Recipe(Frozen):
             known = ", ".join(task_class(self.task).scores)
             yield ("training", "best"), f"{self.task.kind} has no score '{self.training.best}'; it has {known}"
         running = isinstance(self.task, Language) and self.task.lines == "text"
-        if (running or isinstance(self.task, Tag)) and isinstance(self.text.source, BPE) and self.text.source.dropout:
-            what = "running text" if running else "tagged words"
+        yield from self._masked_faults()
+        if (
+            (running or isinstance(self.task, Tag | Masked))
+            and isinstance(self.text.source, BPE)
+            and self.text.source.dropout
+        ):
+            what = "tagged words" if isinstance(self.task, Tag) else "running text"
             yield ("text", "source", "dropout"), f"{what} cannot be cut anew in each epoch; set dropout = 0"
-        if isinstance(self.task, Language) and self.task.lines == "text":
+        if running or isinstance(self.task, Masked):
+            assert isinstance(self.task, Language | Masked)
             for length in learned_positions(self.model):
                 if self.task.context > length:
                     yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
@@ -56,6 +62,15 @@ class Recipe(Frozen):
         two = task_class(self.task).shape == "pairs" and not self.text.shared
         if two and self.model.tie in ("inputs", "all"):
             yield ("model", "tie"), f"tie = '{self.model.tie}' needs one vocabulary for both sides: text.shared = true"
+
+    def _masked_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        says = isinstance(self.model.output, TokensOutput) and self.model.output.follows
+        if says and not (isinstance(self.task, Masked) and self.task.follows):
+            yield ("model", "output", "follows"), "only the task masked, with follows = true, asks what follows"
+        if isinstance(self.task, Masked) and not self.task.follows and self.training.best == "follows":
+            yield ("training", "best"), "the task does not ask what follows; set task.follows = true, or another score"
+        if isinstance(self.task, Masked) and self.task.follows and not says:
+            yield ("task", "follows"), "the model says nothing of it; set model.output.follows = true, or this to false"
 
     def _joined_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """Of a source and a target that are one text."""

@@ -20,6 +20,8 @@ class Side:
 
     tokens_N: Tensor
     layout: Packed
+    segments_N: Tensor | None = None
+    """Which kind of segment each token is in."""
 
     @classmethod
     def of(cls, rows: Ragged) -> Self:
@@ -29,7 +31,8 @@ class Side:
         if self.tokens_N.device == device:
             return self
         layout = Packed.of(self.layout.lengths_host_B, device=device)
-        return Side(self.tokens_N.to(device, non_blocking=True), layout)
+        segments_N = None if self.segments_N is None else self.segments_N.to(device, non_blocking=True)
+        return Side(self.tokens_N.to(device, non_blocking=True), layout, segments_N)
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,16 @@ class Batch:
     """How many parts of the goal count: the loss is a mean over them."""
     asked_M: Tensor | None = None
     """The positions that the goal is about, where it is not about all; the output is made for them only."""
+    follows_B: Tensor | None = None
+    """1 where a row's second segment follows its first."""
 
     def to(self, device: torch.device) -> "Batch":
         source = None if self.source is None else self.source.to(device)
         target = None if self.target is None else self.target.to(device)
         asked_M = None if self.asked_M is None else self.asked_M.to(device, non_blocking=True)
+        follows_B = None if self.follows_B is None else self.follows_B.to(device, non_blocking=True)
         goal = self.goal.to(device, non_blocking=True)
-        return replace(self, source=source, target=target, goal=goal, asked_M=asked_M)
+        return replace(self, source=source, target=target, goal=goal, asked_M=asked_M, follows_B=follows_B)
 
     @property
     def tokens(self) -> int:
