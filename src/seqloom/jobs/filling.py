@@ -44,16 +44,28 @@ class Filler:
     def ids(self, text: str) -> list[int]:
         """With a mask at each gap."""
         first, *others = text.split(MARK)
-        ids = self.task.vocabulary.encode([first])[0]
-        for part in others:
-            ids += [MASK, *self._behind(part)]
+        ids = self._before(first)
+        for number, part in enumerate(others, 1):
+            behind = part if number == len(others) else self._without_space(part)
+            ids += [MASK, *self._behind(behind)]
         return ids
+
+    @property
+    def _subwords(self) -> bool:
+        """Their pieces hold the space before a word, and so does what fills a gap."""
+        return isinstance(self.task.vocabulary.settings, BPE | Unigram)
+
+    def _without_space(self, part: str) -> str:
+        return part.removesuffix(" ") if self._subwords else part
+
+    def _before(self, part: str) -> list[int]:
+        return self.task.vocabulary.encode([self._without_space(part)])[0]
 
     def _behind(self, part: str) -> list[int]:
         """Subwords that stand at a gap without a space are not those that begin a word."""
         vocabulary = self.task.vocabulary
-        (alone,) = vocabulary.encode([part])
-        if not isinstance(vocabulary.settings, BPE | Unigram) or part[:1].isspace():
+        (alone,) = vocabulary.encode([part.removeprefix(" ") if self._subwords else part])
+        if not self._subwords or part[:1].isspace():
             return alone
         letter, glued = vocabulary.encode(["x", "x" + part])
         return glued[len(letter) :] if glued[: len(letter)] == letter else alone
