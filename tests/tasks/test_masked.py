@@ -1,5 +1,7 @@
 """Masked tokens: which are asked for, what stands in their place, and the loss, against the same by hand."""
 
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,7 +9,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from seqloom.data.cache import Examples
+from seqloom.data.cache import Cache, CacheWriter, Examples
+from seqloom.data.order import Order, Weighted
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import SettingsError, loads
@@ -15,6 +18,7 @@ from seqloom.tasks import Goals, Masked
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.recut import seeds_of
 from seqloom.text import BEGIN, END, MASK, SEPARATOR, SPECIALS
+from seqloom.training.stream import stream
 from tests.tasks.small import WORDS, encoded, model_for, rows_of, task_of
 
 LINES = [*(f"a{n} b{n} c{n} d{n} e{n}" for n in range(12)), "", *(f"v{n} w{n} x{n} y{n}" for n in range(12)), ""]
@@ -136,3 +140,20 @@ def test_what_does_not_fit() -> None:
     assert "writes tags" in (MaskedTask.refuses(tags) or "")
     with pytest.raises(SettingsError, match="more than all"):
         loads("masked = 0.9\nrandom = 0.2\n", Masked)
+
+
+def test_a_run_goes_on_with_the_same_batches(tmp_path: Path) -> None:
+    """From any place of an epoch on: the same pairs, the same masks."""
+    task = task_of(Masked(context=24), "text", WORDS, LINES)
+    with CacheWriter(tmp_path / "lines.arrow", task.encoder.columns, {}) as writer:
+        writer.add(encoded(task, LINES))
+    order = Order([Weighted(Cache(tmp_path / "lines.arrow"))], 60, 1, task.reshape, task.marks)
+    straight = list(islice(stream(task, order, 1, None, 0, (0, 0, 0)), 12))
+    assert len({spot[0] for spot, _ in straight}) > 1
+    for number, (spot, _) in enumerate(straight[:8]):
+        again = islice(stream(task, order, 1, None, 0, spot), 3)
+        for (_, one), (_, other) in zip(again, straight[number : number + 3], strict=True):
+            assert one.source is not None
+            assert other.source is not None
+            assert one.source.tokens_N.tolist() == other.source.tokens_N.tolist()
+            assert one.goal.tolist() == other.goal.tolist()
