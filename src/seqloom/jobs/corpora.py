@@ -21,7 +21,8 @@ from seqloom.jobs.splitting import Count, NoSplitError, held_out
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.tasks import Codecs, Language, Masked, Task, build_task, learn, task_class
-from seqloom.text import Labels
+from seqloom.tasks.masked import MaskedTask
+from seqloom.text import END, Labels
 
 FORMAT = 5  # of vocabularies in the cache
 LARGE = 200_000_000  # bytes
@@ -71,10 +72,13 @@ def first_example(data: Corpora) -> tuple[str, str | None]:
     """As it was read: to see whether it is what was meant. Shortened; the second side is None for running text."""
     cache = next(part.cache for part in data.train if len(part.cache))
     columns, codecs = cache.read([0])[0].columns, data.task.codecs
-    sides = []
+    row, sides = 0, []
+    if isinstance(data.task, MaskedTask):  # the end of a document, a mark alone, tells nothing
+        texts = columns["target"]
+        row = next((row for row in range(len(texts)) if texts[row].tolist() != [END]), 0)
     for name, codec in ("source", codecs.source), ("target", codecs.target):
         if name in columns:
-            ids = [id for id in columns[name][0].tolist() if id >= 0]
+            ids = [id for id in columns[name][row].tolist() if id >= 0]
             sides.append(" ".join(codec.decode(ids)) if isinstance(codec, Labels) else codec.decode(ids))
     return shortened(sides[0]), shortened(sides[1]) if len(sides) > 1 else None
 

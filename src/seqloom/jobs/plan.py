@@ -55,9 +55,9 @@ def amount(corpora: Corpora) -> Amount:
     task, rows = corpora.task, max(corpora.rows, 1)
     target, source = max(corpora.tokens("target"), 1), corpora.tokens("source")
     match task.shape:
-        case "pairs" if task.joined:
+        case "pairs" if isinstance(task, JoinedTask):
             whole = source + target + rows
-            counts = target + rows if isinstance(task, JoinedTask) and task.settings.learn == "target" else whole
+            counts = target + rows if task.settings.learn == "target" else whole
             return Amount(counts, whole, rows, whole / rows, 1.0)
         case "pairs":
             both = target + rows, source + rows
