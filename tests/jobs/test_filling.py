@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import seqloom
+from seqloom.jobs.filling import Filler
 from seqloom.jobs.model import Model
 from seqloom.jobs.recipe import Recipe
 from seqloom.layers.layout import Packed
@@ -56,8 +57,6 @@ def test_several_gaps_and_several_texts(model: Model) -> None:
 
 def test_a_piece_that_is_glued_to_a_gap(model: Model) -> None:
     """It does not begin a word; what comes behind a space does."""
-    from seqloom.jobs.filling import Filler
-
     filler = model._answerer
     assert isinstance(filler, Filler)
     vocabulary = model.task.codecs.source

@@ -1,16 +1,21 @@
 """A decoder-only model that translates: trained, asked, scored and evaluated as any other."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 import seqloom
+from seqloom.jobs.model import Model
+from seqloom.jobs.opened import open_run
 from seqloom.jobs.recipe import Recipe
+from seqloom.layers.layout import Packed
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.settings import SettingsError, UserError, load
 from seqloom.tasks.joined import JoinedTask
+from seqloom.tasks.translate import TranslateTask
 from seqloom.text import END, SEPARATOR
 from tests.cli.run import run as command
 from tests.jobs.asked_runs import RECIPES, Runs
@@ -30,8 +35,6 @@ def test_the_prompt_is_source_and_separator(runs: Runs) -> None:
     assert isinstance(task, JoinedTask)
     source, target = (task.target.encode([text])[0] for text in ("good film so", "so film good"))
     whole = torch.tensor([*source, SEPARATOR, *target, END])
-    from seqloom.layers.layout import Packed
-
     with torch.no_grad():
         scores = network.scores(network(whole[:-1], Packed.of([len(whole) - 1]))).log_softmax(-1)
     each = scores.gather(-1, whole[1:, None])[len(source) :, 0]
@@ -71,3 +74,11 @@ def test_what_does_not_fit(tmp_path: Path) -> None:
     assert "'all' is of decoder-only models" in refused(tmp_path, both)
     text = RECIPES["text"][0] + "\n[data]\nlongest_source = 3\n"
     assert "language has no source" in refused(tmp_path, text)
+
+
+def test_families_do_not_write_together(runs: Runs) -> None:
+    one = open_run(runs["joined"])
+    assert isinstance(one.task, JoinedTask)
+    other = replace(one, task=TranslateTask(one.task.settings, one.task.codecs))
+    with pytest.raises(UserError, match="is of another family"):
+        Model([one, other])

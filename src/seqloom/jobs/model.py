@@ -200,6 +200,8 @@ def _refuse_others(opened: Sequence[Opened]) -> None:
             what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
         elif other.task.codecs.fingerprint != first.task.codecs.fingerprint:
             what = f"has another vocabulary than {first.run.path}"
+        elif other.task.joined != first.task.joined:
+            what = f"is of another family ({other.recipe.model.family}) than {first.run.path}"
         else:
             continue
         raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data and [text]")
