@@ -9,6 +9,7 @@ from seqloom.models.decoder_only import DecoderOnly
 from seqloom.tasks import Goals, Translate, build_task
 from seqloom.tasks.joined import JoinedTask
 from seqloom.text import END, SEPARATOR, TextSettings
+from seqloom.training.validation import mean_loss
 from tests.tasks.small import WORDS, by_hand, encoded, model_for, padded, rows_of, side, task_of
 
 SHARED = TextSettings.model_validate({"source": {"kind": "words"}, "shared": True})
@@ -61,6 +62,17 @@ def test_the_loss_is_that_of_padded_rows(learn: Learn) -> None:
     ]
     wanted = by_hand(list(model.scores(model(*padded(given)))), goals, 0.1)
     torch.testing.assert_close(loss, wanted)
+
+
+def test_a_validation_asks_for_the_target() -> None:
+    """Whatever is learnt: its loss is an encoder-decoder's."""
+    examples = encoded(joined(), SOURCES, TARGETS)
+    wanted, found = joined("target").batch(examples), joined("all").valid_batch(examples)
+    assert found.goal.tolist() == wanted.goal.tolist()
+    assert found.count == wanted.count < joined("all").batch(examples).count
+    model = model_for(joined(), "decoder-only").eval()
+    mean = mean_loss(model, joined("all"), [examples], torch.device("cpu"))
+    assert mean == pytest.approx(joined().loss(model, wanted, Goals()).item() / wanted.count)
 
 
 def test_two_vocabularies_are_refused() -> None:

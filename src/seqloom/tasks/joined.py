@@ -1,6 +1,8 @@
 """Pairs for a decoder-only model: source, separator and target as one text (Liu et al. 2018, section 4.2.3)."""
 # M places whose next token is a goal
 
+from typing import Literal
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -33,12 +35,19 @@ class JoinedTask(TranslateTask):
         return Sizes(len(self.target), len(self.target))
 
     def batch(self, examples: Examples) -> Batch:
+        return self._batch(examples, self.settings.learn)
+
+    def valid_batch(self, examples: Examples) -> Batch:
+        """Of the target alone, so that its loss can be compared with an encoder-decoder's."""
+        return self._batch(examples, "target")
+
+    def _batch(self, examples: Examples, learn: Literal["target", "all"]) -> Batch:
         source, target = examples.columns["source"], examples.columns["target"]
         source = source.reversed() if self.settings.reverse else source
         whole = side_by_side(source.framed(after=[SEPARATOR]), target.framed(after=[END]))
         given, after = whole.without_last(), whole.without_first()
         asked_M = None
-        if self.settings.learn == "target":
+        if learn == "target":
             asked_M = _ends(given.starts, target.lengths_B + 1)
             after = Ragged.of(after.values_N[asked_M], target.lengths_B + 1)
         return Batch(

@@ -74,6 +74,10 @@ class Task(ABC):
     @abstractmethod
     def batch(self, examples: Examples) -> Batch: ...
 
+    def valid_batch(self, examples: Examples) -> Batch:
+        """What a validation asks for; less than training, where that teaches more than will be asked."""
+        return self.batch(examples)
+
     @abstractmethod
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         """The sum over all parts of the goal that count (`batch.count`), in nats."""
