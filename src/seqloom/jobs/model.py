@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack, overload
 
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Answer, Question, Scored
+from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
 from seqloom.jobs.filling import Filler
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
@@ -80,7 +80,7 @@ class Model:
             case TranslateTask() | LanguageTask():
                 data = self.recipe.data
                 reads = data.longest_source if data.too_long == "truncate" else None
-                return Writer(self.task, self.networks, self.device, reads)
+                return Writer(self.task, self.networks, self.device, self.recipe.longest_seen, reads)
             case MaskedTask():
                 return Filler(self.task, self.networks, self.device)
             case TagTask() | ClassifyTask():
@@ -150,6 +150,8 @@ class Model:
 
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
         """A question that `answer` takes; a UserError, if no answer can be as it is wished."""
+        if wrong := longest_fault(question.longest):
+            raise UserError(wrong)
         return self._answerer.prepare(question, number, settings)
 
     def answer(
