@@ -17,7 +17,9 @@ from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Goals
+from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.masked import MaskedTask
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 
@@ -55,10 +57,18 @@ def amount(corpora: Corpora) -> Amount:
     task, rows = corpora.task, max(corpora.rows, 1)
     target, source = max(corpora.tokens("target"), 1), corpora.tokens("source")
     match task.shape:
+        case "pairs" if isinstance(task, JoinedTask):
+            whole = source + target + rows
+            counts = target + rows if task.settings.learn == "target" else whole
+            return Amount(counts, whole, rows, whole / rows, 1.0)
         case "pairs":
             both = target + rows, source + rows
             return Amount(both[0], max(both), rows, both[0] / rows, both[1] / rows)
         case "text":
+            if isinstance(task, MaskedTask):
+                context = task.settings.context
+                rows = -(-target // context)
+                return Amount(max(1, round(task.settings.share * target)), target, rows, min(target, context), 1.0)
             assert isinstance(task, LanguageTask)
             if task.settings.lines == "documents":
                 return Amount(target + rows, target + rows, rows, target / rows + 1, 1.0)

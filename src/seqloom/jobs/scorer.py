@@ -7,6 +7,7 @@ from seqloom.generation.ensemble import Ensemble
 from seqloom.models.build import Model as Network
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import BEGIN, END, MASK, SEPARATOR, UNKNOWN
@@ -29,6 +30,9 @@ def scorer_of(
 
 def _scorer(task: TranslateTask | LanguageTask, network: Network, never: Sequence[int]) -> Scorer:
     match task:
+        case JoinedTask():
+            assert isinstance(network, DecoderOnly)
+            return TextScorer(network, BEGIN, END, never=never, separator=SEPARATOR, reverse=task.settings.reverse)
         case TranslateTask():
             assert isinstance(network, EncoderDecoder)
             return PairScorer(network, BEGIN, END, never=never, reverse=task.settings.reverse)

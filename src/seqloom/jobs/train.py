@@ -201,7 +201,7 @@ def _run(
         recipe.data.workers,
         data.files,
         per_token,
-        None if longest is None else longest.tokens,
+        None if longest is None else min(longest.tokens, recipe.data.longest_source or longest.tokens),
         objective_of(training.reward, data.task),
     )
     if not run.checkpoints.any() and start is not None:

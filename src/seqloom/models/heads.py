@@ -54,6 +54,17 @@ class Transform(nn.Module):
         return self.norm(self.activate(self.dense(x)), layout)
 
 
+class FollowsHead(nn.Module):
+    """Whether a row's second segment follows its first, scores_B2: from the state of its first token."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.dense, self.out = nn.Linear(width, width), nn.Linear(width, 2)
+
+    def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
+        return self.out(torch.tanh(self.dense(layout.first_B(hidden))))
+
+
 class TagHead(nn.Module):
     """One score a tag at each position."""
 

@@ -20,6 +20,8 @@ class Side:
 
     tokens_N: Tensor
     layout: Packed
+    segments_N: Tensor | None = None
+    """Which kind of segment each token is in."""
 
     @classmethod
     def of(cls, rows: Ragged) -> Self:
@@ -29,7 +31,8 @@ class Side:
         if self.tokens_N.device == device:
             return self
         layout = Packed.of(self.layout.lengths_host_B, device=device)
-        return Side(self.tokens_N.to(device, non_blocking=True), layout)
+        segments_N = None if self.segments_N is None else self.segments_N.to(device, non_blocking=True)
+        return Side(self.tokens_N.to(device, non_blocking=True), layout, segments_N)
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,23 @@ class Batch:
     """How many parts of the goal count: the loss is a mean over them."""
     weight_N: Tensor | None = None
     """How often each token of the goal counts, perhaps less than never; None: once."""
+    asked_M: Tensor | None = None
+    """The positions that the goal is about, where it is not about all; the output is made for them only."""
+    follows_B: Tensor | None = None
+    """1 where a row's second segment follows its first."""
 
     def to(self, device: torch.device) -> "Batch":
-        source = None if self.source is None else self.source.to(device)
-        target = None if self.target is None else self.target.to(device)
-        goal, weight_N = self.goal.to(device, non_blocking=True), self.weight_N
-        weight_N = None if weight_N is None else weight_N.to(device, non_blocking=True)
-        return replace(self, source=source, target=target, goal=goal, weight_N=weight_N)
+        moved = {
+            name: None if part is None else part.to(device, non_blocking=True)
+            for name in ("goal", "weight_N", "asked_M", "follows_B")
+            for part in [getattr(self, name)]
+        }
+        sides = {
+            name: None if side is None else side.to(device)
+            for name in ("source", "target")
+            for side in [getattr(self, name)]
+        }
+        return replace(self, **sides, **moved)
 
     @property
     def tokens(self) -> int:

@@ -37,8 +37,11 @@ class TranslateTask(Task):
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
-        if model.family != "encoder-decoder":
-            return f"translate reads one sequence and writes another: it needs an encoder-decoder, not {model.family}"
+        if model.family == "encoder-only":
+            return (
+                "translate reads one sequence and writes another: it needs an encoder-decoder, or a decoder-only model "
+                "that reads both as one text, not encoder-only"
+            )
         return _no_tokens(model)
 
     def sizes(self) -> Sizes:
