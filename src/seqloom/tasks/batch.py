@@ -53,17 +53,15 @@ class Batch:
     """1 where a row's second segment follows its first."""
 
     def to(self, device: torch.device) -> "Batch":
-        moved = {
-            name: None if part is None else part.to(device, non_blocking=True)
-            for name in ("goal", "weight_N", "asked_M", "follows_B")
-            for part in [getattr(self, name)]
-        }
-        sides = {
-            name: None if side is None else side.to(device)
-            for name in ("source", "target")
-            for side in [getattr(self, name)]
-        }
-        return replace(self, **sides, **moved)
+        return replace(
+            self,
+            source=None if self.source is None else self.source.to(device),
+            target=None if self.target is None else self.target.to(device),
+            goal=self.goal.to(device, non_blocking=True),
+            weight_N=_moved(self.weight_N, device),
+            asked_M=_moved(self.asked_M, device),
+            follows_B=_moved(self.follows_B, device),
+        )
 
     @property
     def tokens(self) -> int:
@@ -81,3 +79,7 @@ def goals(rows: Ragged) -> Tensor:
 
 def _tensor(rows: Ragged) -> Tensor:
     return torch.from_numpy(rows.values_N.astype(np.int64))
+
+
+def _moved(x: Tensor | None, device: torch.device) -> Tensor | None:
+    return None if x is None else x.to(device, non_blocking=True)
