@@ -41,6 +41,7 @@ EACH: dict[str, dict[str, object]] = {
     | {"family": "decoder-only", "mixer": {"kind": "convolution"}, "feed_forward": {"kind": "experts"}},
     "classes": PLAIN | {"family": "encoder-only", "output": {"kind": "classes"}},
     "classes-attention": PLAIN | {"family": "encoder-only", "output": {"kind": "classes", "pool": "attention"}},
+    "follows": PLAIN | {"family": "encoder-only", "output": {"kind": "tokens", "follows": True}},
     "numbers": PLAIN
     | {"family": "decoder-only", "input": {"kind": "vectors"}, "output": {"kind": "numbers", "quantiles": (0.1, 0.9)}},
     "patches": PLAIN

@@ -83,16 +83,15 @@ class AttentiveRecurrence(RecurrentLayers):
         if self.form == "bahdanau" and not self.feed:
             yield "feed", "input feeding is Luong's; Bahdanau's form always gets its context as an input"
         if self.form == "luong":
-            for name, other in ("asks", self.asks != "top"), ("told", self.told != "first"):
-                if other:
-                    yield name, "in Luong's form the top state asks, and what is fed goes to the first layer"
+            for name in filter(self.changed, ("asks", "told")):
+                yield name, "in Luong's form the top state asks, and what is fed goes to the first layer"
             if self.output == "state":
                 yield "output", "in Luong's form only the output learns of the context; use form = 'bahdanau'"
         widths = [self.hidden_width(width, layer) for layer in range(self.depth)]
         if not self.projection and any(hidden != width for hidden in widths):
             yield "hidden", f"its states ask and are put out, so they have the width {width}; or set projection = true"
         yield from self.layer_faults([width] * self.depth)
-        if self.summary != "last" and self.initial != "memory":
+        if self.changed("summary") and self.initial != "memory":
             yield "summary", "summary is of a source to begin from: set initial = 'memory'"
         if self.initial == "memory" and self.summary == "ends" and width % 2:
             yield "summary", f"'ends' takes half of the width from each end, so the width must be even, not {width}"

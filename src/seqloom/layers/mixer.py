@@ -21,10 +21,8 @@ class Memory:
 
     states: Tensor
     layout: Layout
-    unpadded: "Memory | None" = None
-    """The same without padding, for who projects it: that is less work."""
-    ends: tuple[State, ...] = ()
-    """What each of the encoder's blocks left at its end; None where it left nothing."""
+    ends: tuple[State, ...] = ()  # what each block's mixer left at its end; None where it left nothing
+    unpadded: "Memory | None" = None  # the same without padding, for who projects it: that is less work
 
     def padded(self) -> "Memory":
         """The same memory, flush left and padded, so that its rows can be reordered."""
@@ -32,7 +30,7 @@ class Memory:
         if isinstance(layout, Padded) and layout.starts_B is None:
             return self
         flush = Padded(layout.lengths_B, layout.longest, full=layout.uniform)
-        return Memory(layout.pad(self.states), flush, self if isinstance(layout, Packed) else None, self.ends)
+        return Memory(layout.pad(self.states), flush, self.ends, self if isinstance(layout, Packed) else None)
 
     def beside(self, block: int) -> "Memory":
         """The same memory for a decoder's block: of all ends, that of the encoder's same block."""

@@ -88,11 +88,11 @@ class Recurrence(RecurrentLayers):
             yield "direction", "'interleaved' is of all layers, and of two at least"
         if self.hidden is None and any(self._halves(layer) for layer in range(self.depth)) and width % 2:
             yield "direction", f"two directions side by side need an even width, not {width}"
-        if self.join != "concat" and not directions & {"both", "interleaved"}:
+        if self.changed("join") and not directions & {"both", "interleaved"}:
             yield "join", "join is how two directions become one, and there is one"
         of_layer = self.out_width if "interleaved" in directions else self.joined_width
         yield from self.layer_faults([of_layer(width, layer) for layer in range(self.depth)])
-        if self.summary != "last" and self.initial != "memory":
+        if self.changed("summary") and self.initial != "memory":
             yield "summary", "summary is of a source to begin from: set initial = 'memory'"
         if self.initial != "zeros" and not causal:
             yield "initial", "only a decoder has a memory to begin from"

@@ -51,6 +51,9 @@ class TokensOutput(Frozen):
     bias: bool = False
     transform: Activation | None = Field(default=None, description="one more layer and norm before the scores (BERT)")
     scale: bool = Field(default=False, description="times 1/√width before the scores (T5, tied)")
+    follows: bool = Field(
+        default=False, description="also two scores of the whole: whether its second segment follows its first (BERT)"
+    )
 
 
 class TagsOutput(Frozen):
@@ -222,6 +225,8 @@ class ModelSettings(StackSettings):
                 yield (name,), "a decoder goes step by step, and half a patch cannot be read; use vectors"
         if isinstance(self.input, Tokens) and self.input.segments and self.family == "decoder-only":
             yield ("input", "segments"), "segments are of what an encoder reads"
+        if isinstance(self.output, TokensOutput) and self.output.follows and self.family != "encoder-only":
+            yield ("output", "follows"), "what follows is read off an encoder: use family = 'encoder-only'"
         if "cross" in self.encoder.model_fields_set:
             yield ("encoder", "cross"), "an encoder reads no other sequence; set it in [model.decoder]"
         if self.family != "encoder-decoder" and self.target_input is not None:

@@ -19,17 +19,20 @@ IGNORED = NONE
 Run = Callable[[], Output]
 
 
-def sequence_loss(model: Model, run: Run, goal_N: Tensor, count: int, goals: Goals) -> Tensor:
+def sequence_loss(
+    model: Model, run: Run, goal_N: Tensor, count: int, goals: Goals, weight_N: Tensor | None = None
+) -> Tensor:
     """The sum of −log p[goal]; mixtures of experts add what keeps them balanced, for each part that counts.
 
-    run: one forward pass.
+    run: one forward pass. weight_N: how often each token of a text counts.
     """
     output = run()
     if goals.r_drop and model.training:
         return _r_drop(model, output, run(), goal_N, count, goals)
     if isinstance(model.head, TokenHead):
-        loss = model.head.loss(output.hidden, output.layout, goal_N, goals.smoothing)
+        loss = model.head.loss(output.hidden, output.layout, goal_N, goals.smoothing, weight_N)
     else:
+        assert weight_N is None
         loss = _cross_entropy(model.scores(output), goal_N, goals.smoothing)
     return loss + _beside(model, output, count, goals)
 
