@@ -21,13 +21,17 @@ class Memory:
 
     states: Tensor
     layout: Layout
+    embedded: Tensor | None = None
+    """What the encoder read, for those who look at it too."""
 
     def padded(self) -> "Memory":
         """The same memory, flush left and padded, so that its rows can be reordered."""
         layout = self.layout
         if isinstance(layout, Padded) and layout.starts_B is None:
             return self
-        return Memory(layout.pad(self.states), Padded(layout.lengths_B, layout.longest, full=layout.uniform))
+        embedded = None if self.embedded is None else layout.pad(self.embedded)
+        flush = Padded(layout.lengths_B, layout.longest, full=layout.uniform)
+        return Memory(layout.pad(self.states), flush, embedded)
 
 
 class Mixer(nn.Module):
