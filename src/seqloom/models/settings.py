@@ -105,11 +105,6 @@ class StackSettings(Frozen):
     """A stack of blocks. Where a list is allowed, its entries are the layers, repeated to fill the depth."""
 
     depth: int = Field(default=6, ge=0)
-    widths: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
-        default=None,
-        strict=False,
-        description="each block's own width, with linear maps where it changes and at both ends; unset: the model's",
-    )
     mixer: OneOrMany[MixerSettings] = Attention()
     cross: OneOrMany[CrossSettings] | None = Field(
         default=None, description="how a decoder's blocks read the source; unset: attention with the mixer's heads"
@@ -119,6 +114,11 @@ class StackSettings(Frozen):
     residual: ResidualSettings = Residual()
     positions: Annotated[PositionsSettings, BeforeValidator(_absolute)] = NoPositions()
     dropout: float = Field(default=0.0, ge=0, lt=1, description="of each layer's output, and of the embedding")
+    widths: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
+        default=None,
+        strict=False,
+        description="each block's own width, with linear maps where it changes and at both ends; unset: the model's",
+    )
 
     def mixers(self) -> list[MixerSettings]:
         return _each(self.mixer, self.depth)
