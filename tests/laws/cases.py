@@ -342,6 +342,15 @@ READINGS: dict[str, dict[str, object]] = {
         "input": {"kind": "patches", "length": 3},
         "output": {"kind": "classes"},
     },
+    "vit-like": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": HEADS,
+        "feed_forward": SMALL_DENSE,
+        "positions": {"kind": "learned", "length": 30},
+        "input": {"kind": "images", "patch": 2, "columns": 2, "channels": 1},
+        "output": {"kind": "classes"},
+    },
     "patches-to-tokens": {
         **BASE,
         "encoder": {"mixer": {"kind": "recurrence", "direction": "both"}},

@@ -67,6 +67,7 @@ UNCOUNTED = (
     "batch-normed",
     "experts",
     "patch",
+    "vit",
     "classes-attention",
     "series-classifier",
 )

@@ -1,8 +1,12 @@
 """Transformers and their relatives: sizes, what defines them, and that they learn."""
 
+import random
+from pathlib import Path
+
 import pytest
 import torch
 
+import seqloom
 from seqloom.layers.attention import SelfAttention
 from seqloom.layers.gated_linear import GatedLinearMixer
 from seqloom.layers.layout import Packed
@@ -24,7 +28,7 @@ SMALLER = {
 }
 
 
-@pytest.mark.parametrize("name", ["transformer-big", "t5-style", "gpt", "llama-style"])
+@pytest.mark.parametrize("name", ["transformer-big", "t5-style", "gpt", "llama-style", "vit"])
 def test_as_many_parameters_as_were_published(name: str) -> None:
     assert parameters(name) == pytest.approx(recipe(name).target.parameters, rel=0.02)
 
@@ -97,3 +101,24 @@ def test_the_hybrid_has_few_attention_layers() -> None:
 def test_post_norm_is_what_2017_had_and_modern_has_not() -> None:
     assert recipe("transformer-base-small").model.norm.place == "post"
     assert recipe("transformer-modern-small").model.norm.place == "pre"
+
+
+def test_vit_learns_pictures_by_heart(tmp_path: Path) -> None:
+    """From a file to labels: the whole way, as its tokens are read otherwise than those of text."""
+    draw = random.Random(3)
+    pictures = [" ".join(str(draw.randint(0, 16)) for _ in range(64)) for _ in range(24)]
+    names = [draw.choice(["one", "two", "three"]) for _ in pictures]
+    file = tmp_path / "pictures.tsv"
+    file.write_text("".join(f"{picture}\t{name}\n" for picture, name in zip(pictures, names, strict=True)))
+    changes = ["training.steps=60", "model.width=32", "model.depth=2", "model.dropout=0.0", "training.threads=1"]
+    run = tmp_path / "run"
+    seqloom.train("vit-small", data=file, valid=file, out=run, changes=changes)
+    model = seqloom.load(run)
+    assert [answer.text for answer in model.predict(pictures)] == names
+
+
+def test_vit_reads_patches_not_lines() -> None:
+    """A picture of two bright pixels in one patch or in two is another one, though its numbers are the same."""
+    made = build_model(recipe("vit-small").model, Sizes(11, 3))
+    assert made.input.embedding.inputs.in_features == 4
+    assert sum(name.endswith("weight_PD") for name in made.state_dict()) == 1

@@ -6,7 +6,8 @@ from typing import assert_never
 from seqloom.layers.attention import Attention
 from seqloom.layers.convolution import Convolution
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.embedding import InputSettings
+from seqloom.layers.embedding import InputSettings, Patches
+from seqloom.layers.images import Images
 from seqloom.layers.norms import NoNorm, norm_parameters
 from seqloom.layers.positions import T5, Learned, NoPositions
 from seqloom.models.settings import ClassesOutput, ModelSettings, NumbersOutput, StackSettings, TagsOutput, TokensOutput
@@ -22,12 +23,13 @@ def model_cost(settings: ModelSettings, sizes: Sizes, length: float = 27, source
     Attention counts a full square of scores, causal or not, as the papers do.
     """
     width = settings.width
-    source_length = length if source_length is None else source_length
+    source_length = (length if source_length is None else source_length) / _tokens_of_a_step(settings.input)
     match settings.family:
         case "encoder-only" | "decoder-only":
             causal = settings.family == "decoder-only"
-            side, use = settings.side("decoder" if causal else "encoder"), Use(causal=causal, length=length)
-            body = _stack(side, width, use) + _input(settings.input, side, sizes.source, width)
+            each = _tokens_of_a_step(settings.input)
+            side, use = settings.side("decoder" if causal else "encoder"), Use(causal=causal, length=length / each)
+            body = (_stack(side, width, use) + _input(settings.input, side, sizes.source, width)).times(1 / each)
             vectors = sizes.source
         case "encoder-decoder":
             ratio = source_length / length
@@ -47,6 +49,17 @@ def model_cost(settings: ModelSettings, sizes: Sizes, length: float = 27, source
             assert_never(settings.family)
     tied = Cost(-vectors * width) if settings.tie in ("output", "all") else Cost()
     return body + _head(settings, sizes.target) + tied
+
+
+def _tokens_of_a_step(settings: InputSettings) -> int:
+    """Several make one step of the stack where they are joined to patches."""
+    match settings:
+        case Patches():
+            return settings.length
+        case Images():
+            return settings.numbers
+        case _:
+            return 1
 
 
 def training_flops(cost: Cost) -> float:

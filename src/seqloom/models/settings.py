@@ -15,6 +15,7 @@ from seqloom.layers.cross_attention import CrossAttention
 from seqloom.layers.dense import Dense
 from seqloom.layers.embedding import InputSettings, Patches, Tokens, Vectors
 from seqloom.layers.feed_forward import FeedForwardSettings
+from seqloom.layers.images import Images
 from seqloom.layers.memory_compressed import MemoryCompressed
 from seqloom.layers.mixers import CrossSettings, MixerSettings, NoCross
 from seqloom.layers.multi_step_attention import MultiStep
@@ -229,7 +230,7 @@ class ModelSettings(StackSettings):
                 yield ("tie",), "with concatenated positions token vectors are narrower than the output: not shareable"
         for name, side in ("input", self.input), ("target_input", self.target_input):
             reads_back = self.family == "decoder-only" or name == "target_input"
-            if isinstance(side, Patches) and reads_back:
+            if isinstance(side, Patches | Images) and reads_back:
                 yield (name,), "a decoder goes step by step, and half a patch cannot be read; use vectors"
         if isinstance(self.input, Tokens) and self.input.segments and self.family == "decoder-only":
             yield ("input", "segments"), "segments are of what an encoder reads"
