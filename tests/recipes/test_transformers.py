@@ -110,9 +110,10 @@ def test_vit_learns_pictures_by_heart(tmp_path: Path) -> None:
     names = [draw.choice(["one", "two", "three"]) for _ in pictures]
     file = tmp_path / "pictures.tsv"
     file.write_text("".join(f"{picture}\t{name}\n" for picture, name in zip(pictures, names, strict=True)))
-    changes = ["training.steps=60", "model.width=32", "model.depth=2", "model.dropout=0.0", "training.threads=1"]
+    changes = ["training.steps=100", "training.optimiser.rate=0.005", "training.optimiser.decay=0.0"]
+    changes += ["model.width=48", "model.depth=2", "model.dropout=0.0", "training.threads=1"]
     run = tmp_path / "run"
-    seqloom.train("vit-small", data=file, valid=file, out=run, changes=changes)
+    seqloom.train("vit-small", data=file, valid=file, out=run, changes=changes, view="none")
     model = seqloom.load(run)
     assert [answer.text for answer in model.predict(pictures)] == names
 
