@@ -51,7 +51,7 @@ def lines(count: int = 16) -> list[str]:
 
 
 def learnt(made: Recipe, task: Task, columns: Sequence[Sequence[str]], steps: int, seed: int = 1) -> Model:
-    """Trained on all examples at once by the recipe's own optimiser, at a constant rate; in eval mode."""
+    """Trained on all examples at once by the recipe's optimiser, whose rate falls in the second half; in eval mode."""
     torch.manual_seed(seed)
     model = build_model(made.model, task.sizes()).train()
     optimiser = build_optimiser(made.training.optimiser, model)
@@ -60,7 +60,7 @@ def learnt(made: Recipe, task: Task, columns: Sequence[Sequence[str]], steps: in
         model.zero_grad()
         (task.loss(model, batch, Goals()) / batch.count).backward()
         clip(model, made.training.clip or None)
-        optimiser.step(min(1.0, (step + 1) / 20))
+        optimiser.step(min(1.0, (step + 1) / 20, 2 - 2 * step / steps))
     return model.eval()
 
 

@@ -21,7 +21,8 @@ SMALLER = {
         "model.widths=[48, 64]",
         "model.dropout=0.0",
         "text.source={kind = 'characters'}",
-        "training.optimiser.rate=0.05",  # one batch, again and again, has gradients without noise
+        "training.optimiser.rate=0.5",
+        "training.optimiser.momentum=0.9",  # 0.99 remembers more than half of these few steps
     ),
 }
 STEPS = {"bytenet-small": 150, "convs2s-small": 250}
