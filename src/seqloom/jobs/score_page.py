@@ -33,7 +33,8 @@ def page(report: Report, what: Evaluated, form: Form) -> str:
             return "\n\n".join([*parts, *examples, "\n".join(f"- {line}" for line in _below(report))]) + "\n"
         case "latex":
             parts = ["\n".join(_latex(table)) for table in tables(report)]
-            return "\n\n".join([*parts, "\n".join(f"% {line}" for line in _below(report))]) + "\n"
+            examples = ["\n".join(_latex_example(each, report, what)) for each in report.shown]
+            return "\n\n".join([*parts, *examples, "\n".join(f"% {line}" for line in _below(report))]) + "\n"
         case "jsonl":
             return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(report, what))
         case _:
@@ -87,6 +88,17 @@ def _latex(table: Table) -> Iterator[str]:
     yield r"\end{tabular}"
 
 
+def _latex_example(each: Shown, report: Report, what: Evaluated) -> Iterator[str]:
+    """A small table, whose second column breaks lines."""
+    yield r"\begin{tabular}{lp{0.8\linewidth}}"
+    yield r"\hline"
+    yield rf"\multicolumn{{2}}{{l}}{{{_headline(each, report).translate(_LATEX)}}} \\ \hline"
+    for name, text in _texts(each, what):
+        yield rf"{name} & {text.translate(_LATEX)} \\"
+    yield r"\hline"
+    yield r"\end{tabular}"
+
+
 def _below(report: Report) -> Iterator[str]:
     """What a reader must know to trust the numbers, and to have them again."""
     for title, signature in report.signatures:
@@ -107,10 +119,14 @@ def _examples(report: Report, what: Evaluated) -> list[str]:
     return ["\n".join(_example(each, report, what)) for each in report.shown]
 
 
-def _example(each: Shown, report: Report, what: Evaluated) -> Iterator[str]:
+def _headline(each: Shown, report: Report) -> str:
     which = "worst" if each.worst else "best"
     system = f"{each.system}, " if len(report.systems) > 1 else ""
-    yield f"{system}{which}: example {each.row + 1:,}, {titled(each.metric)} {number(each.metric, each.score)}"
+    return f"{system}{which}: example {each.row + 1:,}, {titled(each.metric)} {number(each.metric, each.score)}"
+
+
+def _example(each: Shown, report: Report, what: Evaluated) -> Iterator[str]:
+    yield _headline(each, report)
     for name, text in _texts(each, what):
         yield f"  {name:10} {text}"
 

@@ -21,6 +21,8 @@ class Memory:
 
     states: Tensor
     layout: Layout
+    unpadded: "Memory | None" = None
+    """The same without padding, for who projects it: that is less work."""
     embedded: Tensor | None = None
     """What the encoder read, for those who look at it too."""
 
@@ -29,9 +31,9 @@ class Memory:
         layout = self.layout
         if isinstance(layout, Padded) and layout.starts_B is None:
             return self
-        embedded = None if self.embedded is None else layout.pad(self.embedded)
         flush = Padded(layout.lengths_B, layout.longest, full=layout.uniform)
-        return Memory(layout.pad(self.states), flush, embedded)
+        embedded = None if self.embedded is None else layout.pad(self.embedded)
+        return Memory(layout.pad(self.states), flush, self if isinstance(layout, Packed) else None, embedded)
 
 
 class Mixer(nn.Module):

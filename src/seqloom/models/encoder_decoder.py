@@ -53,7 +53,7 @@ class EncoderDecoder(nn.Module):
         if self.settings.unfold is not None:
             x, layout = unfolded(x, layout, self.settings.unfold)
         hidden, _, report = self.encoder(x, layout)
-        return Memory(hidden, layout, x if self.keeps_embedded else None), Output(hidden, layout, None, report)
+        return Memory(hidden, layout, embedded=x if self.keeps_embedded else None), Output(hidden, layout, None, report)
 
     def start(self, memory: Memory, capacity: int | None = None) -> DecoderState:
         """The state before the first target step; its rows can be reordered."""
