@@ -88,6 +88,7 @@ class AlignedMixer(Mixer):
     def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> AlignedState:
         if memory is None:
             raise ValueError("a decoder that stands on its encoder needs a memory to start from")
+        memory = memory.unpadded or memory
         mapped = memory.states if self.out is None else self.out(memory.states)
         at_B = torch.zeros(rows, dtype=torch.int64, device=mapped.device)
         return AlignedState(memory.layout.pad(mapped), at_B)
