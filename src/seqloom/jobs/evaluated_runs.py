@@ -28,6 +28,7 @@ from seqloom.settings.words import counted
 from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import UNKNOWN, Characters, Words
@@ -35,6 +36,8 @@ from seqloom.text import Labels as KnownLabels
 
 FEW_PIECES = 200  # of a vocabulary of words: phonemes, notes and the like
 FEW_LABELS = 3  # that a message names
+PSEUDO: tuple[RateMetric, ...] = ("perplexity",)
+"""Of each token, given all others; characters are not counted, as the ends of lines are not asked for."""
 WINDOW = 2048  # examples that are answered together, so that like lengths meet
 
 
@@ -118,6 +121,8 @@ def _metrics(task: Task, data: Data, asked: Sequence[str]) -> list[MetricName]:
             return named(asked or _of_texts(task), (*TEXT, *RATE), "translations")
         case LanguageTask():
             return named(asked or RATE, RATE, "language models")
+        case MaskedTask():
+            return named(asked or PSEUDO, PSEUDO, "masked language models")
         case TagTask():
             spans = marks_spans(tag for tags in data.columns[1] for tag in tags)
             return named(asked or ("accuracy", "span-f1" if spans else "f1-macro"), LABEL, "tags")
@@ -141,7 +146,7 @@ def _said(model: Model, data: Data, names: Sequence[MetricName], changes: Sequen
         note(text)
     settings = generation_of(model.opened[0], changes)
     likely = None
-    if isinstance(model.task, LanguageTask):
+    if isinstance(model.task, LanguageTask | MaskedTask):
         return _Said([], [], of_texts(model, data.columns[0]))
     if any(name in RATE for name in names):
         likely = of_pairs(model, data.columns[0], data.columns[1])
@@ -198,7 +203,7 @@ def _tags(answer: Answer, words: int) -> Labels:
 def _unknown(model: Model, data: Data) -> list[int] | None:
     """How many pieces of each source the vocabulary does not have."""
     source = model.task.codecs.source
-    if isinstance(model.task, LanguageTask):
+    if isinstance(model.task, LanguageTask | MaskedTask):
         return None
     if isinstance(model.task, TagTask):
         return [source.encode_words(words)[0].count(UNKNOWN) for words in data.columns[0]]
@@ -218,7 +223,7 @@ def _evaluated(
     wanted = [[name] for name in data.columns[1]] if isinstance(task, ClassifyTask) else data.columns[-1]
     return Evaluated(
         systems=systems,
-        answers=() if isinstance(task, LanguageTask) else tuple(part.texts for part in parts),
+        answers=() if isinstance(task, LanguageTask | MaskedTask) else tuple(part.texts for part in parts),
         references=(texts[-1],),
         sources=texts[0] if len(texts) > 1 else None,
         unknown=unknown,

@@ -52,8 +52,10 @@ class EncoderDecoder(nn.Module):
         x, layout = self.source(source, layout, segments=segments)
         if self.settings.unfold is not None:
             x, layout = unfolded(x, layout, self.settings.unfold)
-        hidden, _, report = self.encoder(x, layout)
-        return Memory(hidden, layout, embedded=x if self.keeps_embedded else None), Output(hidden, layout, None, report)
+        hidden, ends, report = self.encoder(x, layout)
+        left = tuple(None if end is None else end.mixer for end in ends or ())
+        memory = Memory(hidden, layout, left, embedded=x if self.keeps_embedded else None)
+        return memory, Output(hidden, layout, None, report)
 
     def start(self, memory: Memory, capacity: int | None = None) -> DecoderState:
         """The state before the first target step; its rows can be reordered."""

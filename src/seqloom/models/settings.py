@@ -21,7 +21,7 @@ from seqloom.layers.mixers import CrossSettings, MixerSettings, NoCross
 from seqloom.layers.multi_step_attention import MultiStep
 from seqloom.layers.norms import BatchNorm, LayerNorm, NormSettings
 from seqloom.layers.positions import NoPositions, PositionsSettings, Sinusoidal
-from seqloom.layers.recurrence import Recurrence
+from seqloom.layers.recurrence import Recurrence, begins_apart
 from seqloom.settings import Changes, Frozen, OneOrMany, all_impossible, impossible
 
 T = TypeVar("T")
@@ -56,6 +56,9 @@ class TokensOutput(Frozen):
     transform: Activation | None = Field(default=None, description="one more layer and norm before the scores (BERT)")
     scale: bool = Field(default=False, description="times 1/√width before the scores (T5, tied)")
     narrow: int | None = Field(default=None, ge=1, description="a map to this width before the scores; unset: none")
+    follows: bool = Field(
+        default=False, description="also two scores of the whole: whether its second segment follows its first (BERT)"
+    )
 
 
 class TagsOutput(Frozen):
@@ -120,6 +123,7 @@ class StackSettings(Frozen):
         strict=False,
         description="each block's own width, with linear maps where it changes and at both ends; unset: the model's",
     )
+    locked: bool = Field(default=False, description="dropout: the same units at all tokens of a sequence")
 
     def mixers(self) -> list[MixerSettings]:
         return _each(self.mixer, self.depth)
@@ -206,7 +210,20 @@ class ModelSettings(StackSettings):
                     yield ((name, *path) if changed else path), why
             elif getattr(self, name).model_fields_set:
                 yield (name,), f"a model of family '{self.family}' has no {name}"
+        yield from self._begins()
         yield from self._ends()
+
+    def _begins(self) -> "Iterator[tuple[tuple[str | int, ...], str]]":
+        """Decoder layers that begin where the encoder's ended must be like them."""
+        encoder, decoder = self.side("encoder"), self.side("decoder")
+        if any(stack.mixer == () for stack in (encoder, decoder)):
+            return
+        changed = ("decoder",) if "mixer" in self.decoder.model_fields_set else ()
+        for block, mixer in enumerate(decoder.mixers() if self.family == "encoder-decoder" else []):
+            if isinstance(mixer, Recurrence | AttentiveRecurrence) and mixer.initial == "layers":
+                other = encoder.mixers()[block] if block < encoder.depth else None
+                for why in begins_apart(mixer, other, self.width):
+                    yield (*changed, *_path(decoder, "mixer", block, "initial")), why
 
     def _ends(self) -> "Iterator[tuple[tuple[str | int, ...], str]]":
         written = isinstance(self.output, TokensOutput)
@@ -234,6 +251,8 @@ class ModelSettings(StackSettings):
                 yield (name,), "a decoder goes step by step, and half a patch cannot be read; use vectors"
         if isinstance(self.input, Tokens) and self.input.segments and self.family == "decoder-only":
             yield ("input", "segments"), "segments are of what an encoder reads"
+        if isinstance(self.output, TokensOutput) and self.output.follows and self.family != "encoder-only":
+            yield ("output", "follows"), "what follows is read off an encoder: use family = 'encoder-only'"
         if "cross" in self.encoder.model_fields_set:
             yield ("encoder", "cross"), "an encoder reads no other sequence; set it in [model.decoder]"
         if written and self.tie in ("output", "all") and getattr(self.output, "narrow", None) is not None:
@@ -296,7 +315,7 @@ def _width_faults(stack: StackSettings, width: int) -> "Iterator[tuple[tuple[str
 
 
 def _reads_memory(mixer: MixerSettings) -> bool:
-    return isinstance(mixer, AttentiveRecurrence) or (isinstance(mixer, Recurrence) and mixer.initial == "memory")
+    return isinstance(mixer, AttentiveRecurrence) or (isinstance(mixer, Recurrence) and mixer.initial != "zeros")
 
 
 def _path(stack: StackSettings, field: str, layer: int, setting: str) -> tuple[str | int, ...]:
