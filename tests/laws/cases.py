@@ -6,14 +6,17 @@ from typing import TypeVar
 
 import torch
 
+from seqloom.layers.aligned import Aligned
 from seqloom.layers.attention import Attention
 from seqloom.layers.attentive_recurrence import AttentiveRecurrence, StepAttention
 from seqloom.layers.bottleneck import Bottleneck
+from seqloom.layers.bottleneck_convolution import BottleneckConvolution
 from seqloom.layers.convolution import Convolution
 from seqloom.layers.cross_attention import CrossAttention
 from seqloom.layers.gated_linear import GatedLinear
 from seqloom.layers.memory_compressed import MemoryCompressed
 from seqloom.layers.mixers import CrossSettings, MixerSettings, build_cross, build_mixer
+from seqloom.layers.multi_step_attention import MultiStep
 from seqloom.layers.positions import T5, Alibi, Music, Rotary, Shaw
 from seqloom.layers.recurrence import Recurrence
 from seqloom.models.build import build_model
@@ -63,6 +66,9 @@ BOTH: dict[str, MixerSettings] = {
     "convolution-depthwise": Convolution(kernel=3, depthwise=True),
     "convolution-depthwise-gated": Convolution(kernel=3, dilation=2, depthwise=True, gated=True),
     "convolution-one": Convolution(kernel=1),
+    "convolution-weight-norm": Convolution(kernel=3, gated=True, weight_norm=True),
+    "bottleneck-convolution": BottleneckConvolution(kernel=3, dilation=2),
+    "bottleneck-convolution-wide": BottleneckConvolution(kernel=5, hidden=11, activation="gelu"),
     "gated-linear": GatedLinear(heads=2),
 }
 
@@ -114,6 +120,9 @@ CROSS: dict[str, CrossSettings] = {
     "bottleneck": Bottleneck(),
     "bottleneck-ends": Bottleneck(summary="ends"),
     "bottleneck-mean": Bottleneck(summary="mean"),
+    "multi-step": MultiStep(),
+    "multi-step-plain": MultiStep(weight_norm=False),
+    "aligned": Aligned(),
 }
 
 
@@ -173,7 +182,7 @@ MIXERS: list[Case] = [
     *(Case(f"{name}-causal", _mixer(settings, True)) for name, settings in BOTH.items()),
     *(Case(name, _mixer(settings, False), _orderless(settings)) for name, settings in (BOTH | NOT_CAUSAL).items()),
     *(Case(name, _mixer(settings, True)) for name, settings in WITH_MEMORY.items()),
-    *(Case(name, _cross(settings), True) for name, settings in CROSS.items()),
+    *(Case(name, _cross(settings), not isinstance(settings, Aligned)) for name, settings in CROSS.items()),
 ]
 
 SMALL_DENSE = {"kind": "dense", "width": 12, "activation": "gelu"}
@@ -193,12 +202,39 @@ SETTINGS: dict[str, dict[str, object]] = {
     },
     "convs2s-like": {
         **BASE,
-        "mixer": {"kind": "convolution", "gated": True},
-        "cross": {"kind": "attention", "heads": 1, "score": "dot"},
+        "mixer": {"kind": "convolution", "gated": True, "weight_norm": True},
+        "widths": [6, 10],
+        "cross": {"kind": "multi-step"},
         "feed_forward": {"kind": "none"},
         "norm": {"kind": "none"},
         "residual": {"kind": "add", "scale": 0.5**0.5},
         "positions": {"kind": "learned", "length": 30},
+        "output": {"kind": "tokens", "narrow": 5, "bias": True},
+    },
+    "bytenet-like": {
+        **BASE,
+        "mixer": [
+            {"kind": "bottleneck-convolution", "hidden": 5},
+            {"kind": "bottleneck-convolution", "hidden": 5, "dilation": 2},
+        ],
+        "cross": [{"kind": "aligned", "project": False}, {"kind": "none"}],
+        "feed_forward": {"kind": "none"},
+        "norm": {"kind": "layer", "place": "pre"},
+        "unfold": {"times": 2.0, "more": 1},
+    },
+    "widths-of-all-kinds": {
+        **BASE,
+        "depth": 3,
+        "widths": [6, 8, 10],
+        "encoder": {"mixer": [HEADS, {"kind": "recurrence", "direction": "both"}, {"kind": "convolution"}]},
+        "decoder": {
+            "mixer": [{"kind": "recurrence"}, HEADS, {"kind": "convolution"}],
+            "cross": [HEADS, {"kind": "bottleneck"}, {"kind": "aligned"}],
+        },
+        "feed_forward": SMALL_DENSE,
+        "norm": {"kind": "rms", "place": "both"},
+        "positions": {"kind": "sinusoidal"},
+        "tie": "all",
     },
     "rnn-bottleneck": {
         **BASE,
@@ -343,6 +379,15 @@ READINGS: dict[str, dict[str, object]] = {
         "feed_forward": SMALL_DENSE,
         "positions": {"kind": "sinusoidal", "join": "concat", "width": 4},
         "input": {"kind": "patches", "length": 3},
+        "output": {"kind": "classes"},
+    },
+    "vit-like": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": HEADS,
+        "feed_forward": SMALL_DENSE,
+        "positions": {"kind": "learned", "length": 30},
+        "input": {"kind": "images", "patch": 2, "columns": 2, "channels": 1},
         "output": {"kind": "classes"},
     },
     "patches-to-tokens": {

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from seqloom.layers.embedding import InputSettings, Tokens
+from seqloom.layers.images import Images
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.mixer import Memory, Mixer
 from seqloom.models.build import Model
@@ -86,7 +87,7 @@ def drawn(
     settings: InputSettings, size: int, length: int, generator: torch.Generator, dtype: torch.dtype = torch.float32
 ) -> Tensor:
     """A sequence that such an input reads: tokens, or readings."""
-    if isinstance(settings, Tokens):
+    if isinstance(settings, Tokens | Images):
         return torch.randint(size, (length,), generator=generator)
     return torch.randn(length, size, generator=generator, dtype=dtype)
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from seqloom.layers import (
+    aligned,
     cache,
     convolution,
     cross_attention,
@@ -18,10 +19,13 @@ from seqloom.layers import (
     forked_cache,
     gated_linear,
     masks,
+    multi_step_attention,
     recurrence,
 )
 from seqloom.layers.layout import Layout, Packed, Padded, packed
 from seqloom.layers.mixer import Mixer
+from seqloom.models import encoder_decoder
+from seqloom.models.settings import Unfold
 from tests.laws import laws
 from tests.laws.cases import MIXERS, MODELS, Case
 from tests.laws.subject import Form, Subject
@@ -228,6 +232,34 @@ def joined_rows_are_even(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(cross_attention.SharedMemory, "join", lambda memories: replace(read(memories), even=True))
 
 
+def every_step_is_the_first(patch: pytest.MonkeyPatch) -> None:
+    """A decoder that stands on its encoder forgets how far it is."""
+    read = aligned.AlignedMixer._looked_up
+
+    def wrong(self: aligned.AlignedMixer, layout: Layout, state: aligned.AlignedState) -> Tensor:
+        at_B = None if state.at_B is None else torch.zeros_like(state.at_B)
+        return read(self, layout, replace(state, at_B=at_B))
+
+    patch.setattr(aligned.AlignedMixer, "_looked_up", wrong)
+
+
+def the_longest_unfolds_for_all(patch: pytest.MonkeyPatch) -> None:
+    """The source is lengthened with the batch, and not with each row."""
+    lengthened = encoder_decoder.unfolded
+
+    def wrong(x: Tensor, layout: Layout, settings: Unfold) -> tuple[Tensor, Layout]:
+        y, longer = lengthened(x, layout, settings)
+        return longer.pad(y), Padded.whole(longer.rows, longer.longest)
+
+    patch.setattr(encoder_decoder, "unfolded", wrong)
+
+
+def the_batch_decides_the_scale(patch: pytest.MonkeyPatch) -> None:
+    """The root of the longest source's length, for all."""
+    root = multi_step_attention._root_of_lengths
+    patch.setattr(multi_step_attention, "_root_of_lengths", lambda layout, state: root(layout, state).max())
+
+
 @pytest.mark.parametrize(
     ("plant", "law"),
     [
@@ -258,6 +290,11 @@ def joined_rows_are_even(patch: pytest.MonkeyPatch) -> None:
         (joined_rows_are_even, lambda: _joining("attention-causal")),
         (joined_rows_are_even, lambda: _joining("cross")),
         (joined_rows_are_even, lambda: _joining("bahdanau-model")),
+        (every_step_is_the_first, lambda: _parts("aligned")),
+        (every_step_is_the_first, lambda: _parts("bytenet-like")),
+        (the_longest_unfolds_for_all, lambda: _padding("bytenet-like", PACKED)),
+        (the_batch_decides_the_scale, lambda: _padding("multi-step", PACKED)),
+        (the_batch_decides_the_scale, lambda: _padding("convs2s-like", RIGHT)),
     ],
     ids=lambda value: value.__name__ if value.__name__ != "<lambda>" else "",
 )

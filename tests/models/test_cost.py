@@ -69,6 +69,7 @@ UNCOUNTED = (
     "batch-normed",
     "experts",
     "patch",
+    "vit",
     "classes-attention",
     "series-classifier",
 )

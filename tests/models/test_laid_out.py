@@ -30,3 +30,15 @@ def test_the_same_model_lies_otherwise(tie: str) -> None:
     with torch.no_grad():
         said = [one.scores(one(x_BT, layout, x_BT, layout)) for one in (before, model)]
     torch.testing.assert_close(said[0], said[1], atol=1e-5, rtol=1e-5)
+
+
+def test_length_and_direction_become_one_weight() -> None:
+    settings = {"mixer": {"kind": "convolution", "weight_norm": True}, "cross": {"kind": "multi-step"}}
+    model = build_model(ModelSettings.model_validate({"width": 16, "depth": 1, **settings}), Sizes(20, 20)).eval()
+    assert isinstance(model, EncoderDecoder)
+    x_BT, layout = torch.randint(0, 20, (3, 7)), Padded.whole(3, 7)
+    with torch.no_grad():
+        before = model.scores(model(x_BT, layout, x_BT, layout))
+        lay_out(model)
+        torch.testing.assert_close(model.scores(model(x_BT, layout, x_BT, layout)), before, atol=1e-5, rtol=1e-5)
+    assert not [name for name in model.state_dict() if "parametrizations" in name]

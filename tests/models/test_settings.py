@@ -284,6 +284,40 @@ def test_an_output_may_be_tied_whatever_the_encoder_does() -> None:
         ),
         (recipe("mixer = []"), "x.toml:4: [model] mixer: a list of 0 layers does not fill a depth of 2 evenly"),
         (
+            recipe(HEADS + "widths = [8, 8, 8]"),
+            "x.toml:5: [model] widths: a list of 3 layers does not fill a depth of 2 evenly",
+        ),
+        (
+            recipe(HEADS + "widths = [8, 9]"),
+            "x.toml:4: [model.mixer] width 9 cannot be split into 2 heads of equal width",
+        ),
+        (
+            recipe("mixer = { kind = 'convolution', depthwise = true }\nwidths = [8, 6]\nfamily = 'decoder-only'"),
+            "x.toml:4: [model.mixer] 8 features cannot become 6 each by itself",
+        ),
+        (
+            recipe(
+                "mixer = { kind = 'convolution' }\nwidths = [8, 6]\n"
+                "[model.decoder]\ncross = { kind = 'aligned', project = false }"
+            ),
+            "x.toml:7: [model.decoder.cross] a source's state of width 8 needs a map to be read at width 6",
+        ),
+        (
+            recipe(
+                "mixer = { kind = 'convolution' }\nwidths = [8, 6]\n"
+                "[model.decoder]\nmixer = { kind = 'attentive-recurrence' }"
+            ),
+            "x.toml:7: [model.decoder.mixer] it reads a source of its own width: leave widths out",
+        ),
+        (
+            recipe(HEADS + "tie = 'output'\noutput = { kind = 'tokens', narrow = 4 }"),
+            "x.toml:5: [model] token vectors have the model's width, and output.narrow is another: not shareable",
+        ),
+        (
+            recipe(HEADS + "family = 'decoder-only'\nunfold = { times = 1.2 }"),
+            "x.toml:6: [model.unfold] a model of family 'decoder-only' has no decoder that stands on an encoder",
+        ),
+        (
             recipe(HEADS + '[model.encoder]\ndepth = 3\nfeed_forward = [{ kind = "dense" }, { kind = "none" }]'),
             "x.toml:7: [model.encoder] feed_forward: a list of 2 layers does not fill a depth of 3 evenly",
         ),

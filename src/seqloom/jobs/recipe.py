@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.published import Published
+from seqloom.layers.images import Images
 from seqloom.layers.positions import Learned
 from seqloom.models.settings import ModelSettings, TokensOutput
 from seqloom.settings import Frozen, all_impossible
@@ -111,8 +112,11 @@ def joins(recipe: Recipe) -> bool:
 
 
 def learned_positions(model: ModelSettings, *sides: Literal["encoder", "decoder"]) -> Iterator[int]:
-    """How many positions each stack has, where they are learned. sides: of these only."""
+    """How many tokens the positions of each stack are enough for, where they are learned. sides: of these only."""
     for name in sides or ("encoder", "decoder"):
         positions = model.side(name).positions
         if name in model.family and isinstance(positions, Learned):
-            yield positions.length
+            if name == "encoder" and isinstance(model.input, Images):
+                yield model.input.longest(positions.length)
+            else:
+                yield positions.length

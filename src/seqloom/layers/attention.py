@@ -75,12 +75,14 @@ class Heads(Frozen):
                 f"without output the heads must fill the width: {self.heads} × {self.width_of_head(width)} ≠ {width}",
             )
 
-    def head_cost(self, width: int, seen: float, keys: float = 1, squeeze: float = 1) -> Cost:
+    def head_cost(
+        self, width: int, seen: float, keys: float = 1, squeeze: float = 1, memory_width: int | None = None
+    ) -> Cost:
         """One query over `seen` keys. For each query `keys` are projected, and 1 / squeeze of them scored."""
         K, H, G = self.width_of_head(width), self.heads, self.groups
         cost = score_cost(self.score, H, G, K, K, seen, keys / squeeze) + Cost(0, 2 * H * K * seen)
         if self.project:
-            cost += linear(width, H * K, self.bias) + linear(width, 2 * G * K, self.bias).times(keys)
+            cost += linear(width, H * K, self.bias) + linear(memory_width or width, 2 * G * K, self.bias).times(keys)
         if self.output:
             cost += linear(H * K, width, self.biased_output)
         return cost + Cost(2 * K if self.qk_norm else 0)

@@ -45,7 +45,7 @@ class Bottleneck(Frozen):
 
     def cost(self, width: int, use: Use) -> Cost:
         """The map is applied once a row, which is counted as nothing for a token."""
-        return Cost(linear(width, width, self.bias).parameters)
+        return Cost(linear(use.memory_width or width, width, self.bias).parameters)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
 from seqloom.layers.paths import fast
+from seqloom.layers.weight_norm import weight_normed
 from seqloom.settings import Frozen
 
 
@@ -28,6 +29,10 @@ class Convolution(Frozen):
     gated: bool = Field(default=False, description="half of the outputs, times the sigmoid of the other half (GLU)")
     activation: Activation = "identity"
     bias: bool = True
+    weight_norm: bool = Field(
+        default=False,
+        description="weights as direction and length, which begin so that variance is kept (Gehring et al. 2017)",
+    )
 
     @property
     def reach(self) -> int:
@@ -41,8 +46,8 @@ class Convolution(Frozen):
 
     def cost(self, width: int, use: Use) -> Cost:
         outputs = 2 * width if self.gated else width
-        weights = self.kernel * outputs * (1 if self.depthwise else width)
-        return Cost(weights + (outputs if self.bias else 0), 2 * weights)
+        weights = self.kernel * outputs * (1 if self.depthwise else use.inputs or width)
+        return Cost(weights + outputs * (self.bias + self.weight_norm), 2 * weights)
 
 
 @dataclass(frozen=True)
@@ -53,21 +58,26 @@ class ConvolutionState:
 
 
 class ConvolutionMixer(Mixer):
-    def __init__(self, settings: Convolution, width: int, causal: bool) -> None:
+    def __init__(self, settings: Convolution, width: int, causal: bool, inputs: int | None = None) -> None:
+        """inputs: the width of what it reads, where that is another than what it writes."""
         super().__init__()
         refuse(settings.kind, settings.check(width, causal))
-        self.settings, self.width, self.causal = settings, width, causal
+        self.settings, self.width, self.causal = settings, inputs or width, causal
+        if settings.depthwise and self.width != width:
+            raise ValueError(f"convolution.depthwise: {self.width} features cannot become {width} each by itself")
         outputs = 2 * width if settings.gated else width
         self.behind = settings.reach if causal else settings.reach // 2
         self.ahead = settings.reach - self.behind
         self.conv = nn.Conv1d(
-            width,
+            self.width,
             outputs,
             settings.kernel,
             dilation=settings.dilation,
             groups=width if settings.depthwise else 1,
             bias=settings.bias,
         )
+        if settings.weight_norm:
+            weight_normed(self.conv, gain=4 if settings.gated else 1)
         self.activate = activate(settings.activation)
 
     def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> ConvolutionState:

@@ -30,6 +30,8 @@ class Use:
     length: float  # of the own sequence
     memory: float = 0  # of the source, for what reads a memory
     ratio: float = 1  # source tokens for each own token
+    memory_width: int | None = None  # of a source's states; None: as the own width
+    inputs: int | None = None  # of what a convolution reads; None: as the own width
 
 
 def linear(inputs: int, outputs: int, bias: bool) -> Cost:

@@ -32,7 +32,7 @@ class CrossAttention(Heads):
         return self.faults(width)
 
     def cost(self, width: int, use: Use) -> Cost:
-        return self.head_cost(width, use.memory, keys=use.ratio)
+        return self.head_cost(width, use.memory, keys=use.ratio, memory_width=use.memory_width)
 
 
 @dataclass(frozen=True)
@@ -130,22 +130,28 @@ class MemoryAttention(Mixer):
         if memory is None:
             raise ValueError("attention over a memory needs a memory to start from")
         memory = memory.unpadded or memory
-        return self._shared(*self.heads.keys_values(memory.states), memory.layout)
+        return self._shared(*self._keys_values(memory), memory.layout)
 
     def begin(self, rows: int, memory: Memory | None = None) -> SharedMemory | PackedMemory:
         if memory is not None and isinstance(memory.layout, Packed) and fast():
-            return PackedMemory(*self.heads.keys_values(memory.states), memory.layout)
+            return PackedMemory(*self._keys_values(memory), memory.layout)
         return self.start(rows, memory)
+
+    def _keys_values(self, memory: Memory) -> tuple[Tensor, Tensor]:
+        return self.heads.keys_values(memory.states)
 
     def forward(
         self, x: Tensor, layout: Layout, state: SharedMemory | PackedMemory | None = None
     ) -> tuple[Tensor, SharedMemory | PackedMemory | None]:
         if state is None:
             raise ValueError("attention over a memory needs the state that `start` makes from it")
-        q = self.heads.queries(x)
+        return self.heads.join(self._read(self.heads.queries(x), layout, state)), state
+
+    def _read(self, q: Tensor, layout: Layout, state: SharedMemory | PackedMemory) -> Tensor:
+        """What queries find, in each head."""
         if isinstance(state, PackedMemory) and isinstance(layout, Packed):
-            return self.heads.join(self._packed(q, layout, state)), state
-        return self.heads.join(self._attended(q, layout, self._padded(state))), state
+            return self._packed(q, layout, state)
+        return self._attended(q, layout, self._padded(state))
 
     def _packed(self, q: Tensor, layout: Packed, state: PackedMemory) -> Tensor:
         """Packed over packed: the GPU's kernel, or rows of like length together."""
@@ -181,8 +187,11 @@ class MemoryAttention(Mixer):
 
     def weights(self, x: Tensor, layout: Layout, state: SharedMemory | PackedMemory) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
+        return self._weights(self.heads.queries(x), layout, state)
+
+    def _weights(self, q: Tensor, layout: Layout, state: SharedMemory | PackedMemory) -> Tensor:
         memory = self._padded(state)
-        q_AHNK, at_AN = self._asked(self.heads.queries(x), layout, memory)
+        q_AHNK, at_AN = self._asked(q, layout, memory)
         see_ANS = memory.sight.mask(at_AN, memory.keys_AGSK.shape[2])
         return memory.unfold(attention_weights(q_AHNK, memory.keys_AGSK, self.heads.score, see_ANS))
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.cost import Cost, linear
+from seqloom.layers.images import ImageEmbedding, Images
 from seqloom.layers.layout import Layout, Padded
 from seqloom.settings import Frozen
 
@@ -55,7 +56,7 @@ class Patches(Frozen):
         return linear(size * self.length, width, bias=True)
 
 
-InputSettings = Annotated[Tokens | Vectors | Patches, Field(discriminator="kind")]
+InputSettings = Annotated[Tokens | Vectors | Patches | Images, Field(discriminator="kind")]
 
 
 class TokenEmbedding(nn.Module):
@@ -118,7 +119,7 @@ def _no_segments(segments: Tensor | None) -> None:
         raise ValueError("segments are given, but an input of readings knows none: they are of tokens")
 
 
-Embedding = TokenEmbedding | VectorEmbedding | PatchEmbedding
+Embedding = TokenEmbedding | VectorEmbedding | PatchEmbedding | ImageEmbedding
 
 
 def build_embedding(settings: InputSettings, size: int, width: int, tied: nn.Parameter | None = None) -> Embedding:
@@ -130,5 +131,7 @@ def build_embedding(settings: InputSettings, size: int, width: int, tied: nn.Par
             return VectorEmbedding(size, width)
         case Patches():
             return PatchEmbedding(size, width, settings.length)
+        case Images():
+            return ImageEmbedding(settings, size, width)
         case _:
             assert_never(settings)

@@ -23,6 +23,7 @@ class Memory:
     layout: Layout
     ends: tuple[State, ...] = ()  # what each block's mixer left at its end; None where it left nothing
     unpadded: "Memory | None" = None  # the same without padding, for who projects it: that is less work
+    embedded: Tensor | None = None  # what the encoder read, for those who look at it too
 
     def padded(self) -> "Memory":
         """The same memory, flush left and padded, so that its rows can be reordered."""
@@ -30,7 +31,9 @@ class Memory:
         if isinstance(layout, Padded) and layout.starts_B is None:
             return self
         flush = Padded(layout.lengths_B, layout.longest, full=layout.uniform)
-        return Memory(layout.pad(self.states), flush, self.ends, self if isinstance(layout, Packed) else None)
+        unpadded = self if isinstance(layout, Packed) else None
+        embedded = None if self.embedded is None else layout.pad(self.embedded)
+        return Memory(layout.pad(self.states), flush, self.ends, unpadded, embedded)
 
     def beside(self, block: int) -> "Memory":
         """The same memory for a decoder's block: of all ends, that of the encoder's same block."""

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from seqloom.layers.convolution import ConvolutionMixer
 from seqloom.layers.dropout import Dropout
 from seqloom.layers.experts import ExpertsReport
 from seqloom.layers.feed_forward import FeedForwardSettings, build_feed_forward
 from seqloom.layers.layout import Layout
 from seqloom.layers.mixer import Memory, Mixer, State
+from seqloom.layers.multi_step_attention import MultiStepAttention
 from seqloom.layers.norms import build_norm
 from seqloom.models.settings import Residual, StackSettings
 
@@ -22,10 +24,11 @@ class Around(nn.Module):
     pre   x + f(norm(x))         post  norm(x + f(x))         both  x + norm(f(norm(x)))
     """
 
-    def __init__(self, settings: StackSettings, width: int) -> None:
+    def __init__(self, settings: StackSettings, width: int, inputs: int | None = None) -> None:
+        """inputs: the width of what f reads, where that is another."""
         super().__init__()
         place = settings.norm.place
-        self.norm_in = build_norm(settings.norm, width) if place in ("pre", "both") else None
+        self.norm_in = build_norm(settings.norm, inputs or width) if place in ("pre", "both") else None
         self.norm_out = build_norm(settings.norm, width) if place == "both" else None
         self.norm_sum = build_norm(settings.norm, width) if place == "post" else None
         self.residual = settings.residual if isinstance(settings.residual, Residual) else None
@@ -56,9 +59,15 @@ class Block(nn.Module):
         mixer: Mixer,
         cross: Mixer | None,
         feed_forward: FeedForwardSettings,
+        inputs: int | None = None,
     ) -> None:
+        """inputs: the width of what comes from the block before, where that is another."""
         super().__init__()
-        self.mixer, self.around_mixer = mixer, Around(settings, width)
+        changes = inputs is not None and inputs != width
+        self.mapped = width_map(inputs, width) if changes and inputs is not None else None
+        # only a convolution can read one width and write another: all else begins behind the map
+        self.reads_before = changes and isinstance(mixer, ConvolutionMixer)
+        self.mixer, self.around_mixer = mixer, Around(settings, width, inputs if self.reads_before else None)
         self.cross, self.around_cross = cross, None if cross is None else Around(settings, width)
         self.feed_forward = build_feed_forward(feed_forward, width)
         self.around_feed_forward = None if self.feed_forward is None else Around(settings, width)
@@ -74,13 +83,17 @@ class Block(nn.Module):
         return BlockState(self.mixer.start(rows, memory, capacity), cross)
 
     def forward(
-        self, x: Tensor, layout: Layout, state: BlockState | None
+        self, x: Tensor, layout: Layout, state: BlockState | None, given: Tensor | None = None
     ) -> tuple[Tensor, BlockState | None, ExpertsReport | None]:
+        """given: what the whole stack reads, for attention that asks with it too."""
         mixer, cross = (None, None) if state is None else (state.mixer, state.cross)
-        y, mixer = self.mixer(self.around_mixer.before(x, layout), layout, mixer)
-        x = self.around_mixer.after(x, y, layout)
+        carried = x if self.mapped is None else self.mapped(x)
+        read = x if self.reads_before else carried
+        y, mixer = self.mixer(self.around_mixer.before(read, layout), layout, mixer)
+        x = self.around_mixer.after(carried, y, layout)
         if self.cross is not None and self.around_cross is not None:
-            y, cross = self.cross(self.around_cross.before(x, layout), layout, cross)
+            asked = (given,) if isinstance(self.cross, MultiStepAttention) else ()
+            y, cross = self.cross(self.around_cross.before(x, layout), layout, cross, *asked)
             x = self.around_cross.after(x, y, layout)
         report = None
         if self.feed_forward is not None and self.around_feed_forward is not None:
@@ -88,3 +101,11 @@ class Block(nn.Module):
             x = self.around_feed_forward.after(x, y, layout)
         nothing = state is None and mixer is None
         return x, (None if nothing else BlockState(mixer, cross)), report
+
+
+def width_map(inputs: int, width: int) -> nn.Linear:
+    """From one width to another; at first the variance is kept."""
+    made = nn.Linear(inputs, width)
+    nn.init.normal_(made.weight, std=inputs**-0.5)
+    nn.init.zeros_(made.bias)
+    return made

@@ -1,10 +1,13 @@
 """What a model costs, from its settings alone: parameters, and FLOPs for each token of training."""
 
+from dataclasses import replace
 from typing import assert_never
 
 from seqloom.layers.attention import Attention
+from seqloom.layers.convolution import Convolution
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.embedding import InputSettings
+from seqloom.layers.embedding import InputSettings, Patches
+from seqloom.layers.images import Images
 from seqloom.layers.norms import NoNorm, norm_parameters
 from seqloom.layers.positions import T5, Learned, NoPositions
 from seqloom.models.settings import ClassesOutput, ModelSettings, NumbersOutput, StackSettings, TagsOutput, TokensOutput
@@ -20,20 +23,24 @@ def model_cost(settings: ModelSettings, sizes: Sizes, length: float = 27, source
     Attention counts a full square of scores, causal or not, as the papers do.
     """
     width = settings.width
-    source_length = length if source_length is None else source_length
+    source_length = (length if source_length is None else source_length) / _tokens_of_a_step(settings.input)
     match settings.family:
         case "encoder-only" | "decoder-only":
             causal = settings.family == "decoder-only"
-            side, use = settings.side("decoder" if causal else "encoder"), Use(causal=causal, length=length)
-            body = _stack(side, width, use) + _input(settings.input, side, sizes.source, width)
+            each = _tokens_of_a_step(settings.input)
+            side, use = settings.side("decoder" if causal else "encoder"), Use(causal=causal, length=length / each)
+            body = (_stack(side, width, use) + _input(settings.input, side, sizes.source, width)).times(1 / each)
             vectors = sizes.source
         case "encoder-decoder":
             ratio = source_length / length
             encoder, decoder = settings.side("encoder"), settings.side("decoder")
-            source = _stack(encoder, width, Use(causal=False, length=source_length))
-            source += _input(settings.input, encoder, sizes.source, width)
+            if settings.unfold is not None:
+                source_length = settings.unfold.times * source_length + settings.unfold.more
+            read, ratio = ratio, source_length / length
+            source = _stack(encoder, width, Use(causal=False, length=source_length)).times(ratio)
+            source += _input(settings.input, encoder, sizes.source, width).times(read)
             use = Use(causal=True, length=length, memory=source_length, ratio=ratio)
-            body = source.times(ratio) + _stack(decoder, width, use, crosses=True)
+            body = source + _stack(decoder, width, use, crosses=True)
             body += _input(settings.decoder_input, decoder, sizes.target, width)
             if settings.tie in ("inputs", "all"):
                 body += Cost(-sizes.target * width)
@@ -44,25 +51,45 @@ def model_cost(settings: ModelSettings, sizes: Sizes, length: float = 27, source
     return body + _head(settings, sizes.target) + tied
 
 
+def _tokens_of_a_step(settings: InputSettings) -> int:
+    """Several make one step of the stack where they are joined to patches."""
+    match settings:
+        case Patches():
+            return settings.length
+        case Images():
+            return settings.numbers
+        case _:
+            return 1
+
+
 def training_flops(cost: Cost) -> float:
     """Forward and backward, for each token."""
     return 3 * cost.flops
 
 
 def _stack(stack: StackSettings, width: int, use: Use, crosses: bool = False) -> Cost:
-    total, seen = Cost(norm_parameters(stack.norm, width) if stack.norm.ends else 0), set[tuple[T5, int]]()
-    around = norm_parameters(stack.norm, width) * (2 if stack.norm.place == "both" else 1)
-    for mixer, cross, forward in zip(stack.mixers(), stack.crosses(), stack.feed_forwards(), strict=True):
-        parts = [mixer.cost(width, use)]
-        parts += [cross.cost(width, use)] if crosses and cross.kind != "none" else []
-        parts += [forward.cost(width)] if forward.kind != "none" else []
+    total, seen, before = Cost(), set[tuple[T5, int]](), width
+    for own, mixer, cross, forward in zip(
+        stack.each_width(width), stack.mixers(), stack.crosses(), stack.feed_forwards(), strict=True
+    ):
+        use = replace(use, memory_width=width, inputs=before)
+        parts = [mixer.cost(own, use)]
+        parts += [cross.cost(own, use)] if crosses and cross.kind != "none" else []
+        parts += [forward.cost(own)] if forward.kind != "none" else []
+        around = norm_parameters(stack.norm, own) * (2 if stack.norm.place == "both" else 1)
         for part in parts:
             total += part + Cost(around)
+        if own != before:
+            total += linear(before, own, bias=True)
+            if isinstance(mixer, Convolution) and stack.norm.place != "post":  # which reads, and norms, another width
+                total += Cost(norm_parameters(stack.norm, before) - norm_parameters(stack.norm, own))
+        before = own
         if isinstance(mixer, Attention) and isinstance(mixer.relative, T5) and mixer.relative.shared:
             key = mixer.relative, mixer.heads
             total += Cost(-mixer.relative.parameters(mixer.heads, 0) if key in seen else 0)
             seen.add(key)
-    return total
+    total += Cost(norm_parameters(stack.norm, before) if stack.norm.ends else 0)
+    return total if before == width else total + linear(before, width, bias=True)
 
 
 def _input(settings: InputSettings, stack: StackSettings, size: int, width: int) -> Cost:
@@ -78,7 +105,8 @@ def _head(settings: ModelSettings, size: int) -> Cost:
     side = settings.side("encoder" if settings.family == "encoder-only" else "decoder")
     match output:
         case TokensOutput():
-            cost = linear(width, size, output.bias)
+            cost = linear(output.narrow or width, size, output.bias)
+            cost += Cost() if output.narrow is None else linear(width, output.narrow, bias=True)
             if output.transform is not None:
                 cost += linear(width, width, bias=True) + Cost(norm_parameters(side.norm, width))
             if output.follows:  # once for a sequence

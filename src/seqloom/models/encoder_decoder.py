@@ -5,12 +5,14 @@ from torch import Tensor, nn
 
 from seqloom.layers.layout import Layout
 from seqloom.layers.mixer import Memory
+from seqloom.layers.multi_step_attention import MultiStep
 from seqloom.models.heads import build_head
 from seqloom.models.input import Input
 from seqloom.models.output import DecoderState, Output
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
 from seqloom.models.stack import Stack
+from seqloom.models.unfold import unfolded
 
 
 class EncoderDecoder(nn.Module):
@@ -22,6 +24,7 @@ class EncoderDecoder(nn.Module):
         self.encoder = Stack(encoder, width, causal=False)
         shared = sizes.shared(self.source.vectors) if settings.tie in ("inputs", "all") else None
         self.target = Input(settings.decoder_input, decoder, sizes.target, width, shared)
+        self.keeps_embedded = any(isinstance(cross, MultiStep) for cross in decoder.crosses())
         self.decoder = Stack(decoder, width, causal=True, crosses=True)
         tied = self.target.vectors if settings.tie in ("output", "all") else None
         self.head = build_head(settings.output, decoder.norm, sizes.target, width, tied)
@@ -47,9 +50,12 @@ class EncoderDecoder(nn.Module):
 
     def _encode(self, source: Tensor, layout: Layout, segments: Tensor | None) -> tuple[Memory, Output]:
         x, layout = self.source(source, layout, segments=segments)
+        if self.settings.unfold is not None:
+            x, layout = unfolded(x, layout, self.settings.unfold)
         hidden, ends, report = self.encoder(x, layout)
         left = tuple(None if end is None else end.mixer for end in ends or ())
-        return Memory(hidden, layout, ends=left), Output(hidden, layout, None, report)
+        memory = Memory(hidden, layout, ends=left, embedded=x if self.keeps_embedded else None)
+        return memory, Output(hidden, layout, None, report)
 
     def start(self, memory: Memory, capacity: int | None = None) -> DecoderState:
         """The state before the first target step; its rows can be reordered."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from seqloom.layers.embedding import TokenEmbedding, Tokens
+from seqloom.layers.images import ImageEmbedding
 from seqloom.layers.word_vectors import start_from_file
 from seqloom.models.build import Model
 from seqloom.models.encoder_decoder import EncoderDecoder
@@ -17,6 +18,8 @@ def start_vectors(model: Model, words: Sequence[str], target_words: Sequence[str
     """
     found = {}
     for name, part, settings, known in _inputs(model, words, target_words):
+        if isinstance(part.embedding, ImageEmbedding) and known is not None:
+            part.embedding.learn(known)
         if isinstance(settings, Tokens) and settings.vectors is not None:
             if known is None:
                 raise ValueError(f"the {name} begins from {settings.vectors}, so its words are needed")

@@ -23,7 +23,9 @@ class TokenHead(nn.Module):
         super().__init__()
         self.factor = width**-0.5 if settings.scale else 1.0
         self.transform = None if settings.transform is None else Transform(settings.transform, norm, width)
-        self.weight_VD = nn.Parameter(torch.randn(size, width) * width**-0.5) if tied is None else tied
+        self.narrow = None if settings.narrow is None else nn.Linear(width, settings.narrow)
+        inner = settings.narrow or width
+        self.weight_VD = nn.Parameter(torch.randn(size, inner) * inner**-0.5) if tied is None else tied
         self.bias_V = nn.Parameter(torch.zeros(size)) if settings.bias else None
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
@@ -40,6 +42,7 @@ class TokenHead(nn.Module):
 
     def _prepared(self, hidden: Tensor, layout: Layout) -> Tensor:
         hidden = hidden if self.transform is None else self.transform(hidden, layout)
+        hidden = hidden if self.narrow is None else self.narrow(hidden)
         return hidden if self.factor == 1 else hidden * self.factor
 
 

@@ -5,6 +5,7 @@ three to five times as long as with one that lies transposed; many rows take as 
 """
 
 from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from seqloom.models.build import Model
 from seqloom.models.heads import TokenHead
@@ -14,7 +15,10 @@ def lay_out(network: Model) -> None:
     """In place; shapes and values stay. An output that shares the token vectors gets a copy: these are looked up."""
     if isinstance(network.head, TokenHead):
         network.head.weight_VD = nn.Parameter(network.head.weight_VD.detach().clone(), requires_grad=False)
-    for part in network.modules():
+    for part in list(network.modules()):
+        if isinstance(part, nn.Linear | nn.Conv1d) and parametrize.is_parametrized(part, "weight"):
+            # a length and a direction make one weight once, not in each step
+            parametrize.remove_parametrizations(part, "weight")
         if isinstance(part, nn.Linear):
             part.weight.data = _transposed(part.weight.data)
         elif isinstance(part, TokenHead):

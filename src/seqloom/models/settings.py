@@ -6,15 +6,19 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import BeforeValidator, Field, model_validator
 
 from seqloom.layers.activations import Activation
+from seqloom.layers.aligned import Aligned
 from seqloom.layers.attention import Attention
 from seqloom.layers.attentive_recurrence import AttentiveRecurrence
 from seqloom.layers.bottleneck import Bottleneck
+from seqloom.layers.convolution import Convolution
 from seqloom.layers.cross_attention import CrossAttention
 from seqloom.layers.dense import Dense
 from seqloom.layers.embedding import InputSettings, Patches, Tokens, Vectors
 from seqloom.layers.feed_forward import FeedForwardSettings
+from seqloom.layers.images import Images
 from seqloom.layers.memory_compressed import MemoryCompressed
 from seqloom.layers.mixers import CrossSettings, MixerSettings, NoCross
+from seqloom.layers.multi_step_attention import MultiStep
 from seqloom.layers.norms import BatchNorm, LayerNorm, NormSettings
 from seqloom.layers.positions import NoPositions, PositionsSettings, Sinusoidal
 from seqloom.layers.recurrence import Recurrence, begins_apart
@@ -51,6 +55,7 @@ class TokensOutput(Frozen):
     bias: bool = False
     transform: Activation | None = Field(default=None, description="one more layer and norm before the scores (BERT)")
     scale: bool = Field(default=False, description="times 1/√width before the scores (T5, tied)")
+    narrow: int | None = Field(default=None, ge=1, description="a map to this width before the scores; unset: none")
     follows: bool = Field(
         default=False, description="also two scores of the whole: whether its second segment follows its first (BERT)"
     )
@@ -74,6 +79,17 @@ class NumbersOutput(Frozen):
 
     kind: Literal["numbers"] = "numbers"
     quantiles: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = ()
+
+
+class Unfold(Frozen):
+    """A source of n steps gets times · n + more: a decoder that stands on its encoder then has what to stand on.
+
+    Kalchbrenner et al. 2016, section 3.2 (dynamic unfolding). The steps that are added are empty. An answer may go on
+    behind them, and reads nothing there.
+    """
+
+    times: float = Field(default=1.2, ge=1)
+    more: int = Field(default=0, ge=0)
 
 
 OutputSettings = Annotated[TokensOutput | TagsOutput | ClassesOutput | NumbersOutput, Field(discriminator="kind")]
@@ -102,6 +118,11 @@ class StackSettings(Frozen):
     residual: ResidualSettings = Residual()
     positions: Annotated[PositionsSettings, BeforeValidator(_absolute)] = NoPositions()
     dropout: float = Field(default=0.0, ge=0, lt=1, description="of each layer's output, and of the embedding")
+    widths: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
+        default=None,
+        strict=False,
+        description="each block's own width, with linear maps where it changes and at both ends; unset: the model's",
+    )
     locked: bool = Field(default=False, description="dropout: the same units at all tokens of a sequence")
 
     def mixers(self) -> list[MixerSettings]:
@@ -109,6 +130,10 @@ class StackSettings(Frozen):
 
     def feed_forwards(self) -> list[FeedForwardSettings]:
         return _each(self.feed_forward, self.depth)
+
+    def each_width(self, width: int) -> list[int]:
+        """Of each block. width: the model's."""
+        return _each(width if self.widths is None else self.widths, self.depth)
 
     def crosses(self) -> list[CrossSettings]:
         """Each block's way to the source; an attention mixer lends its heads where nothing is said."""
@@ -146,6 +171,7 @@ class ModelSettings(StackSettings):
         description="inputs: source and target share token vectors; output: the vectors of what is written are also "
         "the output's weights; all: both",
     )
+    unfold: Unfold | None = Field(default=None, description="lengthen the source before the encoder (ByteNet)")
     encoder: Changes[StackSettings] = StackSettings()
     decoder: Changes[StackSettings] = StackSettings()
 
@@ -221,7 +247,7 @@ class ModelSettings(StackSettings):
                 yield ("tie",), "with concatenated positions token vectors are narrower than the output: not shareable"
         for name, side in ("input", self.input), ("target_input", self.target_input):
             reads_back = self.family == "decoder-only" or name == "target_input"
-            if isinstance(side, Patches) and reads_back:
+            if isinstance(side, Patches | Images) and reads_back:
                 yield (name,), "a decoder goes step by step, and half a patch cannot be read; use vectors"
         if isinstance(self.input, Tokens) and self.input.segments and self.family == "decoder-only":
             yield ("input", "segments"), "segments are of what an encoder reads"
@@ -229,6 +255,10 @@ class ModelSettings(StackSettings):
             yield ("output", "follows"), "what follows is read off an encoder: use family = 'encoder-only'"
         if "cross" in self.encoder.model_fields_set:
             yield ("encoder", "cross"), "an encoder reads no other sequence; set it in [model.decoder]"
+        if written and self.tie in ("output", "all") and getattr(self.output, "narrow", None) is not None:
+            yield ("tie",), "token vectors have the model's width, and output.narrow is another: not shareable"
+        if self.family != "encoder-decoder" and self.unfold is not None:
+            yield ("unfold",), f"a model of family '{self.family}' has no decoder that stands on an encoder"
         if self.family != "encoder-decoder" and self.target_input is not None:
             yield ("target_input",), f"a model of family '{self.family}' reads one sequence only"
         if self.family == "encoder-decoder" and isinstance(self.output, TagsOutput | ClassesOutput):
@@ -243,25 +273,49 @@ def _stack_faults(
     stack: StackSettings, width: int, name: str, family: Family
 ) -> "Iterator[tuple[tuple[str | int, ...], str]]":
     causal = name == "decoder"
-    for field in "mixer", "cross", "feed_forward":
+    for field in "widths", "mixer", "cross", "feed_forward":
         value = getattr(stack, field)
         if isinstance(value, tuple) and (not value or stack.depth % len(value)):
             yield (field,), f"{field}: a list of {len(value)} layers does not fill a depth of {stack.depth} evenly"
             return
+    widths = stack.each_width(width)
     for field, layers in ("mixer", stack.mixers()), ("cross", stack.crosses() if family == "encoder-decoder" else []):
         for layer, settings in enumerate(layers):
-            for setting, why in settings.check(width, causal):
+            for setting, why in settings.check(widths[layer], causal):
                 yield _path(stack, field, layer, setting), why
     for layer, feed_forward in enumerate(stack.feed_forwards()):
-        for setting, why in feed_forward.check(width):
+        for setting, why in feed_forward.check(widths[layer]):
             yield _path(stack, "feed_forward", layer, setting), why
     if causal and isinstance(stack.norm, BatchNorm):
         yield (
             ("norm",),
             "batch norm takes its statistics over all steps, the future too: a causal layer must not see it",
         )
+    yield from _width_faults(stack, width)
     yield from _position_faults(stack, width)
     yield from _memory_faults(stack, name, family)
+
+
+def _width_faults(stack: StackSettings, width: int) -> "Iterator[tuple[tuple[str | int, ...], str]]":
+    if stack.widths is None:
+        return
+    before = width
+    for layer, (own, mixer, cross) in enumerate(
+        zip(stack.each_width(width), stack.mixers(), stack.crosses(), strict=True)
+    ):
+        if _reads_memory(mixer):
+            yield _path(stack, "mixer", layer, "kind"), "it reads a source of its own width: leave widths out"
+        if isinstance(cross, Aligned) and not cross.project and own != width:
+            reason = f"a source's state of width {width} needs a map to be read at width {own}"
+            yield _path(stack, "cross", layer, "project"), reason
+        if isinstance(mixer, Convolution) and mixer.depthwise and own != before:
+            reason = f"{before} features cannot become {own} each by itself"
+            yield _path(stack, "mixer", layer, "depthwise"), reason
+        before = own
+
+
+def _reads_memory(mixer: MixerSettings) -> bool:
+    return isinstance(mixer, AttentiveRecurrence) or (isinstance(mixer, Recurrence) and mixer.initial != "zeros")
 
 
 def _path(stack: StackSettings, field: str, layer: int, setting: str) -> tuple[str | int, ...]:
@@ -297,13 +351,11 @@ def _memory_faults(stack: StackSettings, name: str, family: Family) -> "Iterator
         if stack.cross is not None:
             yield ("cross",), f"a model of family '{family}' has no second sequence to read"
         for layer, mixer in enumerate(stack.mixers()):
-            if isinstance(mixer, AttentiveRecurrence) or (isinstance(mixer, Recurrence) and mixer.initial != "zeros"):
+            if _reads_memory(mixer):
                 yield _path(stack, "mixer", layer, "kind"), f"it reads a source, and family '{family}' has none"
     elif name == "decoder" and not stack.depth:
         yield ("depth",), "a decoder without layers never reads the source"
     elif name == "decoder":
-        sees = any(isinstance(cross, CrossAttention | Bottleneck) for cross in stack.crosses())
-        sees |= any(isinstance(mixer, AttentiveRecurrence) for mixer in stack.mixers())
-        sees |= any(isinstance(mixer, Recurrence) and mixer.initial != "zeros" for mixer in stack.mixers())
-        if not sees:
+        sees = any(isinstance(cross, CrossAttention | MultiStep | Bottleneck | Aligned) for cross in stack.crosses())
+        if not sees and not any(_reads_memory(mixer) for mixer in stack.mixers()):
             yield ("cross",), "no layer of the decoder reads the source; set cross, for example { kind = 'attention' }"

@@ -9,7 +9,7 @@ from seqloom.layers.mixer import Memory
 from seqloom.layers.mixers import MixerSettings, NoCross, build_cross, build_mixer
 from seqloom.layers.norms import build_norm
 from seqloom.layers.positions import T5, Relative, build_relative
-from seqloom.models.block import Block, BlockState
+from seqloom.models.block import Block, BlockState, width_map
 from seqloom.models.settings import StackSettings
 
 StackState = tuple[BlockState | None, ...]
@@ -19,15 +19,18 @@ class Stack(nn.Module):
     def __init__(self, settings: StackSettings, width: int, causal: bool, crosses: bool = False) -> None:
         super().__init__()
         shared: dict[tuple[T5, int], Relative] = {}
-        blocks = []
-        for mixer, cross, feed_forward in zip(
-            settings.mixers(), settings.crosses(), settings.feed_forwards(), strict=True
+        blocks: list[Block] = []
+        before = width
+        for own, mixer, cross, feed_forward in zip(
+            settings.each_width(width), settings.mixers(), settings.crosses(), settings.feed_forwards(), strict=True
         ):
-            built = build_mixer(mixer, width, causal, _shared_positions(mixer, width, causal, shared))
-            over = build_cross(cross if crosses else NoCross(), width)
-            blocks.append(Block(settings, width, built, over, feed_forward))
+            built = build_mixer(mixer, own, causal, _shared_positions(mixer, own, causal, shared), before)
+            over = build_cross(cross if crosses else NoCross(), own, width)
+            blocks.append(Block(settings, own, built, over, feed_forward, before))
+            before = own
         self.blocks = nn.ModuleList(blocks)
-        self.norm = build_norm(settings.norm, width) if settings.norm.ends else None
+        self.norm = build_norm(settings.norm, before) if settings.norm.ends else None
+        self.out = None if before == width else width_map(before, width)
 
     def begin(self, rows: int, memory: Memory | None) -> StackState:
         return tuple(block.begin(rows, of) for block, of in self._each_with(memory))
@@ -48,12 +51,14 @@ class Stack(nn.Module):
         """Without a state: whole sequences, and what their mixers leave at their ends, if any does."""
         after: list[BlockState | None] = []
         total: ExpertsReport | None = None
+        given = x
         for layer, block in enumerate(self.blocks):
-            x, end, report = block(x, layout, None if state is None else state[layer])
+            x, end, report = block(x, layout, None if state is None else state[layer], given)
             after.append(end)
             if report is not None:
                 total = report if total is None else total + report
         x = x if self.norm is None else self.norm(x, layout)
+        x = x if self.out is None else self.out(x)
         leaves = state is not None or any(end is not None for end in after)
         return x, (tuple(after) if leaves else None), total
 

@@ -30,7 +30,7 @@ class ClassifyTask(Task):
     def refuses(model: ModelSettings) -> str | None:
         if model.family != "encoder-only":
             return f"classify reads a sequence and names its class: it needs an encoder-only model, not {model.family}"
-        if model.input.kind != "tokens" or model.output.kind != "classes":
+        if model.input.kind not in ("tokens", "images") or model.output.kind != "classes":
             return (
                 f"it reads text and names a class, and the model reads {model.input.kind}, writes {model.output.kind}"
             )

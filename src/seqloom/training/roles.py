@@ -6,6 +6,7 @@ from torch import nn
 
 from seqloom.layers.embedding import PatchEmbedding, TokenEmbedding, VectorEmbedding
 from seqloom.layers.experts import MixtureOfExperts
+from seqloom.layers.images import ImageEmbedding
 from seqloom.models.heads import ClassHead, NumberHead, TagHead, TokenHead
 
 Role = Literal["matrix", "stack", "table", "vector"]
@@ -15,7 +16,17 @@ table:  all else of two or more dimensions: embeddings, positions, kernels, what
 vector: one number or vector for each thing: gains and biases, also those of all experts or heads in one tensor.
 """
 
-_EDGES = (TokenEmbedding, VectorEmbedding, PatchEmbedding, TokenHead, TagHead, ClassHead, NumberHead, nn.Embedding)
+_EDGES = (
+    TokenEmbedding,
+    VectorEmbedding,
+    PatchEmbedding,
+    ImageEmbedding,
+    TokenHead,
+    TagHead,
+    ClassHead,
+    NumberHead,
+    nn.Embedding,
+)
 
 
 def trained(model: nn.Module) -> dict[str, nn.Parameter]:

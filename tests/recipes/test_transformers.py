@@ -1,0 +1,126 @@
+"""Transformers and their relatives: sizes, what defines them, and that they learn."""
+
+import random
+from pathlib import Path
+
+import pytest
+import torch
+
+import seqloom
+from seqloom.layers.attention import SelfAttention
+from seqloom.layers.gated_linear import GatedLinearMixer
+from seqloom.layers.layout import Packed
+from seqloom.layers.paths import only_plain
+from seqloom.models.build import build_model
+from seqloom.models.sizes import Sizes
+from tests.recipes.shrunk import exact, obeys_the_laws, parameters, recipe
+
+PAIRS = ("text.source={kind = 'characters'}", "model.width=48", "model.depth=2", "model.dropout=0.0")
+TEXT = ("text.source={kind = 'words'}", "task.lines=documents", "model.width=48", "model.dropout=0.0")
+SMALLER = {
+    "transformer-base-small": PAIRS,
+    "t5-style-small": PAIRS,
+    "transformer-modern-small": PAIRS,
+    "gpt-small": TEXT,
+    "llama-style-small": TEXT,
+    "hybrid-small": TEXT,
+    "music-transformer-small": (*TEXT, "model.mixer.relative.distance=4"),
+}
+STEPS = {"transformer-base-small": 200, "transformer-modern-small": 130}
+
+
+@pytest.mark.parametrize("name", ["transformer-big", "t5-style", "gpt", "llama-style", "vit"])
+def test_as_many_parameters_as_were_published(name: str) -> None:
+    assert parameters(name) == pytest.approx(recipe(name).target.parameters, rel=0.02)
+
+
+def test_transformer_base_is_three_percent_smaller_than_the_paper_says() -> None:
+    assert recipe("transformer-base").target.counted
+    assert parameters("transformer-base") == 63_082_496
+
+
+def test_the_music_transformer_adds_a_table_to_each_layer() -> None:
+    """No number was published. 8 heads of 64, and vectors for 1,023 distances to each side and for none."""
+    attention = 4 * 256 * 512 + 3 * 512 + 256 + 8 * (2 * 1024 - 1) * 64
+    layer = attention + 2 * 256 * 2048 + 2048 + 256 + 2 * 2 * 256
+    assert parameters("music-transformer") == 6 * layer + 2 * 256 + 2 * 388 * 256
+
+
+@pytest.mark.parametrize("name", SMALLER)
+def test_learns_by_heart(name: str) -> None:
+    assert exact(recipe(name, *SMALLER[name]), STEPS.get(name, 100)) >= 0.99
+
+
+@pytest.mark.parametrize("name", SMALLER)
+def test_laws(name: str) -> None:
+    obeys_the_laws(recipe(name, *SMALLER[name]))
+
+
+def _attention(name: str, *changes: str) -> SelfAttention:
+    torch.manual_seed(1)
+    model = build_model(recipe(name, *changes).model, Sizes(11, 11)).double().eval()
+    return next(module for module in model.modules() if isinstance(module, SelfAttention))
+
+
+def test_music_skewed_is_music_by_each_pair() -> None:
+    """The fast path skews one product; the plain one looks each distance up. See also layers/positions."""
+    attention = _attention("music-transformer-small", "model.mixer.relative.distance=5")
+    x, layout = torch.randn(12, 128, dtype=torch.float64), Packed.of([12])
+    with torch.no_grad():
+        skewed, _ = attention(x, layout)
+        with only_plain():
+            direct, _ = attention(x, layout)
+        attention.relative = None
+        without, _ = attention(x, layout)
+    assert torch.allclose(skewed, direct, atol=1e-12)
+    assert not torch.allclose(skewed, without, atol=1e-3)
+
+
+def test_t5_has_one_table_for_all_layers_of_a_stack() -> None:
+    names = build_model(recipe("t5-style-small").model, Sizes(11, 11)).state_dict()
+    tables = {values.data_ptr() for name, values in names.items() if "relative" in name}
+    assert len(tables) == 2
+
+
+def test_llama_shares_keys_among_queries_and_turns_them() -> None:
+    heads = _attention("llama-style-small").heads
+    assert (heads.H, heads.G) == (6, 2)
+    swapped = _attention("llama-style-small")
+    x = torch.randn(3, 192, dtype=torch.float64)
+    with torch.no_grad():
+        (one, _), (two, _) = (swapped(x[order], Packed.of([3])) for order in ([0, 1, 2], [1, 0, 2]))
+    assert not torch.allclose(one[2], two[2], atol=1e-4)  # without positions the last would not know the order
+
+
+def test_the_hybrid_has_few_attention_layers() -> None:
+    model = build_model(recipe("hybrid").model.model_copy(update={"width": 48}), Sizes(11, 11))
+    kinds = [type(module) for module in model.modules() if isinstance(module, SelfAttention | GatedLinearMixer)]
+    assert kinds.count(SelfAttention) == 2
+    assert kinds.count(GatedLinearMixer) == 10
+
+
+def test_post_norm_is_what_2017_had_and_modern_has_not() -> None:
+    assert recipe("transformer-base-small").model.norm.place == "post"
+    assert recipe("transformer-modern-small").model.norm.place == "pre"
+
+
+def test_vit_learns_pictures_by_heart(tmp_path: Path) -> None:
+    """From a file to labels: the whole way, as its tokens are read otherwise than those of text."""
+    draw = random.Random(3)
+    pictures = [" ".join(str(draw.randint(0, 16)) for _ in range(64)) for _ in range(24)]
+    names = [draw.choice(["one", "two", "three"]) for _ in pictures]
+    file = tmp_path / "pictures.tsv"
+    file.write_text("".join(f"{picture}\t{name}\n" for picture, name in zip(pictures, names, strict=True)))
+    changes = ["training.steps=100", "training.optimiser.rate=0.005", "training.optimiser.decay=0.0"]
+    changes += ["model.width=48", "model.depth=2", "model.dropout=0.0", "training.threads=1"]
+    run = tmp_path / "run"
+    seqloom.train("vit-small", data=file, valid=file, out=run, changes=changes, view="none")
+    model = seqloom.load(run)
+    assert [answer.text for answer in model.predict(pictures)] == names
+
+
+def test_vit_reads_patches_not_lines() -> None:
+    """A picture of two bright pixels in one patch or in two is another one, though its numbers are the same."""
+    made = build_model(recipe("vit-small").model, Sizes(11, 3))
+    assert made.input.embedding.inputs.in_features == 4
+    assert sum(name.endswith("weight_PD") for name in made.state_dict()) == 1
