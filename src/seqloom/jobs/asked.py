@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -23,6 +23,17 @@ from seqloom.tasks import task_class
 NOTHING = "nothing to train on: name a file with --data"
 
 
+Limit = Literal["minutes", "flops", "epochs"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a training may cost, whatever its recipe says of that."""
+
+    limit: Limit
+    amount: float
+
+
 @dataclass(frozen=True)
 class Command:
     """The words of `seqloom train`."""
@@ -38,6 +49,7 @@ class Command:
     skip_bad: bool = False
     source: str | None = None
     target: str | None = None
+    budget: Budget | None = None
 
     @property
     def columns(self) -> "Columns":
@@ -60,13 +72,17 @@ NONE = Columns()
 
 @dataclass(frozen=True)
 class Asked:
-    """The recipe, and what in it is still open. model_open: the model's size; rate_open: the optimiser's rate."""
+    """The recipe, and what in it is still open. model_open: the model's size; rate_open: the optimiser's rate.
+
+    bounded: its end was set from outside, so that its schedule has to be fitted to it.
+    """
 
     recipe: Recipe
     out: Path
     model_open: bool = False
     notes: tuple[str, ...] = field(default=())
     rate_open: bool = False
+    bounded: bool = False
 
 
 def asked(command: Command) -> Asked:
@@ -84,7 +100,8 @@ def asked(command: Command) -> Asked:
         raise UserError(f"{NOTHING}, or corpora in the recipe's [data]")
     recipe = _with_headers(recipe) if not part.whole else recipe
     rate_open = rates.chosen(command.changes) and "optimiser" not in part.training()
-    return Asked(recipe, _out(command, recipe), not part.whole, notes, not part.whole and rate_open)
+    bounded = command.budget is not None
+    return Asked(recipe, _out(command, recipe), not part.whole, notes, not part.whole and rate_open, bounded)
 
 
 def _chosen(part: Part, command: Command) -> tuple[Recipe, tuple[str, ...]]:
@@ -136,7 +153,10 @@ def _with_files(recipe: Recipe, command: Command, whole: bool) -> Recipe:
             data[name] = corpora_like(files, getattr(recipe.data, name) or recipe.data.corpora, command.columns)
     if command.skip_bad:
         data["bad"] = "skip"
-    training = {} if command.minutes is None else {"minutes": command.minutes}
+    training: dict[str, float | None] = {} if command.minutes is None else {"minutes": command.minutes}
+    if command.budget is not None:
+        none = dict.fromkeys(("steps", "epochs", "minutes", "flops"))
+        training = {**none, command.budget.limit: command.budget.amount}
     return recipe.model_copy(
         update={"data": recipe.data.model_copy(update=data), "training": recipe.training.model_copy(update=training)}
     )

@@ -12,7 +12,7 @@ from seqloom.jobs.versions import versions
 from seqloom.models.build import Model
 from seqloom.settings.words import counted
 from seqloom.store import RunFolder
-from seqloom.training.figures import duration
+from seqloom.training.figures import duration, memory
 from seqloom.training.place import Place
 
 
@@ -40,6 +40,7 @@ def card(
         ("tokens trained on", f"{place.tokens:,}"),
         ("training FLOPs", f"{place.flops:.2e}"),
         ("time", duration(place.seconds)),
+        ("memory", memory(place.memory)),
         ("device", _device(device)),
         ("versions", versions()),
     ]

@@ -16,6 +16,7 @@ FREE = {
     ("training", "steps"),
     ("training", "epochs"),
     ("training", "minutes"),
+    ("training", "flops"),
     ("training", "patience"),
     ("training", "save_every"),
     # what is advised when the loss is no number, or jumps
@@ -50,7 +51,8 @@ def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
         settings = _with_names(before["recipe"], data, request)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise UserError(f"{run.request}: cannot be read; --force starts the run anew") from None
-    changed = [path for path in _differences(settings, request["recipe"]) if path not in FREE]
+    # what was published changes nothing in a training
+    changed = [path for path in _differences(settings, request["recipe"]) if path not in FREE and path[0] != "target"]
     if changed:
         shown = "\n".join(
             f"  {'.'.join(path)}: {_at(before, path)} there, {_at(request, path)} now" for path in changed

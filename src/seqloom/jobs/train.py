@@ -14,7 +14,7 @@ from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, longest_of, shown
 from seqloom.jobs.decide import decide, device_of
-from seqloom.jobs.plan import amount, flops_per_token, steps_of, threads
+from seqloom.jobs.plan import amount, steps_of, threads, training_flops_per_token
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, metrics_of, validator
@@ -116,7 +116,12 @@ def _doubts(recipe: Recipe, data: Corpora) -> Iterator[str]:
 def _as_before(run: RunFolder, wish: Asked) -> Recipe:
     """The run's own recipe, in which all is decided; how long it goes on may have been asked for anew."""
     recipe, new = load(run.recipe, Recipe), wish.recipe.training
-    limits: dict[str, float | None] = {"steps": new.steps, "epochs": new.epochs, "minutes": new.minutes}
+    limits: dict[str, float | None] = {
+        "steps": new.steps,
+        "epochs": new.epochs,
+        "minutes": new.minutes,
+        "flops": new.flops,
+    }
     update: dict[str, Any] = {name: getattr(new, name) for name in ("patience", "save_every", "spike", "clip")}
     update |= limits if any(value is not None for value in limits.values()) else {}
     if not wish.rate_open:
@@ -166,8 +171,7 @@ def _run(
     torch.manual_seed(training.seed)
     model = build_model(recipe.model, data.task.sizes()).to(device).train()
     much = amount(data)
-    passes = 2 if training.r_drop else 1
-    per_token = passes * flops_per_token(recipe.model, data.task.sizes(), much, much.tokens / much.examples)
+    per_token = training_flops_per_token(recipe, data, much)
     precision = None if training.precision == "float32" else torch.bfloat16
     telling.main = main_score(data.task)
     longest, metrics = longest_of(recipe), metrics_of(data.task, data.valid)
@@ -176,7 +180,7 @@ def _run(
         model,
         data.order(training.batch, training.seed),
         training,
-        Limits(steps_of(training, much, training.batch), None, asked_for(training)),
+        Limits(steps_of(training, much, training.batch), None, asked_for(training), training.flops),
         validator(data.task, data.valid, training.batch, device, metrics),
         training.validate_every,
         device,
@@ -217,7 +221,9 @@ def _run(
 
 
 def asked_for(training: TrainingSettings) -> tuple[float | None, ...]:
-    return training.steps, training.epochs, training.minutes, training.patience
+    # FLOPs last, and only if there are: runs that ended before they could be asked for stay ended
+    flops = () if training.flops is None else (training.flops,)
+    return training.steps, training.epochs, training.minutes, training.patience, *flops
 
 
 def _start_vectors(model: Model, data: Corpora, telling: Telling) -> None:
