@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seqloom.evaluation.bleu import ORDER
-from seqloom.evaluation.build import LABEL, TEXT, MetricName, bleu, named
+from seqloom.evaluation.build import LABEL, TEXT, MetricName, bleu
+from seqloom.evaluation.build import named as metrics_named
 from seqloom.evaluation.report import Report, report
 from seqloom.evaluation.scripts import settled, told
 from seqloom.evaluation.settings import EvaluationSettings
@@ -55,13 +56,13 @@ def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report,
         what, names = evaluated_runs(
             command.runs, command.data, command.metrics, others, command.device, command.skip_bad, note, columns
         )
-        return _report(command, what, names, settings, note), what
+        return reported(what, names, settings, note, bool(command.metrics), command.examples), what
     for change in command.changes:
         if change not in ours:
             raise UserError(f"--set {change}: files are only counted; what can be set begins with {SECTION}")
-    names = named(command.metrics or TEXTS, (*TEXT, *LABEL), "texts or labels")
+    names = metrics_named(command.metrics or TEXTS, (*TEXT, *LABEL), "texts or labels")
     what = evaluated_files(command.hypotheses, command.references, command.sources)
-    return _report(command, what, names, settings, note), what
+    return reported(what, names, settings, note, bool(command.metrics), command.examples), what
 
 
 def _refuse(command: Evaluate) -> None:
@@ -81,12 +82,18 @@ def _refuse(command: Evaluate) -> None:
         )
 
 
-def _report(
-    command: Evaluate, what: Evaluated, names: Sequence[MetricName], settings: EvaluationSettings, note: Note
+def reported(
+    what: Evaluated,
+    names: Sequence[MetricName],
+    settings: EvaluationSettings,
+    note: Note,
+    named: bool = False,
+    examples: int = 0,
 ) -> Report:
+    """named: the metrics were asked for, also one that can be nothing but 0."""
     if "bleu" in names:
         chosen = settled(settings, what.references)
-        names = names if command.metrics else _possible(names, what, chosen, note)
+        names = names if named else _possible(names, what, chosen, note)
         remark = told(chosen.bleu.tokenize) if chosen is not settings and "bleu" in names else None
         if remark:
             note(f"{remark}; --set evaluation.bleu.tokenize=… for others")
@@ -94,7 +101,7 @@ def _report(
     many = len(what.references[0]) * len(what.systems) > MANY
     counts = list(count(what, names, settings, lambda title: note(f"counting {title}") if many else None))
     with share_bar("intervals and tests") as moved:
-        return report(what.systems, counts, settings, len(what.references), what.slices(), command.examples, moved)
+        return report(what.systems, counts, settings, len(what.references), what.slices(), examples, moved)
 
 
 def _possible(

@@ -20,14 +20,14 @@ def page(report: Report, what: Evaluated, form: Form) -> str:
     match form:
         case "text":
             parts = ["\n".join(plain(table)) for table in tables(report)]
-            return "\n\n".join([*parts, *_examples(report, what), "\n".join(_below(report))]) + "\n"
+            return "\n\n".join([*parts, *_examples(report, what), "\n".join(below(report))]) + "\n"
         case "markdown":
             parts = ["\n".join(markdown(table)) for table in tables(report)]
             examples = [f"```\n{text}\n```" for text in _examples(report, what)]
-            return "\n\n".join([*parts, *examples, "\n".join(f"- {line}" for line in _below(report))]) + "\n"
+            return "\n\n".join([*parts, *examples, "\n".join(f"- {line}" for line in below(report))]) + "\n"
         case "latex":
             parts = ["\n".join(latex(table)) for table in tables(report)]
-            return "\n\n".join([*parts, "\n".join(f"% {line}" for line in _below(report))]) + "\n"
+            return "\n\n".join([*parts, "\n".join(f"% {line}" for line in below(report))]) + "\n"
         case "jsonl":
             return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(report, what))
         case _:
@@ -38,11 +38,11 @@ def show(report: Report, what: Evaluated, console: Console) -> None:
     """The text, with tables as a terminal can draw them."""
     for table in tables(report):
         draw(table, console)
-    for text in [*_examples(report, what), "\n".join(_below(report))]:
+    for text in [*_examples(report, what), "\n".join(below(report))]:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _below(report: Report) -> Iterator[str]:
+def below(report: Report) -> Iterator[str]:
     """What a reader must know to trust the numbers, and to have them again."""
     for title, signature in report.signatures:
         yield f"{title}: {signature}"
