@@ -41,7 +41,7 @@ def card(
         ("training FLOPs", f"{place.flops:.2e}"),
         ("time", duration(place.seconds)),
         ("memory", memory(place.memory)),
-        ("device", _device(device)),
+        ("device", device_words(device)),
         ("versions", versions()),
     ]
     lines = [
@@ -79,7 +79,7 @@ def _scores(title: str, scores: Mapping[str, float]) -> list[str]:
     return ["", f"## {title}", "", "| score | |", "| --- | --- |", *(f"| {n} | {v:.4g} |" for n, v in scores.items())]
 
 
-def _device(device: torch.device) -> str:
+def device_words(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{device.type}, {platform.machine()}, {torch.get_num_threads()} thread(s)"

@@ -43,11 +43,15 @@ class _Settings(Frozen):
     evaluation: EvaluationSettings = EvaluationSettings()
 
 
+def evaluation_settings(changes: Sequence[str]) -> EvaluationSettings:
+    return loads("", _Settings, changes, name="--set").evaluation
+
+
 def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report, Evaluated]:
     """The report, and the texts that it is about. note: hears what is going on."""
     _refuse(command)
     ours = [change for change in command.changes if change.strip().startswith(SECTION)]
-    settings = loads("", _Settings, ours, name="--set").evaluation
+    settings = evaluation_settings(ours)
     if command.runs:
         from seqloom.jobs.evaluated_runs import evaluated_runs  # here, as files need no torch
 

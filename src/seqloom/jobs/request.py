@@ -40,6 +40,14 @@ def remember(run: RunFolder, request: Mapping[str, Any]) -> None:
     write_text(run.request, json.dumps(request, indent=1) + "\n")
 
 
+def data_of(run: RunFolder) -> dict[str, str]:
+    """What a run learnt and was validated with: file → what it held; nothing, where that is not known."""
+    try:
+        return dict(json.loads(run.request.read_text(encoding="utf-8"))["data"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
 def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
     """A UserError that names what differs from the run that is there.
 
