@@ -37,7 +37,7 @@ def text(compared: Compared, form: Form) -> str:
             lines = "\n".join(f"- {line}" for line in notes)
             return "\n\n".join([*("\n".join(markdown(table)) for table in parts), lines]) + "\n"
         case "latex":
-            lines = "\n".join(f"% {line}" for note in notes for line in note.splitlines())
+            lines = "\n".join(f"% {line}" for line in notes)
             return "\n\n".join([*("\n".join(latex(table)) for table in parts), lines]) + "\n"
         case _:
             assert_never(form)
@@ -160,7 +160,7 @@ def _slices(compared: Compared, report: Report) -> Iterator[Table]:
 
 def told(compared: Compared) -> Iterator[str]:
     for row in compared.failed:
-        yield f"{row.name} failed: {row.failed}"
+        yield f"{row.name} failed: {'; '.join(row.failed.splitlines())}"
     yield f"scored on {compared.test}" + (f"; trained on {compared.device}" if compared.device else "")
     for row in compared.rows:
         if row.members:
