@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from seqloom.training import peak_memory as module
-from seqloom.training.peak_memory import peak_memory
+from seqloom.training.peak_memory import forget_peak, peak_memory
 
 CPU = torch.device("cpu")
 MB = 1e6
@@ -37,3 +37,12 @@ def test_a_large_parent_is_not_counted() -> None:
     said = subprocess.run([sys.executable, "-S", "-c", read], capture_output=True, check=True, text=True).stdout
     assert 1024 * int(said) < 100 * MB < peak_memory(CPU)
     del here
+
+
+@pytest.mark.skipif(not module.FORGET.exists(), reason="no /proc")
+def test_what_was_tried_before_is_forgotten() -> None:
+    held = torch.ones(100_000_000)
+    high = peak_memory(CPU)
+    del held
+    forget_peak(CPU)
+    assert peak_memory(CPU) < high - 300 * MB

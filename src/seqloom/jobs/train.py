@@ -33,6 +33,7 @@ from seqloom.tasks import Codecs
 from seqloom.text import Vocabulary
 from seqloom.training.loop import Limits, Loop, Setup, best_weights
 from seqloom.training.peak import peak_flops
+from seqloom.training.peak_memory import forget_peak
 from seqloom.training.place import Place
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.watch import Facts, View
@@ -205,6 +206,7 @@ def _run(
         run.path.name, setup.limits.steps, loop.place.step, loop.done, _about(run, recipe, data, model, device)
     )
     facts = replace(facts, best=training.best)
+    forget_peak(device)
     telling.begin(facts, per_token, peak_flops(device, precision))
     place = loop.train()
     if not place.step and setup.limits.steps != 0:
