@@ -17,7 +17,9 @@ from seqloom.jobs.compared import Compared
 from seqloom.jobs.compared_result import load_result
 from seqloom.jobs.compared_worker import Work, done
 from seqloom.settings import FailedError, UserError
+from tests.jobs.asked_runs import recipe
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
+from tests.jobs.shapes import write_conllu, write_text
 
 TARGET = """
 [target]
@@ -191,6 +193,35 @@ def test_other_vocabularies(pairs: Path) -> None:
     assert [row.failed for row in found.failed] == [
         "no two systems have the same task and vocabulary: give them the same [text]"
     ]
+
+
+def test_language_models_of_other_pieces(place: Path, worked: list[Work]) -> None:
+    """Bits per character are the score then."""
+    write_text(place / "text.txt")
+    (place / "test.txt").write_text("the end is here\n" * 20)
+    for name, pieces in ("a", '{ kind = "characters" }'), ("b", '{ kind = "words" }'):
+        write_recipe(place / f"{name}.toml", text=recipe('kind = "language"', "decoder-only", text=pieces))
+    more = {"data": ("text.txt",), "test": ("test.txt",)}
+    found = _compare("a.toml", "b.toml", **more)
+    assert found.report is not None
+    assert found.report.measured[0].metric.name == "bpc"
+    alone = _compare("a.toml", out=Path("alone"), **more)
+    assert alone.report is not None
+    assert alone.report.measured[0].metric.name == "perplexity"
+
+
+def test_tags(place: Path, worked: list[Work]) -> None:
+    write_conllu(place / "tags.conllu")
+    write_recipe(place / "a.toml", text=recipe('kind = "tag"', "encoder-only", "tags"))
+    found = _compare("a.toml", data=("tags.conllu",), test=())
+    assert found.scores["a"].keys() == {"accuracy", "f1-macro"}
+
+
+def test_examples_of_the_test_in_training_are_told(pairs: Path) -> None:
+    lines = Path("pairs.tsv").read_text().splitlines(keepends=True)
+    strange = "".join(f"{'h' * n}\t{'h' * n}\n" for n in range(9, 19))
+    Path("test.tsv").write_text("".join(lines[:5]) + strange)
+    assert "5 of 15 examples of the test stand in the training data too" in repr(_compare("a.toml"))
 
 
 def test_all_fail(pairs: Path) -> None:

@@ -1,6 +1,7 @@
 """Systems at equal cost: each is trained, each answers the same test, one table shows them all."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from seqloom.evaluation.report import Report
@@ -10,7 +11,7 @@ from seqloom.jobs.compared import Compared
 from seqloom.jobs.compared_folder import ComparedFolder
 from seqloom.jobs.compared_result import Result
 from seqloom.jobs.compared_rows import baseline, ensemble_row, evaluated, metrics_of, of_same_examples, row_of
-from seqloom.jobs.compared_system import System, refuse_known, systems_of
+from seqloom.jobs.compared_system import System, in_training, refuse_known, systems_of
 from seqloom.jobs.compared_work import Workshop
 from seqloom.jobs.corpora import fingerprints
 from seqloom.jobs.evaluate import SECTION as EVALUATION
@@ -57,19 +58,34 @@ def _compared(
         command.budget,
         _test(command),
         next((result.device for result in measured.values()), ""),
-        len({result.vocabulary.rpartition(" ")[2] for result in measured.values()}) > 1,
-        tuple(f"{name}: {said}" for name, result in measured.items() for said in result.notes),
+        _differ(measured),
+        tuple(_notes(command, systems, measured)),
     )
 
 
 def _report(command: Compare, measured: dict[str, Result], settings: EvaluationSettings, note: Note) -> Report:
     """With the baseline first: the others are compared with it."""
-    names, asked = metrics_of(measured), bool(command.metrics)
+    names, asked = metrics_of(measured, _differ(measured) and not command.metrics), bool(command.metrics)
     found = reported(evaluated(measured, names), names, settings, note, asked)
     first = baseline(command.baseline, found)
     if first == found.systems[0]:
         return found
     return reported(evaluated({first: measured[first], **measured}, names), names, settings, note, asked)
+
+
+def _differ(measured: Mapping[str, Result]) -> bool:
+    """Whether their vocabularies do, so that tokens of one are not those of another."""
+    return len({result.vocabulary.rpartition(" ")[2] for result in measured.values()}) > 1
+
+
+def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, Result]) -> Iterator[str]:
+    """What all systems have to tell is told once."""
+    known = in_training(systems, command.test) if command.test else None
+    yield from [] if known is None else [known]
+    every = Counter(said for result in measured.values() for said in set(result.notes))
+    yield from (said for said, times in every.items() if times == len(measured))
+    for name, result in measured.items():
+        yield from (f"{name}: {said}" for said in result.notes if every[said] < len(measured))
 
 
 # -- what cannot be done

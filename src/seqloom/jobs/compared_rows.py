@@ -47,10 +47,14 @@ def of_same_examples(rows: Sequence[Row], results: Mapping[str, Outcome]) -> lis
     return found
 
 
-def metrics_of(results: Mapping[str, Result]) -> list[MetricName]:
-    """Those that were asked for; else those of the first, or of one that writes words where others write characters."""
+def metrics_of(results: Mapping[str, Result], bits_first: bool = False) -> list[MetricName]:
+    """Those that were asked for; else those of the first, or of one that writes words where others write characters.
+
+    bits_first: perplexities of these systems say nothing about each other.
+    """
     every = [result.metrics for result in results.values()]
-    return next((names for names in every if "bleu" in names), every[0])
+    names = next((names for names in every if "bleu" in names), every[0])
+    return ["bpc", *(name for name in names if name != "bpc")] if bits_first and names[0] == "perplexity" else names
 
 
 def evaluated(results: Mapping[str, Result], names: Sequence[MetricName]) -> Evaluated:

@@ -1,10 +1,12 @@
 """What is compared: recipes that are to be trained, and runs that are."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from seqloom.data.reading import fingerprint
+from seqloom.data.reading import Shape, fingerprint, read, size
+from seqloom.data.settings import Corpus
 from seqloom.jobs.asked import Columns, Command, asked, corpora_like
 from seqloom.jobs.corpora import fingerprints, name_of
 from seqloom.jobs.recipe import Recipe
@@ -13,6 +15,8 @@ from seqloom.jobs.request import data_of
 from seqloom.settings import UserError, load
 from seqloom.store import RunFolder
 from seqloom.tasks import task_class
+
+LARGE = 200_000_000  # bytes of training data, in which nobody looks for examples of the test
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def _system(word: str, command: Command, folder: Path) -> System:
     if not is_run(word):
         file = find(word)
         run = folder / file.stem
-        its = _with(command, str(file), run)
+        its = replace(command, recipe=str(file), out=run)
         return System(file.stem, run, asked(its).recipe, its)
     run = Path(word)
     here = RunFolder(run)
@@ -58,11 +62,6 @@ def _system(word: str, command: Command, folder: Path) -> System:
     if here.busy():
         raise UserError(f"{run}: is still training; wait for it, or stop it")
     return System(run.resolve().name, run, load(here.recipe, Recipe), None)
-
-
-def _with(command: Command, recipe: str, out: Path) -> Command:
-    values = {name: getattr(command, name) for name in command.__dataclass_fields__}
-    return Command(**values | {"recipe": recipe, "out": out})
 
 
 def _refuse_alike(found: Sequence[System], words: Sequence[str]) -> None:
@@ -87,6 +86,27 @@ def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Column
                 raise UserError(
                     f"{name_of(corpus)}: {system.name} is trained on it ({known}); a test has to be what no system saw"
                 )
+
+
+def in_training(systems: Sequence[System], test: Sequence[str]) -> str | None:
+    """What should be known of examples of the test that training has too; of running text lines mean nothing."""
+    trained = next((system for system in systems if system.command is not None), None)
+    shape = task_class(systems[0].recipe.task).shape
+    if trained is None or trained.command is None or shape == "text":
+        return None
+    data = asked(replace(trained.command, test=tuple(test))).recipe.data
+    if sum(map(size, data.corpora)) > LARGE:
+        return None
+    wanted = Counter(example for corpus in data.test for example in _examples(corpus, shape))
+    seen = {example for corpus in data.corpora for example in _examples(corpus, shape) if example in wanted}
+    found = sum(wanted[example] for example in seen)
+    return f"{found:,} of {wanted.total():,} examples of the test stand in the training data too" if found else None
+
+
+def _examples(corpus: Corpus, shape: Shape) -> Iterator[int]:
+    """A hash each: the texts of a large corpus need not be kept."""
+    for block in read(corpus, shape, "skip"):
+        yield from (hash(str(example)) for example in zip(*block.columns, strict=True))
 
 
 def tested_on(test: Sequence[str], columns: Columns, recipe: Recipe) -> list[str]:
