@@ -135,6 +135,15 @@ def test_mistakes(place: Path, runs: Runs) -> None:
     assert Path("there.txt").read_text() != "mine"
 
 
+def test_the_same_again(place: Path, runs: Runs) -> None:
+    words = "predict", str(runs["pairs"]), "in.txt", "--out", "out.txt"
+    assert run(*words).code == 0
+    again = run(*words)
+    assert (again.code, again.out) == (0, "")
+    assert "already done: " in again.error
+    refused(run(*words, "--beam", "2"), r"out\.txt: was written with another generation\.beam; name another --out")
+
+
 def test_somebody_types(place: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line is answered at once; one that cannot be is told, and the next one awaited."""
     typed(monkeypatch, '{"source": "abc"}\nnonsense\n{"source": "hgf"}\n', terminal=True)

@@ -69,6 +69,19 @@ def _repeats(tokens: tuple[int, ...], n: int) -> bool:
 
 
 @pytest.mark.parametrize("beam", [1, 2, 5])
+@pytest.mark.parametrize("name", sorted(PAIRS))
+def test_phrases_that_overlap_fit_where_they_just_fit(beam: int, name: str) -> None:
+    for seed in range(5):
+        items = [Item([2, 3], 0, 3, must=((3, 4), (2, 3))), Item([2], 1, 6, must=((4, 4, 5), (5, 2, 3), (3, 4, 4)))]
+        answers = dict(
+            write(PairScorer(pair_model(name, seed, SIZE), BEGIN, END), items, GenerationSettings(beam=beam))
+        )
+        assert answers[0][0].tokens == (2, 3, 4)
+        assert len(answers[1][0].tokens) == 6
+        assert all(holds(answers[1][0].tokens, phrase) for phrase in items[1].must)
+
+
+@pytest.mark.parametrize("beam", [1, 2, 5])
 @given(must=PHRASES, seed=st.integers(0, 99), name=st.sampled_from(sorted(PAIRS)))
 @settings(max_examples=15)
 def test_what_must_be_there_and_fits_is_there(

@@ -1,5 +1,7 @@
 """Phrases that must and must not be there, against looking through what was written."""
 
+from collections.abc import Sequence
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqloom.generation.automaton import Phrase
+from seqloom.generation.overlap import MOST
 from seqloom.generation.phrases import Constraint, Phrases, Progress, conflict, holds, maximal
 from seqloom.layers.mixer import reorder
 
@@ -28,6 +31,18 @@ def begun(written: Phrase, phrase: Phrase) -> int:
     return max(n for n in range(len(phrase) + 1) if written[len(written) - n :] == phrase[:n])
 
 
+def least(written: Phrase, phrases: Sequence[Phrase]) -> int:
+    """So many more tokens hold all: the best of all orders, each phrase begun as early as what is there allows."""
+    found = []
+    for order in permutations([one for one in phrases if not holds(written, one)]):
+        text = written
+        for phrase in order:
+            if not holds(text, phrase):
+                text += phrase[begun(text, phrase) :]
+        found.append(len(text) - len(written))
+    return min(found)
+
+
 def pairs(found: tuple[torch.Tensor, torch.Tensor]) -> set[tuple[int, int]]:
     return set(zip(*(part.tolist() for part in found), strict=True))
 
@@ -43,11 +58,8 @@ def test_the_same_as_looking_through_what_was_written(rows: list[tuple[Constrain
     for number, ((must, never), written) in enumerate(rows):
         must = maximal(must)
         open_ones = [phrase for phrase in must if not holds(written, phrase)]
-        met = (
-            sum(map(len, must)) - sum(map(len, open_ones)) + max([begun(written, one) for one in open_ones], default=0)
-        )
-        assert phrases.met(progress)[number] == met
-        assert phrases.needed(progress)[number] == sum(map(len, must)) - met
+        assert phrases.needed(progress)[number] == least(written, must)
+        assert phrases.met(progress)[number] == least((), must) - least(written, must)
         assert phrases.all_met(progress)[number] == (not open_ones)
         for token in range(3):
             then = (*written, token)
@@ -67,6 +79,24 @@ def test_a_beginning_that_overlaps_itself() -> None:
 def test_repeats_and_parts_count_once() -> None:
     phrases = Phrases([(((1, 2), (1, 2), (1, 2, 3), (2,)), ())])
     assert phrases.needed(phrases.start()).tolist() == [3]
+
+
+def test_phrases_that_overlap_share_tokens() -> None:
+    phrases = Phrases([(((3, 4), (2, 3), (5,)), ()), (((3, 4),), ((9, 9, 9),))])
+    assert phrases.needed(phrases.start()).tolist() == [4, 2]
+    progress = after(phrases, [(2, 3), (2, 3)])
+    assert (phrases.needed(progress).tolist(), phrases.met(progress).tolist()) == ([2, 1], [2, 1])
+    progress = after(phrases, [(3, 4), (3, 4)])  # the better order is past
+    assert (phrases.needed(progress).tolist(), phrases.met(progress).tolist()) == ([3, 0], [1, 2])
+
+
+def test_more_phrases_than_orders_are_looked_at() -> None:
+    """are counted as if none overlapped; the room that they get is enough."""
+    many = tuple((token, token + 1) for token in range(MOST + 1))
+    phrases = Phrases([(many, ()), (many[:MOST], ())])
+    assert phrases.needed(phrases.start()).tolist() == [2 * (MOST + 1), MOST + 1]
+    whole = tuple(range(MOST + 2))
+    assert phrases.all_met(after(phrases, [whole, whole])).all()
 
 
 @settings(max_examples=150)
@@ -144,6 +174,8 @@ def test_without_phrases_nothing_is_asked() -> None:
         ((), ((4, 4),), 9, (4, 4, 5), r"the prefix holds \[4, 4\], which must not be there"),
         (((1, 2),), (), 4, (5, 6, 7), "takes 5 tokens, but the answer has at most 4"),
         ((), (), 2, (5, 6, 7), "takes 3 tokens, but the answer has at most 2"),
+        (((3, 4), (2, 3)), (), 3, (), None),
+        (((3, 4), (2, 3), (4, 2)), (), 3, (), "what must be there takes 4 tokens"),
         (((1, 2), (1, 2), (2,)), ((2, 1),), 2, (), None),
         (((1, 2),), (), 4, (5, 6, 1), None),
         (((5, 6),), ((6, 5),), 3, (5, 6, 1), None),

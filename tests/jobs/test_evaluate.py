@@ -196,6 +196,12 @@ def test_markdown(place: Path) -> None:
     assert "```\nbad, worst: example " in text
 
 
+@pytest.mark.parametrize("examples", [-1, 1.5, True])
+def test_examples_that_cannot_be_counted(place: Path, examples: object) -> None:
+    with pytest.raises(UserError, match=r"^examples=.*: a whole number is needed"):
+        _files("good", examples=examples)
+
+
 def test_latex(place: Path) -> None:
     Path("a_b").write_bytes(Path("good").read_bytes())
     found, what = _files("a_b", metrics=("ter",))
@@ -203,6 +209,16 @@ def test_latex(place: Path) -> None:
     assert "\\begin{tabular}{lrr}\n\\hline\nmetric & score & 95 \\% interval \\\\ \\hline\n" in text
     assert "TER $\\downarrow$ & 11.39 & " in text
     assert "% TER: nrefs:1" in text
+
+
+def test_latex_shows_examples_too(place: Path) -> None:
+    _write("good", ["100 % of_it", *GOOD[1:]])
+    found, what = _files("good", metrics=("chrf",), examples=1)
+    text = page(found, what, "latex")
+    assert r"\multicolumn{2}{l}{worst: example 1, chrF " in text
+    assert r"hypothesis & 100 \% of\_it \\" in text
+    assert rf"reference & {REFERENCES[0].replace('%', chr(92) + '%')} \\" in text
+    assert text.count(r"\begin{tabular}{lp{0.8\linewidth}}") == len(found.shown) == 2
 
 
 def test_json_lines(place: Path) -> None:

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 import seqloom
 from seqloom import Question
 from seqloom.generation.contract import Written
-from seqloom.jobs.answer import Answer
+from seqloom.jobs.answer import Answer, Scored
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.opened import still_training
@@ -217,6 +217,28 @@ def test_an_empty_text_has_an_empty_answer(runs: Runs) -> None:
         assert [str(answer) for answer in model.predict(["", " ", "\t"])] == ["", "", ""]
 
 
+@pytest.mark.parametrize("name", ["pairs", "tags", "classes"])
+def test_an_empty_answer_to_an_empty_text_is_certain(runs: Runs, name: str) -> None:
+    """By definition; the model is not asked, neither for the answer nor for its score."""
+    model = seqloom.load(runs[name])
+    for text in "", " \t":
+        answer = model.predict(text)
+        assert (answer.score, answer.log_prob, answer.pieces) == (0.0, 0.0, ())
+        for target in answer, "":
+            assert model.score(text, target) == Scored(0.0, ())
+    if name == "pairs":
+        one, empty, other = model.score(["ab", "", ""], ["ba", "", "ba"])
+        wanted = [model.score("ab", "ba").log_prob, model.score("", "ba").log_prob]
+        assert [one.log_prob, other.log_prob] == pytest.approx(wanted, abs=1e-4)
+        assert empty.log_prob == 0 > other.log_prob
+        assert model.predict("ab", n_best=1)[0].log_prob < 0
+        assert model.score("ab", "").log_prob < 0
+
+
+def test_an_empty_answer_holds_nothing_that_is_wished(pairs: Model) -> None:
+    assert pairs.predict("", prefix="ab", must=["c"]).unmet == ("ab", "c")
+
+
 def test_tags_are_one_a_word(runs: Runs) -> None:
     model = seqloom.load(runs["tags"])
     for source in ("good film so", "so  nice", "unheard-of wörds 1234 ☃", " so "):
@@ -292,7 +314,11 @@ def test_what_is_no_text(pairs: Model) -> None:
 def test_numbers_are_called_what_they_were_called(pairs: Model) -> None:
     for more, match in (
         ({"beam": 0}, "^beam=0: "),
-        ({"n_best": 0}, "^n_best=0: "),
+        ({"n_best": 0}, "^n_best=0: n_best should be a whole number"),
+        ({"n_best": -1}, "^n_best=-1: "),
+        ({"n_best": True}, "^n_best=True: "),
+        ({"n_best": "2"}, "^n_best=2: n_best should be a whole number .at least 1., not '2'"),
+        ({"beam": 1.5}, "^beam=1.5: "),
         ({"n_best": 3, "beam": 2}, "^n_best=3: 3 answers cannot come from a beam of 2; set beam = 3$"),
     ):
         with pytest.raises(UserError, match=match):
@@ -301,6 +327,12 @@ def test_numbers_are_called_what_they_were_called(pairs: Model) -> None:
         generation_of(pairs.opened[0], (), 2, 3)
     with pytest.raises(UserError, match=r"^--set generation.beam=0: "):  # which was typed
         generation_of(pairs.opened[0], ["generation.beam=0"], None, 1)
+
+
+@pytest.mark.parametrize("longest", [0, -3, 1.5, True, "3"])
+def test_a_longest_that_is_no_length(pairs: Model, longest: Any) -> None:
+    with pytest.raises(UserError, match=r"^text 2: longest should be a number of tokens from 1 on, but is "):
+        pairs.predict(["ab", Question("ab", longest=longest)])
 
 
 # -- wishes
@@ -378,6 +410,20 @@ def test_ten_thousand_tokens(runs: Runs) -> None:
     answers = model.predict(["abc", long, "abc"], changes=["generation.longest=5"])
     assert answers[0] == answers[2]
     assert answers[1].cut == 0
+
+
+def test_how_long_an_answer_may_get_if_nothing_is_said(runs: Runs) -> None:
+    """A line that is longer than all that was learnt from is read whole, but not answered at twice its length."""
+    for name, seen in ("pairs", 512), ("documents", 512), ("text", 256):
+        model = seqloom.load(runs[name])
+        for text in "ab", "good film " * 1000:
+            asked = model.prepare(Question(text), 0, model.recipe.generation)
+            assert asked.item is not None
+            assert asked.item.longest == 2 * min(len(asked.item.source), seen) + 50
+            assert not asked.cut
+        wished = model.prepare(Question("good film " * 1000, longest=9), 0, model.recipe.generation)
+        assert wished.item is not None
+        assert wished.item.longest == 9
 
 
 # -- where it looked

@@ -286,7 +286,7 @@ def go_on(**more: Any) -> list[str]:
 def test_the_same_again_goes_on(stopped: Path) -> None:
     assert go_on()[0].startswith("goes on behind line ")
     assert Path("out.txt").read_text() == WHOLE
-    assert sorted(file.name for file in stopped.iterdir()) == ["in.txt", "out.txt"]
+    assert sorted(file.name for file in stopped.iterdir()) == ["in.txt", "out.txt", "out.txt.done.json"]
 
 
 @pytest.mark.parametrize("form", [AnswerLines(scores=True), AnswerLines("jsonl"), AnswerLines("tsv")])
@@ -331,7 +331,7 @@ def test_another_input_is_refused(stopped: Path, change: str) -> None:
     ("more", "what"),
     [
         ({"lines": AnswerLines("tsv")}, "format and batch"),
-        ({"n_best": 2}, "settings"),
+        ({"n_best": 2}, "generation.n_best"),
         ({"skip_bad": True}, "--skip-bad"),
     ],
 )
@@ -355,9 +355,44 @@ def test_other_sizes_of_batches_do_not_matter(stopped: Path) -> None:
     assert Path("out.txt").read_text() == WHOLE
 
 
+def test_the_same_again_when_all_is_done(stopped: Path) -> None:
+    go_on()
+    written = Path("out.txt").stat().st_mtime_ns
+    assert go_on() == ["already done: 300 lines"]
+    assert Path("out.txt").stat().st_mtime_ns == written
+    assert not Path("out.txt.part").exists()
+
+
+def test_what_is_done_tells_what_it_lacks_again(tmp_path: Path) -> None:
+    _, notes = answered(b"ab\na\0b\n", tmp_path, skip_bad=True)
+    again: list[str] = []
+    predict(cast(Model, Echo()), asking(tmp_path / "in.txt", out=tmp_path / "out.txt", skip_bad=True), again.append)
+    assert again == ["already done: 2 lines", notes[-1]]
+
+
+@pytest.mark.parametrize("content", [CONTENT + "more\n", CONTENT.replace("line 3\n", "LINE 3\n"), "line 0\n"])
+def test_what_is_done_of_another_input_is_refused(stopped: Path, content: str) -> None:
+    go_on()
+    Path("in.txt").write_text(content)
+    with pytest.raises(UserError, match=r"in\.txt: is not what out\.txt answers, which is 300 other lines; .*--force"):
+        go_on()
+    assert Path("out.txt").read_text() == WHOLE
+
+
+def test_what_is_done_with_other_wishes_is_refused(stopped: Path) -> None:
+    go_on()
+    with pytest.raises(UserError, match=r"out\.txt: was written with another generation\.n_best; name another --out"):
+        go_on(n_best=2)
+
+
 def test_a_file_is_not_written_over(stopped: Path) -> None:
     go_on()
+    with Path("out.txt").open("a") as out:
+        out.write("a line of mine\n")
     with pytest.raises(UserError, match=r"out\.txt: exists already; name another --out, or write over it with --force"):
+        go_on()
+    Path("out.txt.done.json").unlink()
+    with pytest.raises(UserError, match=r"out\.txt: exists already"):
         go_on()
     assert go_on(force=True) == []
     with pytest.raises(UserError, match=r"in\.txt: is what is read"):

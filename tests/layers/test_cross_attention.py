@@ -1,5 +1,7 @@
 """Attention over a memory: ragged memories, weights on demand, and what it must be given."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -58,6 +60,29 @@ def test_an_empty_memory_gives_the_output_bias_alone() -> None:
     torch.testing.assert_close(y[2:], mixer.heads.out.bias.expand(2, -1))
     assert torch.autograd.grad(y.square().sum(), x)[0].isfinite().all()
     assert mixer.weights(x, Packed.of([2, 2]), state)[1].sum() == 0
+
+
+@torch.no_grad()
+def test_who_knows_that_no_memory_is_empty_need_not_look() -> None:
+    mixer, x, one = built(CrossAttention(heads=2)), random(2, 1, WIDTH), Padded.whole(2, 1)
+    some = mixer.start(2, Memory(random(4, WIDTH), Packed.of([3, 1])))
+    none = mixer.start(2, Memory(random(3, WIDTH), Packed.of([3, 0])))
+    assert some.filled
+    assert not none.filled
+    torch.testing.assert_close(mixer(x, one, some)[0], mixer(x, one, replace(some, filled=False))[0])
+    assert mixer.heads.out is not None
+    torch.testing.assert_close(mixer(x, one, none)[0][1, 0], mixer.heads.out.bias)
+
+
+@torch.no_grad()
+def test_a_padded_memory_is_projected_without_its_padding() -> None:
+    mixer, seen = built(CrossAttention(heads=2)), list[torch.Size]()
+    mixer.heads.kv.register_forward_hook(lambda _, given, out: seen.append(out.shape[:-1]))
+    memory = Memory(random(6, WIDTH), Packed.of([5, 1]))
+    state, padded = mixer.start(2, memory), mixer.start(2, memory.padded())
+    assert seen == [(6,), (6,)]
+    assert torch.equal(state.keys_AGSK, padded.keys_AGSK)
+    assert torch.equal(state.values_AGSK, padded.values_AGSK)
 
 
 def test_what_it_needs() -> None:

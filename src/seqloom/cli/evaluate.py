@@ -31,6 +31,10 @@ def evaluate(
     sources: Annotated[
         str | None, typer.Option("--sources", metavar="FILE", help="What was asked, for slices and examples.")
     ] = None,
+    history: Annotated[
+        str | None,
+        typer.Option("--history", metavar="FILE", help="What series were before, for mase: line n that of line n."),
+    ] = None,
     metrics: Annotated[
         list[str] | None,
         typer.Option(
@@ -38,7 +42,7 @@ def evaluate(
             metavar="NAME…",
             help="Several, or with commas: "
             "bleu chrf chrf++ ter rouge1 rouge2 rougeL rougeLsum wer per cer exact; of labels: accuracy f1-macro "
-            "f1-micro span-f1 span-f1-strict; of runs: perplexity bpc.",
+            "f1-micro span-f1 span-f1-strict; of runs: perplexity bpc; of files of numbers: mse mae mase crps.",
         ),
     ] = None,
     examples: Annotated[
@@ -64,6 +68,11 @@ def evaluate(
       seqloom evaluate runs/small runs/large --data test.en test.de --set generation.beam=8
       seqloom evaluate --hypotheses ours.txt theirs.txt --references ref.txt --sources src.txt --examples 3
       seqloom evaluate --hypotheses said.zh --references a.zh b.zh --metrics bleu --set evaluation.bleu.tokenize=zh
+      seqloom evaluate --hypotheses forecasts.txt --references came.txt --history before.txt --metrics mae mase
+
+    \b
+    Of numbers, a line is a series: 3.1 2.9 3.4, also with commas or tabs; nan: a reference that is missing.
+    For crps each step has samples, 2.9|3.1|3.4, or quantiles with their levels, 0.1:2.9|0.5:3.1|0.9:3.4.
     """
     from rich.console import Console
 
@@ -84,6 +93,7 @@ def evaluate(
         skip_bad,
         source,
         target,
+        history,
     )
     found, what = job(command, lambda text: typer.echo(text, err=True))
     console = Console()

@@ -1,7 +1,9 @@
 """A metric by its name."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, assert_never, get_args
+
+from numpy.typing import ArrayLike
 
 from seqloom.evaluation.bleu import Bleu
 from seqloom.evaluation.chrf import Chrf
@@ -11,6 +13,7 @@ from seqloom.evaluation.labels import Accuracy, LabelF1, Labels
 from seqloom.evaluation.likelihood import BitsPerCharacter, Perplexity
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.rouge import Rouge
+from seqloom.evaluation.series import AbsoluteError, Crps, ScaledError, SquaredError
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.evaluation.spans import SpanF1, has_ends, kinds_of
 from seqloom.evaluation.ter import Ter
@@ -22,11 +25,13 @@ TextMetric = Literal[
 ]
 LabelMetric = Literal["accuracy", "f1-macro", "f1-micro", "span-f1", "span-f1-strict"]
 RateMetric = Literal["perplexity", "bpc"]
-MetricName = TextMetric | LabelMetric | RateMetric
+SeriesMetric = Literal["mse", "mae", "mase", "crps"]
+MetricName = TextMetric | LabelMetric | RateMetric | SeriesMetric
 
 TEXT: tuple[TextMetric, ...] = get_args(TextMetric)
 LABEL: tuple[LabelMetric, ...] = get_args(LabelMetric)
 RATE: tuple[RateMetric, ...] = get_args(RateMetric)
+SERIES: tuple[SeriesMetric, ...] = get_args(SeriesMetric)
 
 
 def text_metric(name: TextMetric, settings: EvaluationSettings) -> Metric[str]:
@@ -92,6 +97,23 @@ def rate_metric(name: RateMetric) -> Metric[float]:
             return Perplexity()
         case "bpc":
             return BitsPerCharacter()
+        case _:
+            assert_never(name)
+
+
+def series_metric(
+    name: SeriesMetric, settings: EvaluationSettings, levels: Sequence[float] | None = None
+) -> Metric[ArrayLike]:
+    """Of series of numbers. levels: of the quantiles that CRPS is counted by; None: by samples."""
+    match name:
+        case "mse":
+            return SquaredError()
+        case "mae":
+            return AbsoluteError()
+        case "mase":
+            return ScaledError(settings.season)
+        case "crps":
+            return Crps(levels)
         case _:
             assert_never(name)
 

@@ -35,6 +35,8 @@ class EvaluationSettings(Frozen):
     rouge: RougeSettings = RougeSettings()
     lowercase: bool = False
     """compare in lower case; TER and ROUGE always do"""
+    season: Annotated[int, Field(ge=1)] = 1
+    """of series, for MASE: its scale is how far values lie apart that are so many steps apart"""
     resamples: Annotated[int, Field(ge=100)] = RESAMPLES
     """of the bootstrap, for intervals"""
     trials: Annotated[int, Field(ge=100)] = TRIALS

@@ -1,5 +1,6 @@
 """Phrases that an answer must hold, and phrases that it must not hold."""
 # R rows  U sets of phrases  P phrases of a set  L tokens of a phrase  S = L + 1 states of a phrase  X crossings
+# M which phrases come later, a bit each
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from seqloom.generation.automaton import Phrase, automaton, crossing
+from seqloom.generation.overlap import MOST, savings
 
 Constraint = tuple[tuple[Phrase, ...], tuple[Phrase, ...]]
 """What must be there, and what must not."""
@@ -56,6 +58,7 @@ class Phrases:
         tables = (torch.from_numpy(table).to(self.device) for table in (tokens_UPL, next_UPSL, length_UP, must_UP))
         self._tokens_UPL, self._next_UPSL, self._length_UP, self._must_UP = tables
         self._crossings(long)
+        self._overlaps()
 
     def _crossings(self, long: int) -> None:
         """Where writing a phrase that must be there completes one that must not, begun before it."""
@@ -76,6 +79,18 @@ class Phrases:
                 pair_UX2[row, place] = must_place, never_place
                 bad_UXSS[row, place, : len(table), : len(table[0])] = table
         self._pair_UX2, self._bad_UXSS = (torch.from_numpy(each).to(self.device) for each in (pair_UX2, bad_UXSS))
+
+    def _overlaps(self) -> None:
+        """What phrases that must be there share, by which comes first and which later; and what all take at least."""
+        each = [savings(must) for must, _ in self.sets]
+        later = max((one.shape[1] for one in each), default=1)
+        saved_UPM = np.zeros((*self._length_UP.shape, later), np.int64)
+        for row, one in enumerate(each):
+            saved_UPM[row, : len(one), : one.shape[1]] = one
+        self._saved_UPM = torch.from_numpy(saved_UPM).to(self.device)
+        nothing_UP = torch.zeros_like(self._length_UP)
+        rows_U = torch.arange(len(self.sets), device=self.device)
+        self._least_U = self.needed(Progress(rows_U, nothing_UP, nothing_UP.bool()))
 
     def start(self) -> Progress:
         """Before the first token: one row an item."""
@@ -113,21 +128,26 @@ class Phrases:
         return self._pairs(progress, (self._next(progress) > 0) & open_RP[:, :, None])
 
     def met(self, progress: Progress) -> Tensor:
-        """met_R, how many tokens of what must be there are: of phrases that are met, and of the open one that is
-        furthest (Post and Vilar 2018). Behind a token that breaks off an open phrase it falls."""
-        length_RP = self._length_UP[progress.set_R]
-        open_RP = progress.at_RP * (self._must_UP[progress.set_R] & ~progress.met_RP)
-        furthest_R = open_RP.amax(1) if open_RP.shape[1] else torch.zeros_like(progress.set_R)
-        return (length_RP * progress.met_RP).sum(1) + furthest_R
+        """met_R, how many tokens of what must be there are, or need not be written any more: of phrases that are met,
+        and of the open one that is best gone on with (Post and Vilar 2018). Behind a token that breaks off an open
+        phrase it falls."""
+        return self._least_U[progress.set_R] - self.needed(progress)
 
     def needed(self, progress: Progress) -> Tensor:
-        """needed_R, so many more tokens are enough to meet all: the furthest open phrase to its end, then the others.
+        """needed_R, so many more tokens are enough to meet all: an open phrase to its end, then the others, each from
+        where the one before it leaves off.
 
         As long as the answer has so much room and takes no token that leaves too little, there is a token to go on
         with, except where a phrase that must not be there stands between: see `safely_needed`.
         """
-        must_RP = self._must_UP[progress.set_R]
-        return (self._length_UP[progress.set_R] * must_RP).sum(1) - self.met(progress)
+        open_RP = self._must_UP[progress.set_R] & ~progress.met_RP
+        bit_P = 1 << torch.arange(open_RP.shape[1], device=self.device).clamp(max=MOST)
+        later_RP = (open_RP * bit_P).sum(1, keepdim=True) & ~bit_P
+        later_RP = later_RP % self._saved_UPM.shape[2]  # what is not in the table shares nothing
+        shared_RP = self._saved_UPM[progress.set_R].gather(2, later_RP[:, :, None])[:, :, 0]
+        saved_RP = (progress.at_RP + shared_RP) * open_RP
+        most_R = saved_RP.amax(1) if saved_RP.shape[1] else torch.zeros_like(progress.set_R)
+        return (self._length_UP[progress.set_R] * open_RP).sum(1) - most_R
 
     def safely_needed(self, progress: Progress) -> Tensor:
         """The same, enough also where a phrase that must not be there stands between.
@@ -139,7 +159,8 @@ class Phrases:
         parted_R1 = (~self._must_UP & (self._length_UP > 0)).any(1)[progress.set_R, None].long()
         saved_RP = (progress.at_RP + parted_R1) * (open_RP & self._can_follow(progress))
         most_R = saved_RP.amax(1) if saved_RP.shape[1] else torch.zeros_like(progress.set_R)
-        return ((self._length_UP[progress.set_R] + parted_R1) * open_RP).sum(1) - most_R
+        parted_R = ((self._length_UP[progress.set_R] + parted_R1) * open_RP).sum(1) - most_R
+        return torch.where(parted_R1[:, 0] > 0, parted_R, self.needed(progress))
 
     def _can_follow(self, progress: Progress) -> Tensor:
         """can_RP: going on with the phrase to its end completes none that must not be there."""
@@ -186,9 +207,8 @@ def conflict(
 ) -> str | None:
     """Why no answer of at most `longest` tokens that begins with the prefix can be had, or None.
 
+    None is no promise: a phrase that must not be there may stand between those that must, which only a search finds.
     shown: a phrase as whoever asked knows it.
-
-    Phrases that must be there are counted as if none overlapped another, as the search counts them (`needed`).
     """
     if any(not phrase for phrase in (*must, *must_not)):
         return "a phrase is empty; leave it out"

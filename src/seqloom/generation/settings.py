@@ -73,7 +73,11 @@ class GenerationSettings(Frozen):
     no_repeat: int = Field(default=0, ge=0, description="no run of so many tokens twice in an answer; 0: it may be")
     shortest: int = Field(default=0, ge=0, description="tokens of an answer at least")
     longest: int | None = Field(
-        default=None, ge=1, le=LONGEST, description="tokens of an answer at most; unset: 2 × the input's tokens + 50"
+        default=None,
+        ge=1,
+        le=LONGEST,
+        description="tokens of an answer at most; unset: 2 × the input's tokens + 50, where an input counts as no "
+        "longer than an example could be in training (data.longest; the context of running text)",
     )
     rerank: MBR | None = Field(default=None, description="choose among many answers by comparing them")
     replace_unknown: bool = Field(

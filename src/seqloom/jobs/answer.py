@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from seqloom.settings.words import show, whole
+
 
 @dataclass(frozen=True)
 class Question:
@@ -20,6 +22,13 @@ class Question:
     must_not: tuple[str, ...] = ()
     longest: int | None = None
     """Tokens of the answer at most; None: as the settings say."""
+
+
+def longest_fault(longest: object) -> str | None:
+    """What is wrong with a wish for the longest answer, which may come from JSON or from Python."""
+    if longest is None or whole(longest, 1):
+        return None
+    return f"longest should be a number of tokens from 1 on, but is {show(longest)}"
 
 
 @dataclass(frozen=True)
@@ -72,4 +81,13 @@ class Answer:
 
 
 EMPTY = Answer("")
-"""What is said to a text without a word."""
+"""What is said to a text without a word. By definition, whatever the model thinks: so it is certain."""
+CERTAIN = Scored(0.0, ())
+"""Its score."""
+
+
+def settled(source: str, target: str | Answer | None) -> bool:
+    """Whether it is the empty answer to a text without a word."""
+    if isinstance(target, Answer):
+        target = None if target.tokens or not target.ended else target.text
+    return target == "" and not source.strip()

@@ -15,7 +15,7 @@ from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.live_stream import LiveStream
 from seqloom.data.reading.stored_file import stored
-from seqloom.jobs.answer import Question
+from seqloom.jobs.answer import Question, longest_fault
 from seqloom.settings.words import counted, nearest, show
 
 InputFormat = Literal["text", "jsonl"]
@@ -154,8 +154,8 @@ def _faults(fields: dict[str, Any]) -> Iterator[str]:
     for name in ("must", "must_not"):
         if not _texts(fields.get(name) or []):
             yield f"{name} should be a list of texts, but is {_shown(fields[name])}"
-    if longest is not None and (not isinstance(longest, int) or isinstance(longest, bool) or longest < 1):
-        yield f"longest should be a number of tokens from 1 on, but is {_shown(longest)}"
+    if wrong := longest_fault(longest):
+        yield wrong
 
 
 def _texts(value: Any) -> bool:

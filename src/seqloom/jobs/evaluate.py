@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seqloom.evaluation.bleu import ORDER
-from seqloom.evaluation.build import LABEL, TEXT, MetricName, bleu
+from seqloom.evaluation.build import LABEL, SERIES, TEXT, MetricName, bleu
 from seqloom.evaluation.build import named as metrics_named
 from seqloom.evaluation.report import Report, report
 from seqloom.evaluation.scripts import settled, told
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.evaluated import Evaluated, Note, count
 from seqloom.jobs.evaluated_files import evaluated_files
+from seqloom.jobs.evaluated_series import with_series
 from seqloom.jobs.progress import share_bar
 from seqloom.settings import Frozen, UserError, loads
+from seqloom.settings.words import whole
 
 SECTION = "evaluation."
 MANY = 1000  # answers of which one is told what is being counted: TER takes seconds
@@ -35,6 +37,7 @@ class Evaluate:
     skip_bad: bool = False
     source: str | None = None
     target: str | None = None
+    history: str | None = None
 
 
 class _Settings(Frozen):
@@ -64,13 +67,17 @@ def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report,
     for change in command.changes:
         if change not in ours:
             raise UserError(f"--set {change}: files are only counted; what can be set begins with {SECTION}")
-    names = metrics_named(command.metrics or TEXTS, (*TEXT, *LABEL), "texts or labels")
-    what = evaluated_files(command.hypotheses, command.references, command.sources)
+    names = metrics_named(command.metrics or TEXTS, (*TEXT, *LABEL, *SERIES), "texts, labels or series")
+    what, past = evaluated_files(command.hypotheses, command.references, command.sources, command.history)
+    history = None if command.history is None else (command.history, past)
+    what = with_series(what, names, settings, history, note)
     return reported(what, names, settings, note, bool(command.metrics), command.examples), what
 
 
 def _refuse(command: Evaluate) -> None:
-    files = command.hypotheses or command.references or command.sources
+    if not whole(command.examples, 0):
+        raise UserError(f"examples={command.examples}: a whole number is needed, such as 3; 0: none are shown")
+    files = command.hypotheses or command.references or command.sources or command.history
     if command.runs and files:
         raise UserError("either runs with --data, or --hypotheses with --references; not both")
     if command.runs and not command.data:

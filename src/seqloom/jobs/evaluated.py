@@ -31,11 +31,17 @@ class Evaluated:
     """what was counted already, as only the model can count it"""
     labels: tuple[Sequence[Labels], ...] | None = None
     """what each system said, and the references as the last, where texts are labels; None: divide texts at spaces"""
+    steps: Sequence[int] | None = None
+    """of each series, where the texts are numbers"""
     files: tuple[str, ...] = ()
     """of the systems, then of the references, for messages"""
 
     def slices(self) -> list[Slice]:
-        found = [] if self.labels is not None else _by_length(self.references[0], "reference")
+        found = list[Slice]()
+        if self.steps is not None:
+            found = _several(by_length(self.steps, "reference steps"))
+        elif self.labels is None:
+            found = _by_length(self.references[0], "reference")
         if self.sources is not None:
             found += _by_length(self.sources, "source")
         if self.unknown is not None and any(self.unknown):
@@ -46,8 +52,12 @@ class Evaluated:
 def _by_length(texts: Sequence[str], side: str) -> list[Slice]:
     words = [len(text.split()) for text in texts]
     few = sum(words) < FEW_WORDS * len(words)
-    found = by_length([len(text) for text in texts] if few else words, f"{side} {'characters' if few else 'words'}")
-    return found if len(found) > 1 else []
+    lengths = [len(text) for text in texts] if few else words
+    return _several(by_length(lengths, f"{side} {'characters' if few else 'words'}"))
+
+
+def _several(slices: list[Slice]) -> list[Slice]:
+    return slices if len(slices) > 1 else []
 
 
 def count(

@@ -12,22 +12,25 @@ from seqloom.settings.words import counted
 CHUNK = 4096
 
 
-def evaluated_files(hypotheses: Sequence[str], references: Sequence[str], sources: str | None = None) -> Evaluated:
-    """Line n of every file belongs to line n of the others."""
+def evaluated_files(
+    hypotheses: Sequence[str], references: Sequence[str], sources: str | None = None, history: str | None = None
+) -> tuple[Evaluated, Sequence[str]]:
+    """Line n of every file belongs to line n of the others. The second: the lines of the history, if there is one."""
     if not references:
         raise UserError("--hypotheses needs --references FILE…: what should have been said, line by line")
     if not hypotheses:
         raise UserError("--references needs --hypotheses FILE…: what the systems said, line by line")
-    names = [*references, *hypotheses, *([sources] if sources is not None else [])]
+    names = [*references, *hypotheses, *(name for name in (sources, history) if name is not None)]
     read = {name: lines_of(name) for name in names}
     _refuse_unequal(names, read)
-    return Evaluated(
+    what = Evaluated(
         systems=_systems(hypotheses),
         answers=tuple(read[name] for name in hypotheses),
         references=tuple(read[name] for name in references),
         sources=None if sources is None else read[sources],
         files=(*hypotheses, *references),
     )
+    return what, () if history is None else read[history]
 
 
 def lines_of(name: str) -> list[str]:

@@ -6,6 +6,7 @@ from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.opened import Opened
 from seqloom.jobs.recipe import Recipe
 from seqloom.settings import SettingsError, UserError, loads
+from seqloom.settings.words import show, whole
 
 SECTION = "generation."
 OPTIONS = {"beam": "--beam ", "n_best": "--n-best "}
@@ -29,6 +30,9 @@ def generation_of(
             raise UserError(
                 f"--set {change}: a run is what it is; only how it writes can be changed, as in --set generation.beam=5"
             )
+    for name, value in ("beam", beam), ("n_best", n_best):
+        if value is not None and not whole(value, 1):
+            raise UserError(f"{words[name]}{value}: {name} should be a whole number (at least 1), not {show(value)}")
     own = opened.recipe.generation
     drawn = [f"{SECTION}sample={{temperature = 1.0}}"] if sample and own.sample is None else []
     beam_set = beam is not None or any(change.partition("=")[0].strip() == f"{SECTION}beam" for change in changes)

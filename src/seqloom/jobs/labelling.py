@@ -9,7 +9,7 @@ from torch import Tensor
 
 from seqloom.generation.contract import Item
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import EMPTY, Answer, Piece, Question, Scored
+from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, settled
 from seqloom.jobs.writing import Prepared, room
 from seqloom.layers.layout import Packed
 from seqloom.models.build import Model as Network
@@ -73,7 +73,7 @@ class Labeller:
 
     def score(self, pairs: Sequence[tuple[str, str | Answer | None]]) -> list[Scored]:
         """Of a label, or of tags with spaces between them."""
-        return [self._scored(source, target) for source, target in pairs]
+        return [CERTAIN if settled(*pair) else self._scored(*pair) for pair in pairs]
 
     def _scored(self, source: str, target: str | Answer | None) -> Scored:
         if target is None:

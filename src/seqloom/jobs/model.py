@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack, overload
 
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Answer, Question, Scored
+from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
@@ -76,7 +76,7 @@ class Model:
     def _build(self) -> Writer | Labeller:
         match self.task:
             case TranslateTask() | LanguageTask():
-                return Writer(self.task, self.networks, self.device)
+                return Writer(self.task, self.networks, self.device, self.recipe.longest_seen)
             case TagTask() | ClassifyTask():
                 return Labeller(self.task, self.networks, self.device)
             case _:
@@ -144,6 +144,8 @@ class Model:
 
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
         """A question that `answer` takes; a UserError, if no answer can be as it is wished."""
+        if wrong := longest_fault(question.longest):
+            raise UserError(wrong)
         return self._answerer.prepare(question, number, settings)
 
     def answer(

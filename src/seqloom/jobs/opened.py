@@ -10,6 +10,7 @@ from seqloom.jobs.decide import device_of
 from seqloom.jobs.recipe import Recipe
 from seqloom.models import build_model
 from seqloom.models.build import Model as Network
+from seqloom.models.laid_out import lay_out
 from seqloom.settings import UserError, load
 from seqloom.settings.words import nearest
 from seqloom.store import RunFolder, load_weights, read_tensors
@@ -49,7 +50,10 @@ def open_run(path: Path, device: str = "auto") -> Opened:
         load_weights(network, read_tensors(run.model))
     except ValueError as error:
         raise UserError(f"{run.model}: does not belong to {run.recipe.name} beside it ({error}); {_ANEW}") from None
-    return Opened(run, text, recipe, task, network.to(place).eval(), place, training)
+    network = network.to(place).eval()
+    if place.type == "cpu" and torch.backends.mkl.is_available():
+        lay_out(network)
+    return Opened(run, text, recipe, task, network, place, training)
 
 
 def still_training(opened: Iterable[Opened]) -> Iterator[str]:

@@ -2,10 +2,10 @@
 
 FILE.part holds the answers so far. FILE.part.json says how many lines of input they answer, how long FILE.part was
 then, and what was asked: what lies behind that length is cut off, and the lines behind it are answered again.
+FILE.done.json says the same of a FILE that is whole, so that the same command again has nothing to do.
 """
 
 import fcntl
-import json
 import os
 import sys
 import time
@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from seqloom.data.file_format import compression
+from seqloom.jobs.output_note import OutputNote, read_note
 from seqloom.settings import FailedError, UserError
 from seqloom.settings.words import counted
-from seqloom.store.atomic import reported, to_disk, write_text
+from seqloom.store.atomic import reported, to_disk
 
 EVERY = 1.0  # seconds between two notes of how far it is
 
@@ -54,7 +55,7 @@ class OutputFile:
 
     def __init__(self, path: Path, asked: Mapping[str, Any], force: bool = False) -> None:
         _refuse_places(path)
-        self.path, self.asked = path, json.loads(json.dumps(asked))
+        self.path, self.asked = path, dict(asked)
         self.part = path.with_name(f"{path.name}.part")
         self.note = path.with_name(f"{path.name}.part.json")
         self.lines, self.digest, self.counts, self._size = 0, "", dict[str, int](), 0
@@ -74,34 +75,27 @@ class OutputFile:
             self._file.close()
             raise
 
-    def _begin(self, before: dict[str, Any] | None) -> None:
+    def _begin(self, before: OutputNote | None) -> None:
         self._lock()
         if before is not None:
-            self.lines, self.digest, self.counts = before["lines"], before["input"], before["counts"]
-            self._size = before["bytes"]
+            self.lines, self.digest, self.counts = before.lines, before.input, before.counts
+            self._size = before.bytes
             if self.part.stat().st_size < self._size:
                 raise UserError(f"{self.part}: is shorter than it was; put it back, or start anew with --force")
         with reported(self.part):
             self._file.truncate(self._size)
         self._note()
 
-    def _before(self) -> dict[str, Any] | None:
+    def _before(self) -> OutputNote | None:
         if not self.note.exists() or not self.part.exists():
             return None
-        try:
-            note = json.loads(self.note.read_text(encoding="utf-8"))
-            known = {"asked": dict, "lines": int, "bytes": int, "input": str, "counts": dict}
-            if not all(isinstance(note[name], kind) for name, kind in known.items()):
-                raise TypeError("not what it should hold")
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise UserError(f"{self.note}: cannot be read ({error}); start anew with --force") from None
-        others = [name for name in {**self.asked, **note["asked"]} if note["asked"].get(name) != self.asked.get(name)]
-        if others:
+        note = read_note(self.note)
+        if others := note.others(self.asked):
             raise UserError(
-                f"{self.part}: was begun with another {' and '.join(others)}; "
+                f"{self.part}: was begun with another {others}; "
                 "ask as before to go on with it, or start anew with --force"
             )
-        return dict(note)
+        return note
 
     def _lock(self) -> None:
         try:
@@ -134,10 +128,12 @@ class OutputFile:
         with reported(self.part):
             self._file.flush()
             os.fsync(self._file.fileno())
-        note: dict[str, Any] = {"asked": self.asked, "lines": self.lines, "bytes": self._size}
-        note |= {"input": self.digest, "counts": self.counts}
-        write_text(self.note, json.dumps(note, indent=2) + "\n")
+        self._known.write(self.note)
         self._kept = time.monotonic()
+
+    @property
+    def _known(self) -> OutputNote:
+        return OutputNote(self.asked, self.lines, self._size, self.digest, self.counts)
 
     def stop(self) -> None:
         """Before its end: what was kept can be gone on with."""
@@ -146,11 +142,31 @@ class OutputFile:
 
     def finish(self) -> None:
         self._note()
+        self._known.write(_done(self.path))  # first: FILE is never there without it
         with reported(self.path):
             self.part.replace(self.path)  # before it is closed, which gives the lock away
             to_disk(self.path.parent)
             self.note.unlink(missing_ok=True)
         self._file.close()
+
+
+def finished(path: Path, asked: Mapping[str, Any]) -> OutputNote | None:
+    """What is known of a file that is whole; None: it is not there, or yet to be finished.
+
+    A UserError if it answers another question; a file that nobody knows is OutputFile's to refuse.
+    """
+    if not path.is_file() or path.with_name(f"{path.name}.part").exists() or not _done(path).exists():
+        return None
+    note = read_note(_done(path))
+    if path.stat().st_size != note.bytes:
+        return None
+    if others := note.others(asked):
+        raise UserError(f"{path}: was written with another {others}; name another --out, or write over it with --force")
+    return note
+
+
+def _done(path: Path) -> Path:
+    return path.with_name(f"{path.name}.done.json")
 
 
 def _refuse_places(path: Path) -> None:

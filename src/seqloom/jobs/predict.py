@@ -17,7 +17,8 @@ from seqloom.jobs.answer import EMPTY, Answer
 from seqloom.jobs.answer_lines import AnswerLines
 from seqloom.jobs.asked_lines import AskedLine, AskedLines, InputFormat, size_of
 from seqloom.jobs.model import Model
-from seqloom.jobs.output_file import Output, OutputFile, Screen
+from seqloom.jobs.output_file import Output, OutputFile, Screen, finished
+from seqloom.jobs.output_note import OutputNote
 from seqloom.jobs.progress import LineReport, line_bar
 from seqloom.jobs.writing import Prepared
 from seqloom.settings import UserError
@@ -97,7 +98,11 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
     A line that cannot be answered raises a UserError when all lines before it are written.
     """
     _refuse(model, asking)
-    with AskedLines(asking.file, asking.input, asking.column) as lines, _output(model, asking, lines) as output:
+    asked = {} if asking.out is None else _depends_on(model, asking)
+    done = None if asking.out is None or asking.force else finished(asking.out, asked)
+    if done is not None:
+        return _already(asking, done, note)
+    with AskedLines(asking.file, asking.input, asking.column) as lines, _output(asking, asked, lines) as output:
         counts = Counts(**output.counts) if isinstance(output, OutputFile) else Counts()
         before = lines.taken
         if before:
@@ -113,6 +118,21 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
         for text in counts.notes():
             note(text)
         return lines.taken
+
+
+def _already(asking: Asking, done: OutputNote, note: Note) -> int:
+    """Nothing is left to do, if the input is what it was."""
+    with AskedLines(asking.file, asking.input, asking.column) as lines:
+        lines.skip(done.lines)
+        if lines.taken < done.lines or lines.digest != done.input or lines.take(1):
+            raise UserError(
+                f"{lines.name}: is not what {asking.out} answers, which is "
+                f"{counted(done.lines, 'other line', 'other lines')}; name another --out, or write over it with --force"
+            )
+    note(f"already done: {counted(done.lines, 'line')}")
+    for text in Counts(**done.counts).notes():
+        note(text)
+    return done.lines
 
 
 def refuse_swapped(run: str, file: str) -> None:
@@ -171,11 +191,11 @@ def _windows(lines: AskedLines, batch: int) -> Iterator[list[AskedLine]]:
 
 
 @contextmanager
-def _output(model: Model, asking: Asking, lines: AskedLines) -> Iterator[Output]:
+def _output(asking: Asking, asked: dict[str, Any], lines: AskedLines) -> Iterator[Output]:
     if asking.out is None:
         yield Screen()
         return
-    output = OutputFile(asking.out, _depends_on(model, asking), asking.force)
+    output = OutputFile(asking.out, asked, asking.force)
     try:
         lines.skip(output.lines)
         output.refuse_other_input(lines.name, lines.taken, lines.digest)
@@ -190,7 +210,7 @@ def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
     """What the answers depend on; not where they are computed, nor, if they are texts alone, the batch."""
     return {
         "run": [[_weights(one.run.model), one.task.codecs.fingerprint] for one in model.opened],
-        "settings": asking.settings.model_dump(mode="json", exclude={"batch"}),
+        "generation": asking.settings.model_dump(mode="json", exclude={"batch"}),
         "format": [asking.lines.form, asking.lines.several, asking.lines.scores, asking.lines.alignment],
         "batch": None if asking.lines.plain else asking.settings.together,
         "input format": asking.input,

@@ -119,11 +119,13 @@ def evaluate(
     changes: Sequence[str] = (),
     device: str = "auto",
     skip_bad: bool = False,
+    history: File | None = None,
 ) -> Evaluation:
     """Score runs on data, or the answers of any systems against references, as `seqloom evaluate` does.
 
     metrics   such as ["bleu", "chrf"]; without them, those that suit the task
     examples  so many of the worst and of the best are shown
+    history   what series of numbers were before, for the metric mase
     changes   settings of [evaluation] and, for runs, of [generation]: ["generation.beam=8"]
 
     `scores` of the result holds the numbers; the first system is the one that others are compared with.
@@ -139,6 +141,7 @@ def evaluate(
         tuple(changes),
         device,
         skip_bad,
+        history=None if history is None else str(history),
     )
     notes = list[str]()
     report, texts = evaluate_job(command, notes.append)

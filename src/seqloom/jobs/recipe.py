@@ -28,6 +28,13 @@ class Recipe(Frozen):
     generation: GenerationSettings = GenerationSettings()
     target: Published = Field(default=Published(), description="what was published: shown beside what is measured")
 
+    @property
+    def longest_seen(self) -> int:
+        """Tokens that a side of an example has at most in training."""
+        if isinstance(self.task, Language) and self.task.lines == "text":
+            return self.task.context
+        return self.data.longest
+
     @model_validator(mode="after")
     def _possible(self) -> Self:
         faults = list(self._faults())

@@ -10,7 +10,7 @@ from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.report import Report, Shown
 from seqloom.jobs.evaluated import Evaluated
 from seqloom.jobs.score_table import number, tables, titled
-from seqloom.jobs.table import draw, latex, markdown, plain
+from seqloom.jobs.table import draw, in_latex, latex, markdown, plain
 
 Form = Literal["text", "markdown", "latex", "jsonl"]
 
@@ -27,7 +27,8 @@ def page(report: Report, what: Evaluated, form: Form) -> str:
             return "\n\n".join([*parts, *examples, "\n".join(f"- {line}" for line in below(report))]) + "\n"
         case "latex":
             parts = ["\n".join(latex(table)) for table in tables(report)]
-            return "\n\n".join([*parts, "\n".join(f"% {line}" for line in below(report))]) + "\n"
+            examples = ["\n".join(_latex_example(each, report, what)) for each in report.shown]
+            return "\n\n".join([*parts, *examples, "\n".join(f"% {line}" for line in below(report))]) + "\n"
         case "jsonl":
             return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(report, what))
         case _:
@@ -40,6 +41,17 @@ def show(report: Report, what: Evaluated, console: Console) -> None:
         draw(table, console)
     for text in [*_examples(report, what), "\n".join(below(report))]:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _latex_example(each: Shown, report: Report, what: Evaluated) -> Iterator[str]:
+    """A small table, whose second column breaks lines."""
+    yield r"\begin{tabular}{lp{0.8\linewidth}}"
+    yield r"\hline"
+    yield rf"\multicolumn{{2}}{{l}}{{{in_latex(_headline(each, report))}}} \\ \hline"
+    for name, text in _texts(each, what):
+        yield rf"{name} & {in_latex(text)} \\"
+    yield r"\hline"
+    yield r"\end{tabular}"
 
 
 def below(report: Report) -> Iterator[str]:
@@ -62,10 +74,14 @@ def _examples(report: Report, what: Evaluated) -> list[str]:
     return ["\n".join(_example(each, report, what)) for each in report.shown]
 
 
-def _example(each: Shown, report: Report, what: Evaluated) -> Iterator[str]:
+def _headline(each: Shown, report: Report) -> str:
     which = "worst" if each.worst else "best"
     system = f"{each.system}, " if len(report.systems) > 1 else ""
-    yield f"{system}{which}: example {each.row + 1:,}, {titled(each.metric)} {number(each.metric, each.score)}"
+    return f"{system}{which}: example {each.row + 1:,}, {titled(each.metric)} {number(each.metric, each.score)}"
+
+
+def _example(each: Shown, report: Report, what: Evaluated) -> Iterator[str]:
+    yield _headline(each, report)
     for name, text in _texts(each, what):
         yield f"  {name:10} {text}"
 

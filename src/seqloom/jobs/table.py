@@ -61,11 +61,15 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*")
 
 
+def in_latex(text: str) -> str:
+    return text.translate(_LATEX)
+
+
 def latex(table: Table) -> Iterator[str]:
     yield f"% {table.title}"
     yield rf"\begin{{tabular}}{{{'l' * table.left}{'r' * (len(table.head) - table.left)}}}"
     yield r"\hline"
     for at, row in enumerate((table.head, *table.rows)):
-        yield " & ".join(cell.translate(_LATEX) for cell in row) + r" \\" + (r" \hline" if not at else "")
+        yield " & ".join(in_latex(cell) for cell in row) + r" \\" + (r" \hline" if not at else "")
     yield r"\hline"
     yield r"\end{tabular}"

@@ -13,7 +13,7 @@ from seqloom.generation.search import impossible_item, write
 from seqloom.generation.settings import LONGEST, GenerationSettings
 from seqloom.generation.unknown import decode_replacing
 from seqloom.jobs.alignment import word_pairs
-from seqloom.jobs.answer import EMPTY, Answer, Piece, Question, Scored
+from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, settled
 from seqloom.jobs.recipe import learned_positions
 from seqloom.jobs.reranking import candidates_of, reranked
 from seqloom.jobs.scorer import scorer_of
@@ -27,7 +27,7 @@ from seqloom.text import END, Vocabulary
 
 BUDGET = 32_768
 """Source tokens before the eyes of all hypotheses together: a very long line is written with few others, or alone."""
-MORE, TIMES = 50, 2  # how long an answer may get, if nothing is said
+MORE, TIMES = 50, 2  # how long an answer may get, if nothing is said: see `usual`
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,13 @@ class Prepared:
 
 
 class Writer:
-    """networks: several write together, by the mean of their probabilities."""
+    """networks: several write together, by the mean of their probabilities. seen: tokens that an example had at most
+    when they learnt."""
 
-    def __init__(self, task: TranslateTask | LanguageTask, networks: Sequence[Network], device: torch.device) -> None:
-        self.task, self.networks, self.device = task, networks, device
+    def __init__(
+        self, task: TranslateTask | LanguageTask, networks: Sequence[Network], device: torch.device, seen: int
+    ) -> None:
+        self.task, self.networks, self.device, self.seen = task, networks, device, seen
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
         self.reads = room(networks, "encoder") - 1  # an end mark follows
         self.writes = room(networks, "decoder") - 1  # a begin mark goes before
@@ -59,7 +62,7 @@ class Writer:
             whole = self.task.codecs.source.encode([question.source])[0]
         else:
             return Prepared(number, question, None)
-        longest = min(question.longest or settings.longest or TIMES * len(whole) + MORE, LONGEST)
+        longest = min(question.longest or settings.longest or usual(len(whole), self.seen), LONGEST)
         source, longest = self._fitting(whole, longest)
         item = Item(
             source,
@@ -99,7 +102,8 @@ class Writer:
         known = {one.number: one for one in asked}
         for one in asked:
             if one.item is None:
-                yield one.number, [EMPTY]
+                wished = (one.question.prefix, *one.question.must)
+                yield one.number, [replace(EMPTY, unmet=tuple(phrase for phrase in wished if phrase))]
         candidates, look = candidates_of(settings), attention or settings.replace_unknown
         scorer = scorer_of(self.task, self.networks, unknown=settings.replace_unknown)
         items = [one.item for one in asked if one.item is not None]
@@ -139,8 +143,10 @@ class Writer:
 
     def score(self, pairs: Sequence[tuple[str, str | Answer | None]]) -> list[Scored]:
         """Of pairs of a source, or a prompt, and a target; of a text alone, where the model is of language."""
-        given = []
+        given, places = list[Given](), list[int]()
         for number, (source, target) in enumerate(pairs, 1):
+            if isinstance(self.task, TranslateTask) and settled(source, target):
+                continue
             one = self._given(source, target)
             read, wrote = (len(one.source), len(one.target)) if isinstance(self.task, TranslateTask) else (0, 0)
             wrote = wrote or len(one.source) + len(one.target) - 1
@@ -150,7 +156,9 @@ class Writer:
                     f"text {number}: too long to be scored: the model's learned positions end at {positions}"
                 )
             given.append(one)
-        return score(self.networks, given, self.target, self.device)
+            places.append(number - 1)
+        found = dict(zip(places, score(self.networks, given, self.target, self.device), strict=True))
+        return [found.get(place, CERTAIN) for place in range(len(pairs))]
 
     def _given(self, source: str, target: str | Answer | None) -> Given:
         if isinstance(self.task, LanguageTask):
@@ -184,6 +192,15 @@ class Writer:
             return self.target.decode(tokens)
         before, whole = (self.task.encoder.text(ids) for ids in (item.source, [*item.source, *tokens]))
         return whole.removeprefix(before)
+
+
+def usual(tokens: int, seen: int) -> int:
+    """How long the answer to so many tokens may get, if nothing is said.
+
+    A model hardly ends what goes far beyond all that it learnt from: a line of 10,000 tokens would be babbled at for
+    20,000 steps, while all others wait.
+    """
+    return TIMES * min(tokens, seen) + MORE
 
 
 def room(networks: Sequence[Network], side: Literal["encoder", "decoder"]) -> int:

@@ -54,7 +54,10 @@ def attend(
         span = sight.window or sight.block
         if bias is None and sight.from_start and span is not None and 2 * span < S and sight.structure_BTS is None:
             return _attend_near(q_BHTK, k_BGSK, v_BGSV, score.scale, sight, dropout)
-        return _attend_masked(q_BHTK, k_BGSK, v_BGSV, score.scale, sight.mask(at_BT, S), bias, dropout)
+        mask = sight.mask(at_BT, S)
+        if mask is not None and bias is None and sight.surely:
+            return _kernel(q_BHTK, k_BGSK, v_BGSV, score.scale, dropout, mask[:, None])
+        return _attend_masked(q_BHTK, k_BGSK, v_BGSV, score.scale, mask, bias, dropout)
     weights_BHTS = attention_weights(q_BHTK, k_BGSK, score, sight.mask(at_BT, S), bias)
     weights_BHTS = F.dropout(weights_BHTS, dropout)
     y_BHTV = torch.matmul(weights_BHTS, share(v_BGSV, q_BHTK.shape[1]))

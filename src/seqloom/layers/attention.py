@@ -280,7 +280,9 @@ class SelfAttention(Mixer):
             return Meeting(state.fold(q_BHTK), *state.all_steps, at_BT, forked, state)
         # one step onto even rows sees all there is, unless a window or block says otherwise
         causal = not (state.even and layout.longest == 1)
-        sight = Sight(causal=causal, window=self.settings.window, block=self.settings.block)
+        # and, alone, sees at least itself
+        window, block = self.settings.window, self.settings.block
+        sight = Sight(causal=causal, window=window, block=block, surely=layout.uniform and layout.longest == 1)
         return Meeting(q_BHTK, *state.seen, at_BT, sight, state)
 
     def _sight(self, layout: Layout) -> Sight:

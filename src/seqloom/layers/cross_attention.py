@@ -56,6 +56,8 @@ class SharedMemory:
     fan: int = 1
     owned: bool = False
     """Nobody else needs these tensors: rows may be moved in place."""
+    filled: bool = False
+    """Every row is known to hold something; False also where nobody looked."""
 
     def roomy(self, room: int) -> "SharedMemory":
         return replace(self, owned=True)
@@ -88,7 +90,8 @@ class SharedMemory:
             torch.cat([F.pad(part, (0, 0, 0, size - part.shape[2])) for part in parts])  # a negative room cuts off
             for parts in ([memory.keys_AGSK for memory in memories], [memory.values_AGSK for memory in memories])
         )
-        return cls(keys, values, lengths_A, even, memories[0].fan, memories[0].owned)
+        filled = all(memory.filled for memory in memories)
+        return cls(keys, values, lengths_A, even, memories[0].fan, memories[0].owned, filled)
 
     def fold(self, q_RHTK: Tensor) -> Tensor:
         """Queries of rows that share a memory as queries of one row: q_AHNK."""
@@ -103,7 +106,7 @@ class SharedMemory:
 
     @property
     def sight(self) -> Sight:
-        return Sight(lengths_B=None if self.even else self.lengths_A)
+        return Sight(lengths_B=None if self.even else self.lengths_A, surely=self.filled)
 
 
 class MemoryAttention(Mixer):
@@ -126,6 +129,7 @@ class MemoryAttention(Mixer):
     def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> SharedMemory:
         if memory is None:
             raise ValueError("attention over a memory needs a memory to start from")
+        memory = memory.unpadded or memory
         return self._shared(*self.heads.keys_values(memory.states), memory.layout)
 
     def begin(self, rows: int, memory: Memory | None = None) -> SharedMemory | PackedMemory:
@@ -193,4 +197,6 @@ class MemoryAttention(Mixer):
 
     def _shared(self, k: Tensor, v: Tensor, layout: Layout) -> SharedMemory:
         k_BGSK, v_BGSK = (layout.pad(part).transpose(1, 2) for part in (k, v))
-        return SharedMemory(self.heads.score.key(k_BGSK), v_BGSK, layout.lengths_B, even=layout.uniform)
+        lengths_B, looks = layout.lengths_B, not (k.requires_grad or torch.compiler.is_compiling())
+        filled = looks and lengths_B.device.type == "cpu" and bool((lengths_B > 0).all())
+        return SharedMemory(self.heads.score.key(k_BGSK), v_BGSK, lengths_B, layout.uniform, filled=filled)

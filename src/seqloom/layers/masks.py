@@ -21,6 +21,7 @@ class Sight:
     lengths_B: Tensor | None = None  # how many keys of each row are real
     structure_BTS: Tensor | None = None  # any other structure
     from_start: bool = False  # query t stands at position t, and there are as many keys as queries
+    surely: bool = False  # every query sees a key, whatever the rules: known without looking
 
     def mask(self, at_BT: Tensor, keys: int) -> Tensor | None:
         """see_BTS for queries at these positions, or None when everyone sees everything."""

@@ -21,13 +21,16 @@ class Memory:
 
     states: Tensor
     layout: Layout
+    unpadded: "Memory | None" = None
+    """The same without padding, for who projects it: that is less work."""
 
     def padded(self) -> "Memory":
         """The same memory, flush left and padded, so that its rows can be reordered."""
         layout = self.layout
         if isinstance(layout, Padded) and layout.starts_B is None:
             return self
-        return Memory(layout.pad(self.states), Padded(layout.lengths_B, layout.longest, full=layout.uniform))
+        flush = Padded(layout.lengths_B, layout.longest, full=layout.uniform)
+        return Memory(layout.pad(self.states), flush, self if isinstance(layout, Packed) else None)
 
 
 class Mixer(nn.Module):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
@@ -68,6 +69,11 @@ def one_of(words: Iterable[Any]) -> str:
 def counted(count: int, one: str, many: str | None = None) -> str:
     """1 line, 2,000 lines. many: where it is more than an s."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def whole(value: object, least: int) -> bool:
+    """Whether it is a whole number from the least on; Python counts True as one."""
+    return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= least
 
 
 def show(value: object) -> str:

@@ -1,6 +1,7 @@
 """Ids to text and to pieces that people can see."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import chain, repeat
 
 from tokenizers import normalizers
@@ -61,7 +62,9 @@ class Display:
         return [self.joint, text] if self.joint else [text[place : place + 1] for place in range(len(text))]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        return [SPECIALS[id] if 0 <= id < len(SPECIALS) else self._seen(id) for id in ids]
+        return [self._seen[id] for id in ids]
 
-    def _seen(self, id: int) -> str:
-        return self.texts[id - len(SPECIALS)].decode(errors="backslashreplace").translate(_SEEN)
+    @cached_property
+    def _seen(self) -> list[str]:
+        own = (text.decode(errors="backslashreplace").translate(_SEEN) for text in self.texts)
+        return [*SPECIALS, *own]

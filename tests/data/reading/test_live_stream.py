@@ -36,3 +36,33 @@ def test_a_nul_byte_spoils_its_line_only() -> None:
 def test_packed_bytes() -> None:
     with pytest.raises(DataError, match="standard input: packed with gzip; name the file, or unpack it on the way"):
         Lines("-", stream=LiveStream(io.BytesIO(gzip.compress(b"a\n")))).take(1)
+
+
+class Slow:
+    """Gives these pieces; nothing more is there behind them for now, and whoever reads on would wait."""
+
+    name, consumed = "slow", 0
+
+    def __init__(self, *pieces: bytes) -> None:
+        self.pieces = list(pieces)
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self.pieces)
+
+    def read(self, count: int) -> bytes:
+        assert self.pieces, "it would wait"
+        return self.pieces.pop(0)
+
+    def close(self) -> None: ...
+
+
+def test_half_a_line_does_not_hold_back_the_lines_before_it() -> None:
+    stream = Slow(b"a\n", b"ha", b"lf")
+    lines = Lines("-", stream=stream)
+    assert lines.take(10, wait=False) == ["a"]
+    stream.pieces = [b" and half\nne", b"xt"]
+    assert lines.take(10, wait=False) == ["half and half"]
+    stream.pieces = [b"\n", b""]
+    assert lines.take(10, wait=False) == ["next"]
+    assert lines.take(10, wait=False) == []

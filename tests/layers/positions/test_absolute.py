@@ -42,6 +42,16 @@ def test_half_precision_can_tell_far_positions_apart() -> None:
     torch.testing.assert_close(positions.double(), exact, atol=4e-3, rtol=0)
 
 
+def test_kept_sinusoids_are_those_of_the_formula() -> None:
+    positions = SinusoidalPositions(Sinusoidal(), 8)
+    places = torch.tensor([[0, 3], [511, 77]]), torch.tensor([[1, 2], [512, 4]])
+    for dtype in torch.float32, torch.float64, torch.float32:
+        for at in places:
+            fresh = positions.train()(at, dtype)
+            assert torch.equal(positions.eval()(at, dtype), fresh)
+    assert positions.eval()(torch.zeros(0, dtype=torch.int64), torch.float32).shape == (0, 8)
+
+
 def test_learned_positions_are_looked_up() -> None:
     positions = LearnedPositions(Learned(length=4), 3)
     at = torch.tensor([[0, 3], [2, 2]])

@@ -77,10 +77,11 @@ class Lines:
 
     def _decoded(self) -> Iterator[list[Any]]:
         for data in self._pieces_of_whole_lines():
-            yield self._text(data)
+            yield [] if data is None else self._text(data)
 
-    def _pieces_of_whole_lines(self) -> Iterator[bytes]:
-        """Each piece ends with a line, and its line feed is taken off."""
+    def _pieces_of_whole_lines(self) -> Iterator[bytes | None]:
+        """Each piece ends with a line, and its line feed is taken off. None: a part of a line came, and no end yet;
+        whoever has lines already need not wait for it."""
         open_line: list[bytes] = []  # a list, as adding to bytes again and again would take long for a long line
         first = True
         while data := self._stream.read(PIECE):
@@ -90,6 +91,8 @@ class Lines:
             if end:
                 yield b"".join([*open_line, head])
                 open_line.clear()
+            else:
+                yield None
             if rest:
                 open_line.append(rest)
         if open_line:

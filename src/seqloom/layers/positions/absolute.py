@@ -12,6 +12,9 @@ from seqloom.settings import Frozen
 
 Join = Literal["add", "concat"]
 
+TABLE = 512
+"""Positions whose sinusoids are kept for writing step by step."""
+
 
 class NoPositions(Frozen):
     """The model does not know the order, unless its mixers do."""
@@ -51,8 +54,19 @@ class SinusoidalPositions(nn.Module):
         if width % 2:
             raise ValueError(f"sinusoids come in pairs of sine and cosine, so their width must be even, not {width}")
         self.width, self.base, self.order = width, settings.base, settings.order
+        self.table_PD: Tensor | None = None
 
     def forward(self, at: Tensor, dtype: torch.dtype) -> Tensor:
+        """The first positions are looked up on a CPU, where sines take longer than a small model's layer."""
+        if self.training or at.device.type != "cpu" or torch.compiler.is_compiling() or not at.numel():
+            return self._sines(at, dtype)
+        if int(at.max()) >= TABLE:
+            return self._sines(at, dtype)
+        if self.table_PD is None or self.table_PD.dtype != dtype:
+            self.table_PD = self._sines(torch.arange(TABLE), dtype)
+        return nn.functional.embedding(at, self.table_PD)
+
+    def _sines(self, at: Tensor, dtype: torch.dtype) -> Tensor:
         # the angle of a far position has few digits left behind the point; some devices know no float64
         precision = torch.float32 if at.device.type == "mps" else torch.float64
         angle = angles(at, self.width, self.base, precision)
