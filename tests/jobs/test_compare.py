@@ -108,6 +108,7 @@ def test_an_ensemble_says_what_load_says(pairs: Path) -> None:
     assert result.said.texts == [answer.text for answer in model.predict(sources, beam=1)]
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_done_again(pairs: Path, worked: list[Work]) -> None:
     first = _compare("a.toml", "b.toml")
     assert [work.runs[0].name for work in worked] == ["a", "b"]
@@ -125,6 +126,7 @@ def test_what_is_done_is_not_done_again(pairs: Path, worked: list[Work]) -> None
     assert [work.runs[0].name for work in worked[4:]] == ["a"]
 
 
+@pytest.mark.slow
 def test_what_failed_is_tried_again_and_others_join(pairs: Path, worked: list[Work]) -> None:
     assert _compare("a.toml", "broken.toml").failed
     write_recipe(pairs / "broken.toml")
@@ -144,6 +146,7 @@ def test_equal_flops(pairs: Path) -> None:
     assert "seconds of training" in Path("out/picture.svg").read_text()
 
 
+@pytest.mark.slow
 def test_without_a_test_what_was_held_out_counts(pairs: Path) -> None:
     found = _compare("a.toml", "b.toml", test=())
     result = load_result(Path("out/answers/a.json"))

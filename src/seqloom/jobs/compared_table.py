@@ -165,7 +165,7 @@ def told(compared: Compared) -> Iterator[str]:
     for row in compared.rows:
         if row.members:
             yield f"{row.name}: {', '.join(row.members)} write together; its FLOPs and time are theirs, added up"
-        if not row.trained and not row.members:
+        if not (row.trained or row.members or row.failed):
             yield f"{row.name}: a run that was trained before, at a cost of its own"
     yield (
         "FLOPs: of all training steps, two for each multiply-add of the matrix products, forward and backward, at the "
