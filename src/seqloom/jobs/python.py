@@ -197,8 +197,11 @@ def compare(
         None if source is None else str(source),
         None if target is None else str(target),
     )
-    say = (lambda text: None) if view == "none" else (lambda text: print(text, file=sys.stderr))  # noqa: T201
-    return compare_job(command, say, view)
+    return compare_job(command, (lambda text: None) if view == "none" else _tell, view)
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def _files(files: File | Sequence[File]) -> tuple[str, ...]:
