@@ -292,6 +292,14 @@ def test_another_comparison_is_not_written_over(pairs: Path, worked: list[Work])
     assert len(worked) == 2
 
 
+def test_systems_learn_from_the_same(pairs: Path, worked: list[Work]) -> None:
+    for name, file in ("a", "pairs.tsv"), ("b", "test.tsv"):
+        write_recipe(pairs / f"{name}.toml", f"[[data.corpora]]\nfiles = ['{file}']\n")
+    with pytest.raises(UserError, match="b: learns from other data than a; name it for all with --data"):
+        _compare("a.toml", "b.toml", data=(), test=())
+    assert not worked
+
+
 def test_a_recipe_that_changed_is_told(pairs: Path) -> None:
     """A run is not gone on with as if nothing had happened."""
     _compare("a.toml", "b.toml")

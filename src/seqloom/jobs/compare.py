@@ -108,6 +108,11 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
             f"{trained[0].name}: how much may its training cost? Give --minutes N, --flops N or --epochs N, "
             "which hold for every recipe"
         )
+    for system in trained[1:]:
+        if _learnt(system) != _learnt(trained[0]):
+            raise UserError(
+                f"{system.name}: learns from other data than {trained[0].name}; name it for all with --data"
+            )
     if not trained and command.budget is not None:
         raise UserError(f"all systems are runs that are trained: --{command.budget.limit} has nothing to limit")
     done = next((system for system in systems if system.command is None), None)
@@ -135,9 +140,13 @@ def _request(command: Compare, systems: Sequence[System]) -> dict[str, Any]:
     trained = next((system for system in systems if system.command is not None), None)
     return {
         "budget": None if command.budget is None else {command.budget.limit: command.budget.amount},
-        "data": [] if trained is None else sorted(fingerprints(trained.recipe.data).values()),
+        "data": [] if trained is None else _learnt(trained),
         "settings": sorted(command.training().changes),
     }
+
+
+def _learnt(system: System) -> list[str]:
+    return sorted(fingerprints(system.recipe.data).values())
 
 
 def _test(command: Compare) -> str:
