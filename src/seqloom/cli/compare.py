@@ -87,16 +87,18 @@ def compare(
       seqloom compare runs/small runs/large --test test.tsv --format markdown
 
     \b
-    What comes out (with `--epochs 4`; further columns: p, chrF, perplexity, FLOPs, time, tokens/s):
-      system        BLEU  95 % interval  difference  parameters  memory
-      rnn          24.18  22.81 – 25.62                     1.9M  412 MB
-      transformer  27.02  25.55 – 28.47   +2.84 ***         2.1M  498 MB
+    What comes out, with more columns (p, CER, perplexity, FLOPs, time, memory) and tables:
+      system        exact    95 % interval  difference  parameters  tokens/s
+      bottleneck    93.50    90.75 – 96.00                     77k       24k
+      attention     99.50   98.75 – 100.00   +6.00 ***        102k      6.1k
+      transformer   99.75   99.25 – 100.00   +6.25 ***        147k      9.1k
 
     \b
-      BLEU by source words
-      system         3–8   9–12  13–17  18–40
-      rnn          30.95  26.40  22.87  15.12
-      transformer  31.10  27.75  26.20  24.31
+      exact by source characters
+      system           3–6     7–8    9–10   11–12
+      bottleneck    100.00   98.75   91.84   81.32
+      attention     100.00  100.00  100.00   97.80
+      transformer   100.00  100.00  100.00   98.90
     """
     from rich.console import Console
 
