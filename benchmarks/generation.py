@@ -2,11 +2,14 @@
 
     seqloom train benchmarks/marian.toml --data train.en train.de --out runs/marian
     python benchmarks/generation.py runs/marian test.en [--sentences 500] [--batches 64 1] [--beams 1 5] [--rounds 3]
+        [--order sorted|file] [--same-batch]
 
 The run's model is put into transformers' Marian, and both say the same to one batch before anything is timed. They
-take turns, so that a busy machine is busy for both; each gets the sentences sorted by length and cut into the same
-batches. Both search until no hypothesis can become better than the answers found (early_stopping="never" there), with
-scores that are means over the length. The share of equal texts is told. Ratios above 1: seqloom is faster.
+take turns, so that a busy machine is busy for both. transformers gets the sentences in batches, sorted by length or
+in the file's order; seqloom gets them all, sorts and groups them itself, in batches of its own choice unless
+--same-batch is said. A batch of 1: one sentence after the other, for both. Both search until no hypothesis can become
+better than the answers found (early_stopping="never" there), with scores that are means over the length. The share of
+equal texts is told. Ratios above 1: seqloom is faster.
 """
 
 import argparse
@@ -116,8 +119,9 @@ def peer(theirs: MarianMTModel, task: TranslateTask, beam: int) -> Callable[[Seq
     return write
 
 
-def own(model: Model, beam: int, batch: int) -> Callable[[Sequence[str]], list[str]]:
-    changes = [f"generation.batch={batch}", f"generation.longest={LONGEST}", 'generation.length={kind="mean"}']
+def own(model: Model, beam: int, batch: int | None) -> Callable[[Sequence[str]], list[str]]:
+    changes = [f"generation.longest={LONGEST}", 'generation.length={kind="mean"}']
+    changes += [] if batch is None else [f"generation.batch={batch}"]
 
     def write(texts: Sequence[str]) -> list[str]:
         return [str(answer) for answer in model.predict(list(texts), beam=beam, changes=changes)]
@@ -151,6 +155,8 @@ def main() -> None:
     parser.add_argument("--batches", type=int, nargs="+", default=[64])
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--order", choices=["sorted", "file"], default="sorted", help="of transformers' batches")
+    parser.add_argument("--same-batch", action="store_true")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     model = seqloom.load(asked.run, device="cpu")
@@ -160,14 +166,16 @@ def main() -> None:
     theirs = marian(network)
     check(model, theirs)
     lines = asked.file.read_text(encoding="utf-8").splitlines()[: asked.sentences]
-    texts = sorted(lines, key=lambda text: len(model.task.codecs.source.encode([text])[0]))
+    source = model.task.codecs.source
+    texts = lines if asked.order == "file" else sorted(lines, key=lambda text: len(source.encode([text])[0]))
     machine, results = describe(), []
     print(machine)
     for batch in asked.batches:
         some = texts if batch > 1 else texts[:: max(1, len(texts) // 64)]
         batches = [some[i : i + batch] for i in range(0, len(some), batch)]
         for beam in asked.beams:
-            systems = {"seqloom": own(model, beam, batch), "transformers": peer(theirs, model.task, beam)}
+            same = batch if asked.same_batch or batch == 1 else None
+            systems = {"seqloom": own(model, beam, same), "transformers": peer(theirs, model.task, beam)}
             times: dict[str, list[float]] = {name: [] for name in systems}
             said = dict[str, list[str]]()
             for write in systems.values():

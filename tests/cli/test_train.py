@@ -254,3 +254,14 @@ def test_another_way_to_write_the_path_goes_on(place: Path) -> None:
     assert _train("r.toml", "--data", "pairs.tsv", *once).code == 0
     again = _train("r.toml", "--data", "./pairs.tsv", *once)
     assert again.code == 0, again.error
+
+
+def test_from_another_run(place: Path) -> None:
+    _refused(
+        place, _train("r.toml", "--data", "pairs.tsv", "--from", "nowhere"), "--from nowhere: holds no run; name a"
+    )
+    steps = "--set", "training.steps=1"
+    assert _train("r.toml", "--data", "pairs.tsv", "--out", "one", *steps).code == 0
+    ran = _train("--data", "pairs.tsv", "--from", "one", "--out", "two", *steps)
+    assert ran.code == 0, ran
+    assert "begins from one, with its vocabulary" in ran.error

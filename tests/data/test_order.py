@@ -154,3 +154,15 @@ def test_the_same_lines_with_another_reshape(cache: Cache) -> None:
     seen = _seen(list(Order([Weighted(cache)], 120, 3, halves).epoch(0)))
     assert 150 < len(seen) < 350
     assert seen == _seen(list(Order([Weighted(cache)], 120, 3, halves).epoch(0)))
+
+
+def test_columns_that_are_one_row_share_the_budget(cache: Cache) -> None:
+    """Source, separator and target of an example count together."""
+    batches = list(Order([Weighted(cache)], 150, 1, joined=True).epoch(0))
+    sizes = [sum(len(column.values_N) for column in batch.columns.values()) + len(batch) for batch in batches]
+    assert sorted(_seen(batches)) == list(range(500))
+    assert max(sizes) <= 150
+    assert np.mean(sizes) > 100
+    apart = list(Order([Weighted(cache)], 150, 1).epoch(0))
+    assert len(apart) < 0.8 * len(batches)
+    assert sum(map(len, in_order(cache, 150, joined=True))) == 500

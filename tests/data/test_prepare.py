@@ -276,6 +276,15 @@ def test_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> 
     assert again.too_long == 2  # known from the cache too
 
 
+def test_sources_have_a_limit_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "a.tsv").write_text("abcdef\tx\nabcd\tuvwxyz\nb\tz\n")
+    made = _prepared(tmp_path / "a.tsv", fit=Fit(longest=3, too_long="truncate", longest_source=5))
+    pairs = list(zip(_texts(made.examples, "source"), _texts(made.examples, "target"), strict=True))
+    assert pairs == [("abcde", "x"), ("abcd", "uvw"), ("b", "z")]
+    assert made.too_long == 2
+
+
 def test_bad_lines_are_counted_from_the_cache_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
     (tmp_path / "a.tsv").write_text("a\tb\nbad\nc\td\n")

@@ -15,7 +15,8 @@ from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import Memory
 from seqloom.layers.paths import only_plain
 from seqloom.layers.positions import Rotary
-from seqloom.layers.recurrence import Cell, Recurrence, RecurrenceMixer
+from seqloom.layers.recurrence import Recurrence, RecurrenceMixer
+from seqloom.layers.recurrent_cell import Cell
 from seqloom.models.build import build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings

@@ -6,7 +6,7 @@ import pytest
 
 import seqloom
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
-from tests.jobs.shapes import write_conllu, write_labels, write_sentences, write_text
+from tests.jobs.shapes import write_conllu, write_labels, write_paragraphs, write_sentences, write_text
 
 _MODEL = """
 [model]
@@ -54,6 +54,20 @@ RECIPES = {
         recipe('kind = "translate"\nreverse = true', "encoder-decoder", text='{ kind = "words" }', steps=100),
         "sentences",
     ),
+    "joined": (
+        recipe('kind = "translate"\nlearn = "all"', "decoder-only", text=BPE + "\nshared = true", steps=100),
+        "sentences",
+    ),
+    "joined-short": (
+        recipe(
+            'kind = "translate"\nreverse = true',
+            "decoder-only",
+            text='{ kind = "words" }\nshared = true',
+            positions='{ kind = "learned", length = 13 }',
+            more='[data]\nlongest = 7\nlongest_source = 5\ntoo_long = "truncate"',
+        ),
+        "sentences",
+    ),
     "text": (recipe('kind = "language"', "decoder-only", steps=60), "text"),
     "words": (recipe('kind = "language"', "decoder-only", text='{ kind = "words" }'), "text"),
     "documents": (
@@ -69,6 +83,12 @@ RECIPES = {
         ),
         "text",
     ),
+    "masked": (
+        recipe('kind = "masked"\ncontext = 32', "encoder-only", steps=60).replace(
+            'output = { kind = "tokens" }', 'output = { kind = "tokens", follows = true }'
+        ),
+        "paragraphs",
+    ),
     "tags": (recipe('kind = "tag"', "encoder-only", "tags", steps=60), "conllu"),
     "classes": (recipe('kind = "classify"', "encoder-only", "classes", steps=60), "labels"),
 }
@@ -83,6 +103,7 @@ class Runs:
             "pairs": write_pairs(folder / "pairs.tsv"),
             "sentences": write_sentences(folder / "sentences.tsv"),
             "text": write_text(folder / "text.txt"),
+            "paragraphs": write_paragraphs(folder / "paragraphs.txt"),
             "conllu": write_conllu(folder / "tags.conllu"),
             "labels": write_labels(folder / "labels.tsv"),
         }

@@ -27,6 +27,13 @@ def write_text(path: Path, count: int = 200) -> Path:
     return path
 
 
+def write_paragraphs(path: Path, count: int = 200) -> Path:
+    """A sentence a line, and an empty line behind every eighth."""
+    lines = [" ".join(words) + "\n" * (1 + (at % 8 == 7)) for at, words in enumerate(_sentences(count))]
+    path.write_text("".join(lines))
+    return path
+
+
 def write_conllu(path: Path, count: int = 100) -> Path:
     rows = []
     for words in _sentences(count):

@@ -26,7 +26,18 @@ from seqloom.store import RunFolder
 from seqloom.text import SPECIALS, UNKNOWN
 from tests.jobs.asked_runs import Runs
 
-WRITTEN = ["pairs", "short", "sentences", "backwards", "text", "words", "documents", "window"]
+WRITTEN = [
+    "pairs",
+    "short",
+    "sentences",
+    "backwards",
+    "joined",
+    "joined-short",
+    "text",
+    "words",
+    "documents",
+    "window",
+]
 SOURCES = {"pairs": "abcde", "short": "hgab"}
 
 

@@ -14,6 +14,7 @@ from seqloom.models.build import Model
 from seqloom.tasks import Classify, Tag, Task, Translate
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.tag import TagTask
+from seqloom.training.settings import TrainingSettings
 from seqloom.training.validation import mean_loss
 from tests.tasks.small import CHARACTERS, WORDS, encoded, model_for, task_of
 from tests.training.small import WORDS as LETTERS
@@ -68,7 +69,9 @@ def test_bleu_suits_the_references(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(scores, "answers", lambda *given: japanese)
     model = model_for(task, "encoder-decoder").float()
     found = validator(task, [cache], 100, CPU, metrics)(model)
-    assert found.keys() == set(task.scores)
+    assert found.keys() == set(task.scores) - {"gleu"}
+    chosen = metrics_of(task, [cache], TrainingSettings(best="gleu"))
+    assert validator(task, [cache], 100, CPU, chosen)(model).keys() == set(task.scores)
     assert found["bleu"] == pytest.approx(100)
 
 

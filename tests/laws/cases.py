@@ -54,6 +54,9 @@ BOTH: dict[str, MixerSettings] = {
     "elman": Recurrence(cell="elman"),
     "gru": Recurrence(cell="gru", hidden=5),
     "lstm": Recurrence(cell="lstm"),
+    "lstm-deep": Recurrence(depth=3, hidden=(5, 5, 5), residual=2),
+    "lstm-projected": Recurrence(depth=2, hidden=11, projection=True, residual=2),
+    "gru-fast-forward": Recurrence(cell="gru", depth=3, fast_forward=True),
     "convolution": Convolution(kernel=3),
     "convolution-dilated": Convolution(kernel=3, dilation=2, activation="tanh"),
     "convolution-gated": Convolution(kernel=5, gated=True, bias=False),
@@ -67,11 +70,16 @@ NOT_CAUSAL: dict[str, MixerSettings] = {
     "lstm-both": Recurrence(cell="lstm", direction="both"),
     "gru-both-sum": Recurrence(cell="gru", direction="both", join="sum"),
     "elman-backward": Recurrence(cell="elman", direction="backward"),
+    "lstm-gnmt": Recurrence(depth=4, direction=("both", "forward", "forward", "forward"), hidden=8, residual=3),
+    "lstm-interleaved": Recurrence(depth=3, direction="interleaved", hidden=4, fast_forward=True),
+    "gru-interleaved-sum": Recurrence(cell="gru", depth=2, direction="interleaved", join="sum", residual=2),
+    "elman-both-fast-forward": Recurrence(cell="elman", depth=2, direction="both", fast_forward=True),
 }
 
 WITH_MEMORY: dict[str, MixerSettings] = {
     "gru-from-memory": Recurrence(cell="gru", initial="memory"),
     "lstm-from-memory": Recurrence(cell="lstm", initial="memory", summary="ends"),
+    "gru-deep-from-memory": Recurrence(cell="gru", depth=2, initial="memory"),
     "luong": AttentiveRecurrence(cell="lstm", depth=2),
     "luong-unfed": AttentiveRecurrence(feed=False, cell="gru", summary="mean"),
     "luong-multiplicative": AttentiveRecurrence(
@@ -80,6 +88,20 @@ WITH_MEMORY: dict[str, MixerSettings] = {
     "bahdanau": AttentiveRecurrence(
         form="bahdanau",
         cell="gru",
+        attention=StepAttention(score="additive"),
+    ),
+    "bahdanau-deep": AttentiveRecurrence(form="bahdanau", depth=3, told="all", residual=3, fast_forward=True),
+    "bahdanau-projected": AttentiveRecurrence(
+        form="bahdanau", depth=2, asks="bottom", hidden=11, projection=True, fast_forward=True
+    ),
+    "gnmt-decoder": AttentiveRecurrence(
+        form="bahdanau",
+        depth=4,
+        asks="bottom",
+        told="all",
+        output="state",
+        residual=3,
+        initial="zeros",
         attention=StepAttention(score="additive"),
     ),
 }
@@ -185,6 +207,23 @@ SETTINGS: dict[str, dict[str, object]] = {
             "mixer": {"kind": "recurrence", "initial": "memory", "summary": "ends"},
             "cross": {"kind": "bottleneck"},
         },
+        "feed_forward": {"kind": "none"},
+        "norm": {"kind": "none"},
+        "residual": {"kind": "none"},
+    },
+    "sutskever-like": {
+        **BASE,
+        "depth": 1,
+        "encoder": {"mixer": {"kind": "recurrence", "depth": 2}},
+        "decoder": {"mixer": {"kind": "recurrence", "depth": 2, "initial": "layers"}},
+        "feed_forward": {"kind": "none"},
+        "norm": {"kind": "none"},
+        "residual": {"kind": "none"},
+    },
+    "luong-like": {
+        **BASE,
+        "encoder": {"mixer": {"kind": "recurrence", "cell": "gru"}},
+        "decoder": {"mixer": {"kind": "attentive-recurrence", "cell": "gru", "initial": "layers"}},
         "feed_forward": {"kind": "none"},
         "norm": {"kind": "none"},
         "residual": {"kind": "none"},

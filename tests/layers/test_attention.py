@@ -13,7 +13,9 @@ from seqloom.layers.attend import share
 from seqloom.layers.attention import Attention, SelfAttention
 from seqloom.layers.layout import Packed, Padded, with_structure
 from seqloom.layers.mixers import build_mixer
+from seqloom.layers.paths import only_plain
 from seqloom.layers.positions import T5, Alibi, Music, Rotary, Shaw
+from tests.layers.largest import largest
 
 WIDTH = 8
 
@@ -243,3 +245,31 @@ def test_the_kernel_gets_no_mask_when_none_is_needed(monkeypatch: pytest.MonkeyP
     assert asked == [(None, True), (None, True), (None, False)]
     free(inputs(5), Packed.of([3, 2]))
     assert asked[-1][0] is not None
+
+
+@pytest.mark.parametrize("stepping", [False, True])
+def test_blocks_take_memory_in_proportion(stepping: bool) -> None:
+    """Blocks are rows of their own: neither training nor reading a prompt makes a mask of all pairs."""
+    mixer = SelfAttention(Attention(heads=2, block=16), 8, causal=True)
+
+    def each_step(steps: int) -> float:
+        x = torch.randn(1, steps, 8).requires_grad_()
+        state = mixer.start(1) if stepping else None
+        return largest(lambda: mixer(x, Padded.whole(1, steps), state)[0]) / steps
+
+    assert each_step(1280) == pytest.approx(each_step(320), rel=0.1)
+    with only_plain():
+        assert each_step(1280) > 3 * each_step(320)
+
+
+@pytest.mark.parametrize("block", [1, 3, 4, 20])
+def test_blocks_are_the_masked_square(block: int) -> None:
+    mixer = SelfAttention(Attention(heads=2, block=block), 8, causal=True).double()
+    layout = Packed.of([11, 3, 1])
+    x = torch.randn(15, 8).double()
+    with only_plain():
+        wanted, _ = mixer(x, layout)
+    torch.testing.assert_close(mixer(x, layout)[0], wanted)
+    state = mixer.start(1)
+    whole, state = mixer(x[None, :11], Padded.whole(1, 11), state)
+    torch.testing.assert_close(whole[0], wanted[:11])

@@ -9,6 +9,9 @@ from torch import Tensor
 
 from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.memory_compressed import MemoryCompressed, MemoryCompressedAttention
+from seqloom.layers.mixer import join
+from seqloom.layers.paths import only_plain
+from tests.layers.largest import largest
 
 WIDTH, H, K = 8, 2, 4
 
@@ -87,3 +90,32 @@ def test_weights_on_demand_are_those_of_the_fast_path() -> None:
     assert weights.shape == (2, H, 5, 3)
     assert (weights[1, :, :, 2] == 0).all()
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, H, 5).double())
+
+
+@pytest.mark.parametrize("factor", [1, 3])
+@pytest.mark.parametrize("stepping", [False, True])
+def test_no_mask_grows_with_the_square(factor: int, stepping: bool) -> None:
+    """Nor does a prompt's, which is read with a state."""
+    mixer = built(factor, causal=True)
+
+    def each_step(steps: int) -> float:
+        x = torch.randn(1, steps, WIDTH).double().requires_grad_()
+        state = mixer.start(1) if stepping else None
+        return largest(lambda: mixer(x, Padded.whole(1, steps), state)[0]) / steps
+
+    assert each_step(1200) == pytest.approx(each_step(300), rel=0.1)
+    with only_plain():
+        assert each_step(1200) > 3 * each_step(300)
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_rows_that_wait_for_their_group_go_on_after_a_join(first: int) -> None:
+    """An empty cache does not mean that nothing went before."""
+    mixer = built(3, causal=True)
+    x = torch.randn(2, 8, WIDTH, generator=torch.Generator().manual_seed(1)).double()
+    states = []
+    for row in x[:, :first].split(1):
+        state = mixer.start(1)
+        states.append(mixer(row, Padded.whole(1, first), state)[1] if first else state)
+    y, _ = mixer(x[:, first:], Padded.whole(2, 8 - first), join(states))
+    torch.testing.assert_close(y, mixer(x, Padded.whole(2, 8))[0][:, first:])

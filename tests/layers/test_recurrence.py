@@ -8,7 +8,8 @@ from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import Memory
 from seqloom.layers.mixers import build_mixer
 from seqloom.layers.paths import only_plain
-from seqloom.layers.recurrence import Cell, Recurrence, RecurrenceMixer, RecurrentCell, RecurrentState
+from seqloom.layers.recurrence import Recurrence, RecurrenceMixer
+from seqloom.layers.recurrent_cell import Cell, RecurrentCell, RecurrentState
 
 WIDTH = 4
 CELLS: list[Cell] = ["elman", "gru", "lstm"]
@@ -51,11 +52,12 @@ def test_rows_without_steps_keep_their_state(cell: Cell, path: str, lengths: lis
     layout = Padded.of(lengths, 3)
     x = torch.randn(3, 3, WIDTH).double()
     if path == "fast":
-        _, after = mixer(x, layout, before)
+        _, ends = mixer(x, layout, (before,))
     else:
         with only_plain():
-            _, after = mixer(x, layout, before)
-    assert after is not None
+            _, ends = mixer(x, layout, (before,))
+    assert ends is not None
+    (after,) = ends
     for b, length in enumerate(lengths):
         assert torch.equal(after.hidden_BH[b], before.hidden_BH[b]) == (length == 0)
         if cell == "lstm":
@@ -68,16 +70,18 @@ def test_rows_without_steps_keep_their_state(cell: Cell, path: str, lengths: lis
 def test_the_state_behind_each_rows_own_end(cell: Cell) -> None:
     mixer, before = built(Recurrence(cell=cell)), some_state(cell, 2)
     x = torch.randn(2, 4, WIDTH).double()
-    y, after = mixer(x, Padded.of([4, 2]), before)
-    assert after is not None
+    y, ends = mixer(x, Padded.of([4, 2]), (before,))
+    assert ends is not None
+    (after,) = ends
     torch.testing.assert_close(after.hidden_BH, torch.stack((y[0, 3], y[1, 1])))
 
 
 def test_no_steps_at_all() -> None:
     mixer, before = built(Recurrence()), some_state("lstm", 2)
-    y, after = mixer(torch.zeros(2, 0, WIDTH).double(), Padded.of([0, 0]), before)
+    y, after = mixer(torch.zeros(2, 0, WIDTH).double(), Padded.of([0, 0]), (before,))
     assert y.shape == (2, 0, WIDTH)
-    assert after is before
+    assert after is not None
+    assert after[0] is before
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -89,7 +93,7 @@ def test_the_first_state(cell: Cell, initial: str) -> None:
         )
     )
     memory = Memory(torch.randn(5, WIDTH).double(), Packed.of([3, 2]))
-    state = mixer.start(2, memory)
+    (state,) = mixer.start(2, memory)
     means = memory.layout.mean_B(memory.states)
     if initial == "zeros":
         assert mixer.first is None
@@ -136,7 +140,7 @@ def test_a_hidden_width_of_its_own(hidden: int | None, maps: bool) -> None:
     mixer = built(Recurrence(hidden=hidden))
     assert (mixer.out is not None) == maps
     assert mixer(torch.zeros(2, WIDTH).double(), Packed.of([2]))[0].shape == (2, WIDTH)
-    assert mixer.start(3).hidden_BH.shape == (3, hidden or WIDTH)
+    assert mixer.start(3)[0].hidden_BH.shape == (3, hidden or WIDTH)
 
 
 @pytest.mark.parametrize(("cell", "theirs"), [("elman", nn.RNNCell), ("gru", nn.GRUCell), ("lstm", nn.LSTMCell)])
@@ -146,7 +150,7 @@ def test_one_step_against_torchs_cells(cell: Cell, theirs: type[nn.Module]) -> N
     other = theirs(WIDTH, WIDTH).double()
     other.load_state_dict(dict(zip(other.state_dict(), mixer.ahead.weights, strict=True)))
     x = torch.randn(3, WIDTH).double()
-    ours = mixer.ahead.step(x, state)
+    ours, _ = mixer.ahead.step(x, state)
     if cell == "lstm":
         hidden, memory = other(x, (state.hidden_BH, state.cell_BH))
         torch.testing.assert_close(ours.cell_BH, memory)

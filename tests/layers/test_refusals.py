@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -22,6 +23,8 @@ from seqloom.layers import (
     reorder,
     with_structure,
 )
+from seqloom.layers.attentive_recurrence import AttentiveRecurrence
+from seqloom.layers.experts import Experts
 from seqloom.layers.token_loss import token_loss
 
 X = torch.randn(8, 32)
@@ -76,3 +79,15 @@ def test_a_goal_in_the_padding_may_be_anything() -> None:
     weight, real = torch.randn(9, 32), torch.arange(8) < 5
     goal = torch.where(real, 3, -100)
     torch.testing.assert_close(token_loss(X, weight, None, goal, real), token_loss(X[:5], weight, None, goal[:5]))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [Recurrence(), Recurrence(direction="both"), AttentiveRecurrence(initial="zeros"), Experts(noise=False)],
+    ids=repr,
+)
+def test_written_out_in_full_they_are_what_they_were(settings: Any) -> None:
+    """As a run's recipe has them: what is said in vain there is only a default."""
+    again = type(settings).model_validate(settings.model_dump())
+    arguments = (8,) if isinstance(settings, Experts) else (8, isinstance(settings, AttentiveRecurrence))
+    assert list(settings.check(*arguments)) == list(again.check(*arguments)) == []

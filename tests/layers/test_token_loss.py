@@ -54,6 +54,27 @@ def test_in_chunks_and_at_once(tokens: int, smoothing: float, biased: bool, some
         torch.testing.assert_close(token_loss(hidden, weight, bias if biased else None, goal, real, smoothing), loss)
 
 
+@pytest.mark.parametrize("some_real", [False, True])
+def test_weights_are_how_often_a_token_counts(some_real: bool) -> None:
+    """Also less than never; fast and plain, loss and gradients."""
+    hidden, weight, bias, goal = drawn(40, 3)
+    real = torch.arange(40) % 3 > 0 if some_real else None
+    times = torch.arange(40, dtype=torch.float64) % 4 - 1
+    learned = [tensor.requires_grad_() for tensor in (hidden, weight, bias)]
+    each = F.cross_entropy(F.linear(hidden, weight, bias), goal, reduction="none", label_smoothing=0.1) * times
+    expected = each.sum() if real is None else each[real].sum()
+    theirs = torch.autograd.grad(expected, learned)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "CHUNK", {"cpu": 1})
+        patch.setattr(module, "ROWS", 16)
+        loss = token_loss(hidden, weight, bias, goal, real, 0.1, times)
+    with only_plain():
+        torch.testing.assert_close(token_loss(hidden, weight, bias, goal, real, 0.1, times), expected)
+    torch.testing.assert_close(loss, expected)
+    for ours, other in zip(torch.autograd.grad(loss, learned), theirs, strict=True):
+        torch.testing.assert_close(ours, other)
+
+
 def test_a_uniform_guess_costs_the_log_of_the_vocabulary() -> None:
     loss = token_loss(torch.zeros(5, D), torch.randn(V, D), None, torch.arange(5))
     assert loss.item() == pytest.approx(5 * math.log(V), rel=1e-6)

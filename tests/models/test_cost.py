@@ -10,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from seqloom.layers.embedding import InputSettings
 from seqloom.layers.layout import Padded
 from seqloom.layers.paths import only_plain
+from seqloom.layers.recurrent_layers import RecurrentLayers
 from seqloom.models.build import build_model
 from seqloom.models.cost import model_cost, training_flops
 from seqloom.models.encoder_decoder import EncoderDecoder
@@ -40,6 +41,7 @@ EACH: dict[str, dict[str, object]] = {
     | {"family": "decoder-only", "mixer": {"kind": "convolution"}, "feed_forward": {"kind": "experts"}},
     "classes": PLAIN | {"family": "encoder-only", "output": {"kind": "classes"}},
     "classes-attention": PLAIN | {"family": "encoder-only", "output": {"kind": "classes", "pool": "attention"}},
+    "follows": PLAIN | {"family": "encoder-only", "output": {"kind": "tokens", "follows": True}},
     "numbers": PLAIN
     | {"family": "decoder-only", "input": {"kind": "vectors"}, "output": {"kind": "numbers", "quantiles": (0.1, 0.9)}},
     "patches": PLAIN
@@ -112,9 +114,8 @@ def _once_a_row(settings: ModelSettings) -> float:
             if cross.kind == "bottleneck":
                 once += 2 * width * width
             if getattr(mixer, "initial", None) == "memory":
-                parts = 2 if mixer.cell == "lstm" else 1  # type: ignore[union-attr]
-                hidden = mixer.hidden_width(width) if mixer.kind == "recurrence" else width  # type: ignore[union-attr]
-                once += getattr(mixer, "depth", 1) * 2 * width * parts * hidden
+                assert isinstance(mixer, RecurrentLayers)
+                once += 2 * width * sum(map(sum, mixer.widths(width)))
     if settings.output.kind == "classes":
         once += 2 * width * 11
     return ROWS * once

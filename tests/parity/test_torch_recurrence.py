@@ -17,7 +17,8 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from seqloom.layers.feed_forward import NoFeedForward
 from seqloom.layers.norms import NoNorm
 from seqloom.layers.paths import only_plain
-from seqloom.layers.recurrence import Cell, Recurrence, RecurrenceMixer, RecurrentState
+from seqloom.layers.recurrence import Recurrence, RecurrenceMixer
+from seqloom.layers.recurrent_cell import Cell, RecurrentState
 from seqloom.models.block import BlockState
 from seqloom.models.settings import NoResidual, StackSettings
 from seqloom.models.stack import Stack
@@ -98,10 +99,10 @@ def test_forward_from_a_state(form: Form, cell: Cell, path: Path) -> None:
     theirs, last = _theirs(pair.theirs, their_rows, first)
     layout = form.layout(LENGTHS)
     with _chosen(path):
-        y, state = ours(form.join(rows, layout), layout, _of_layer(first, 0))
+        y, state = ours(form.join(rows, layout), layout, (_of_layer(first, 0),))
         pair.agree(form.split(y, layout, LENGTHS), theirs, rows, their_rows)
-        agree(_parts(state), _parts(_of_layer(last, 0)), "last state")
-        steps = stepwise(ours, [row.detach() for row in rows], form, _of_layer(first, 0))
+        agree(_parts(state[0]), _parts(_of_layer(last, 0)), "last state")
+        steps = stepwise(ours, [row.detach() for row in rows], form, (_of_layer(first, 0),))
     agree(steps, theirs, "steps of row")
 
 
@@ -151,11 +152,11 @@ def test_two_layers_from_a_state(form: Form, cell: Cell) -> None:
     rows, their_rows, first = vectors(LENGTHS, WIDTH), vectors(LENGTHS, WIDTH), _first(cell, 2)
     expected, last = _theirs(theirs, their_rows, first)
     layout = form.layout(LENGTHS)
-    begin = tuple(BlockState(_of_layer(first, number), None) for number in range(2))
+    begin = tuple(BlockState((_of_layer(first, number),), None) for number in range(2))
     y, state, _ = ours(form.join(rows, layout), layout, begin)
     pair.agree(form.split(y, layout, LENGTHS), expected, rows, their_rows)
     for number in range(2):
-        agree(_parts(state[number].mixer), _parts(_of_layer(last, number)), f"last state of layer {number}")
+        agree(_parts(state[number].mixer[0]), _parts(_of_layer(last, number)), f"last state of layer {number}")
 
 
 @every_form

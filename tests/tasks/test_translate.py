@@ -49,10 +49,11 @@ def test_the_loss_is_that_of_padded_rows(smoothing: float) -> None:
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        ({"family": "decoder-only"}, "it needs an encoder-decoder, not decoder-only"),
+        ({"family": "encoder-only"}, "it needs an encoder-decoder, or a decoder-only model"),
         ({"family": "encoder-decoder", "output": {"kind": "numbers"}}, "the model writes numbers"),
     ],
 )
 def test_a_model_that_does_not_fit(model: dict[str, object], why: str) -> None:
     assert why in (TranslateTask.refuses(ModelSettings.model_validate(model)) or "")
     assert TranslateTask.refuses(ModelSettings(family="encoder-decoder")) is None
+    assert TranslateTask.refuses(ModelSettings(family="decoder-only")) is None

@@ -47,6 +47,16 @@ def test_lines_are_whole_and_searchable(clock: Clock, stream: io.StringIO) -> No
     assert len(lines(stream)) == 1 + 10  # at once, then every 10 of 100 seconds
 
 
+def test_the_reward_is_shown_smoothed(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x"))
+    for step, reward in enumerate((0.2, 0.4), 1):
+        clock.now += 20
+        watcher.step(step, 1.0, 100, reward=reward)
+    assert "loss 1.000   reward 0.200" in lines(stream)[0]
+    assert "loss 1.000   reward 0.210" in lines(stream)[1]
+
+
 def test_later_a_line_every_half_minute(clock: Clock, stream: io.StringIO) -> None:
     watcher = Watcher("lines", stream, clock)
     watcher.began(Facts("x"))

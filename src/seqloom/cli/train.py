@@ -32,6 +32,10 @@ def train(
         str | None, typer.Option("--target", metavar="COL", help="The column of the target or label, in the same way.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help="The run's folder.")] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="RUN", help="Begin from the weights and the vocabulary of another run."),
+    ] = None,
     minutes: Annotated[
         float | None,
         typer.Option(
@@ -58,6 +62,7 @@ def train(
       seqloom train --data table.csv --source English --target 3
       seqloom train transformer-base --data train.en train.de --valid dev.en dev.de --out runs/mine
       seqloom train my.toml --data corpus.jsonl.gz --set training.steps=20000
+      seqloom train gnmt-rl --from runs/gnmt --data train.en train.de --out runs/gnmt-rl
     """
     from seqloom.jobs.asked import Command
     from seqloom.jobs.clock import process_began
@@ -75,6 +80,7 @@ def train(
         skip_bad,
         source,
         target,
+        start,
     )
     try:
         trained = job(command, began=process_began())

@@ -96,6 +96,24 @@ class LineEncoder:
 
 
 @dataclass(frozen=True)
+class SentenceEncoder:
+    """Lines are sentences; an empty one, which ends a document, is an end mark."""
+
+    vocabulary: Vocabulary
+
+    @property
+    def columns(self) -> Mapping[str, IdType]:
+        return {"target": id_type(self.vocabulary)}
+
+    def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
+        (lines,) = fields
+        rows = _texts(self.vocabulary, lines)
+        ends = rows.lengths_B == 0
+        values = np.insert(rows.values_N, rows.starts[:-1][ends], END)
+        return {"target": Ragged.of(values, np.maximum(rows.lengths_B, 1))}
+
+
+@dataclass(frozen=True)
 class TagEncoder:
     """The tag of a word that is several pieces stands at its first piece; the others have none."""
 

@@ -33,14 +33,22 @@ class Order:
     """The batches of training, in the order of an epoch, from any place on."""
 
     def __init__(
-        self, corpora: Sequence[Weighted], budget: int, seed: int, reshape: Reshape | None = None, marks: int = 1
+        self,
+        corpora: Sequence[Weighted],
+        budget: int,
+        seed: int,
+        reshape: Reshape | None = None,
+        marks: int = 1,
+        joined: bool = False,
     ) -> None:
         """budget: no column of a batch has more tokens than that, unless a single example has.
 
         reshape: what a task makes of the examples of a pool, anew in each epoch (windows of a running text).
         marks: tokens that a batch adds to each row.
+        joined: the columns of an example are one row of a batch, and count together.
         """
-        self.corpora, self.budget, self.seed, self.reshape, self.marks = corpora, budget, seed, reshape, marks
+        self.corpora, self.budget, self.seed = corpora, budget, seed
+        self.reshape, self.marks, self.joined = reshape, marks, joined
         self.chunks = [
             (place, chunk) for place, corpus in enumerate(corpora) for chunk in range(len(corpus.cache.rows))
         ]
@@ -64,7 +72,7 @@ class Order:
         pool = self._pool(chunks, epoch, draw)
         if not len(pool):
             return pool, []
-        batches = cut(_sizes(pool, self.marks), self.budget, draw)
+        batches = cut(_sizes(pool, self.marks, self.joined), self.budget, draw)
         return pool, [batches[place] for place in draw.permutation(len(batches))]
 
     def _pool(self, chunks: list[tuple[int, int]], epoch: int, draw: np.random.Generator) -> Examples:
@@ -99,12 +107,14 @@ def _runs(numbers: list[int]) -> list[list[int]]:
     return runs
 
 
-def in_order(cache: Cache, budget: int, reshape: Reshape | None = None, marks: int = 1) -> Iterator[Examples]:
+def in_order(
+    cache: Cache, budget: int, reshape: Reshape | None = None, marks: int = 1, joined: bool = False
+) -> Iterator[Examples]:
     """All examples once, those of like length of a pool together: for validation. The same every time."""
     for begin in range(0, len(cache.rows), POOL):
         pool = Examples.join(cache.read(range(begin, min(begin + POOL, len(cache.rows)))))
         pool = pool if reshape is None else reshape(pool, None)
-        for rows in () if not len(pool) else cut(_sizes(pool, marks), budget):
+        for rows in () if not len(pool) else cut(_sizes(pool, marks, joined), budget):
             yield pool.take(rows)
 
 
@@ -125,9 +135,10 @@ def cut(sizes_BC: Longs, budget: int, draw: np.random.Generator | None = None) -
     return groups
 
 
-def _sizes(examples: Examples, marks: int) -> Longs:
+def _sizes(examples: Examples, marks: int, joined: bool) -> Longs:
     """Tokens of each example as a batch has them, with the marks that go with each sequence."""
-    return np.stack([column.lengths_B + marks for column in examples.columns.values()], 1)
+    lengths_BC = np.stack([column.lengths_B for column in examples.columns.values()], 1)
+    return (lengths_BC.sum(1, keepdims=True) if joined else lengths_BC) + marks
 
 
 def _repeated(examples: Examples, weight: float, draw: np.random.Generator, epoch: int) -> Examples:

@@ -41,6 +41,12 @@ class Fit:
     bad: Bad = "stop"
     longest: int | None = None
     too_long: str = "skip"
+    longest_source: int | None = None
+    """Of sources, where it is another number."""
+
+    def most(self, column: str) -> int:
+        assert self.longest is not None
+        return self.longest_source if column == "source" and self.longest_source is not None else self.longest
 
 
 @dataclass(frozen=True)
@@ -247,10 +253,10 @@ def _fitting(examples: Examples, fit: Fit) -> tuple[Examples, Mask]:
     """The examples, cut if they are to be cut; and which of them are too long."""
     if fit.longest is None:
         return examples, np.zeros(len(examples), bool)
-    lengths = np.stack([column.lengths_B for column in examples.columns.values()])
-    long: Mask = np.any(lengths > fit.longest, axis=0)
+    over = np.stack([column.lengths_B > fit.most(name) for name, column in examples.columns.items()])
+    long: Mask = np.any(over, axis=0)
     if fit.too_long == "truncate" and long.any():
-        columns = {name: column.cut(fit.longest) for name, column in examples.columns.items()}
+        columns = {name: column.cut(fit.most(name)) for name, column in examples.columns.items()}
         examples = Examples(columns, examples.corpus_B, examples.line_B)
     return examples, long
 

@@ -69,6 +69,8 @@ class DataSettings(Frozen):
     """what the finished model is scored on"""
     longest: Annotated[int, Field(ge=1)] = 512
     """how many tokens a side of an example may have"""
+    longest_source: Annotated[int, Field(ge=1)] | None = None
+    """how many a source may have, where it is not as many; where longer ones are cut, what is asked later is cut too"""
     too_long: Literal["skip", "truncate"] = "skip"
     """longer examples are left out and counted, or cut and counted"""
     bad: Bad = "stop"

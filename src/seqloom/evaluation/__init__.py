@@ -4,6 +4,7 @@ from seqloom.evaluation.bleu import Bleu
 from seqloom.evaluation.chrf import Chrf
 from seqloom.evaluation.error_rate import ErrorRate
 from seqloom.evaluation.exact_match import ExactMatch
+from seqloom.evaluation.gleu import Gleu
 from seqloom.evaluation.interval import Interval, interval
 from seqloom.evaluation.labels import Accuracy, LabelF1
 from seqloom.evaluation.likelihood import BitsPerCharacter, Perplexity
@@ -26,6 +27,7 @@ __all__ = [
     "ErrorRate",
     "EvaluationSettings",
     "ExactMatch",
+    "Gleu",
     "Interval",
     "LabelF1",
     "Metric",

@@ -43,8 +43,11 @@ class Bleu(SacreMetric):
 
     def possible(self, references: Iterable[Iterable[str]]) -> bool:
         """Whether any reference has tokens enough: where none has, not even the references themselves score above 0."""
-        split = self.counter._preprocess_segment
-        return any(len(split(text).split()) >= ORDER for texts in references for text in texts)
+        return any(len(self.words(text)) >= ORDER for texts in references for text in texts)
+
+    def words(self, text: str) -> list[str]:
+        """The tokens that are counted."""
+        return list(self.counter._preprocess_segment(text).split())
 
     def score(self, total_D: Statistics) -> Scores:
         return self._score(total_D, effective=False)

@@ -9,6 +9,7 @@ from seqloom.evaluation.bleu import Bleu
 from seqloom.evaluation.chrf import Chrf
 from seqloom.evaluation.error_rate import ErrorRate
 from seqloom.evaluation.exact_match import ExactMatch
+from seqloom.evaluation.gleu import Gleu
 from seqloom.evaluation.labels import Accuracy, LabelF1, Labels
 from seqloom.evaluation.likelihood import BitsPerCharacter, Perplexity
 from seqloom.evaluation.metric import Metric
@@ -21,7 +22,7 @@ from seqloom.settings import UserError
 from seqloom.settings.words import nearest
 
 TextMetric = Literal[
-    "bleu", "chrf", "chrf++", "ter", "rouge1", "rouge2", "rougeL", "rougeLsum", "wer", "per", "cer", "exact"
+    "bleu", "chrf", "chrf++", "ter", "gleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "wer", "per", "cer", "exact"
 ]
 LabelMetric = Literal["accuracy", "f1-macro", "f1-micro", "span-f1", "span-f1-strict"]
 RateMetric = Literal["perplexity", "bpc"]
@@ -40,6 +41,8 @@ def text_metric(name: TextMetric, settings: EvaluationSettings) -> Metric[str]:
     match name:
         case "bleu":
             return bleu(settings)
+        case "gleu":
+            return Gleu(bleu(settings).tokenize, lowercase)
         case "chrf":
             return Chrf(0, lowercase)
         case "chrf++":

@@ -84,13 +84,23 @@ class TextScorer:
     """Goes on with a text. The model should be in eval mode. It has no attention over a source.
 
     framed: a text begins with the begin mark, as documents do; otherwise only an empty prompt does, as there must be
-    something to go on from. never: tokens that are not written, however likely.
+    something to go on from. never: tokens that are not written, however likely. separator: what stands between a prompt
+    that is a source, and its answer; reverse: such sources are read backwards.
     """
 
     def __init__(
-        self, model: DecoderOnly, begin: int, end: int, *, never: Sequence[int] = (), framed: bool = True
+        self,
+        model: DecoderOnly,
+        begin: int,
+        end: int,
+        *,
+        never: Sequence[int] = (),
+        framed: bool = True,
+        separator: int | None = None,
+        reverse: bool = False,
     ) -> None:
         self.model, self.begin, self.end, self.framed = model, begin, end, framed
+        self.separator, self.reverse = separator, reverse
         self.never = list(never)
         self.size = model.sizes.target
 
@@ -114,6 +124,8 @@ class TextScorer:
         return state, last_B
 
     def _prompt(self, item: Item) -> list[int]:
+        if self.separator is not None:
+            return [*(reversed(item.source) if self.reverse else item.source), self.separator]
         return [self.begin, *item.source] if self.framed or not len(item.source) else list(item.source)
 
     @torch.no_grad()

@@ -8,7 +8,6 @@ from seqloom.generation import GenerationSettings, Item, write
 from seqloom.jobs.scorer import scorer_of
 from seqloom.jobs.writing import MORE, TIMES, room
 from seqloom.models.build import Model
-from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.tasks import Batch
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.tag import TagTask
@@ -24,13 +23,19 @@ def answers(
 
     longest: tokens of an answer at most; else the source decides.
     """
-    assert isinstance(model, EncoderDecoder)
     was = model.training
     model.eval()
     sources = examples.columns["source"]
     most = room([model], "decoder") - 1
     items = (
-        Item(source.tolist(), row, min(TIMES * len(source) + MORE if longest is None else longest, most))
+        Item(
+            source.tolist(),
+            row,
+            min(
+                TIMES * len(source) + MORE if longest is None else longest,
+                max(1, most - len(source)) if task.joined else most,
+            ),
+        )
         for row, source in enumerate(map(sources.__getitem__, range(len(sources))))
     )
     tokens: list[list[int]] = [[]] * len(sources)

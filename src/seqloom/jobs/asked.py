@@ -16,6 +16,7 @@ from seqloom.jobs import rates
 from seqloom.jobs.chosen import Part, chosen
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find, names
+from seqloom.jobs.start import Start, start_of
 from seqloom.settings import UserError, loads
 from seqloom.settings.load import text_of
 from seqloom.tasks import task_class
@@ -49,6 +50,8 @@ class Command:
     skip_bad: bool = False
     source: str | None = None
     target: str | None = None
+    start: Path | None = None
+    """Of --from: the run whose weights it begins from."""
     budget: Budget | None = None
 
     @property
@@ -82,6 +85,7 @@ class Asked:
     model_open: bool = False
     notes: tuple[str, ...] = field(default=())
     rate_open: bool = False
+    start: Start | None = None
     bounded: bool = False
 
 
@@ -89,6 +93,8 @@ def asked(command: Command) -> Asked:
     _refuse(command)
     path = None if command.recipe is None else find(command.recipe)
     part = Part() if path is None else Part(str(path), text_of(path))
+    start = None if command.start is None else start_of(command.start)
+    part = part if start is None else start.completed(part)
     if part.whole:
         recipe, notes = loads(part.text, Recipe, command.changes, part.name), tuple[str, ...]()
     else:
@@ -98,10 +104,13 @@ def asked(command: Command) -> Asked:
         recipe = rates.in_step(recipe, command.changes)
     if not recipe.data.corpora:
         raise UserError(f"{NOTHING}, or corpora in the recipe's [data]")
+    if start is not None:
+        notes = (*notes, *start.notes(recipe))
+        recipe = start.applied(recipe)
     recipe = _with_headers(recipe) if not part.whole else recipe
     rate_open = rates.chosen(command.changes) and "optimiser" not in part.training()
     bounded = command.budget is not None
-    return Asked(recipe, _out(command, recipe), not part.whole, notes, not part.whole and rate_open, bounded)
+    return Asked(recipe, _out(command, recipe), not part.whole, notes, not part.whole and rate_open, start, bounded)
 
 
 def _chosen(part: Part, command: Command) -> tuple[Recipe, tuple[str, ...]]:
@@ -136,6 +145,8 @@ def _refuse(command: Command) -> None:
         raise UserError(f"--minutes {command.minutes}: a number of minutes above 0 is needed, such as 5")
     if command.columns.said() and not (command.data or command.valid or command.test):
         raise UserError("--source and --target are columns of the files of --data, --valid and --test; name some")
+    if command.start is not None and command.out is not None and command.out.resolve() == command.start.resolve():
+        raise UserError(f"--from {command.start}: is --out too; name another --out, as the run would be written over")
     if command.out is not None:
         refuse_other_than_utf_8(str(command.out), "name another --out")
     for option, files in ("--data", command.data), ("--valid", command.valid), ("--test", command.test):

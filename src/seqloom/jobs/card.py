@@ -25,7 +25,9 @@ def card(
     scores: Mapping[str, float],
     test: Mapping[str, float],
     device: torch.device,
+    begun: RunFolder | None = None,
 ) -> str:
+    """begun: the run that it began from."""
     parameters = sum(parameter.numel() for parameter in model.parameters())
     rows = [
         ("task", recipe.task.kind),
@@ -33,6 +35,7 @@ def card(
             "data",
             f"{_files(data)}: {counted(data.examples, 'example')}; {sum(map(len, data.valid)):,} for validation",
         ),
+        *([] if begun is None else [("began from", str(begun.path))]),
         ("text", _text(recipe)),
         ("model", f"{recipe.model.family}, {recipe.model.width} wide, {recipe.model.depth} deep"),
         ("parameters", f"{parameters:,}"),
@@ -52,7 +55,7 @@ def card(
         *(f"| {what} | {value} |" for what, value in rows),
     ]
     lines += _scores("Validation, of the best model", scores) + _scores("Test", test)
-    how = signature(metrics_of(data.task, data.valid))
+    how = signature(metrics_of(data.task, data.valid, recipe.training))
     lines += ["", how] if how else []
     lines += ["", *(f"- {note}" for note in data.notes)] if data.notes else []
     lines += ["", "The settings are in `recipe.toml`, the curves in `curves.svg`, every step in `metrics.jsonl`.", ""]

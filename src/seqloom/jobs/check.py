@@ -14,7 +14,7 @@ from seqloom.jobs.asked import Asked, Command, asked, corpora_like
 from seqloom.jobs.corpora import longest_of, name_of, names_of, shortened, shown, table_notes, vocabularies
 from seqloom.jobs.decide import Decided, decide, device_of
 from seqloom.jobs.memory import bytes_per_token
-from seqloom.jobs.plan import amount, flops_per_token, steps_of, throwaway
+from seqloom.jobs.plan import amount, flops_per_token, passes, steps_of, throwaway
 from seqloom.jobs.progress import bar
 from seqloom.jobs.splitting import NoSplitError, held_out
 from seqloom.models import model_cost
@@ -136,7 +136,7 @@ def _lines(decided: Decided) -> Iterator[str]:
     training, much, sizes = recipe.training, amount(data), data.task.sizes()
     assert isinstance(training.batch, int)
     device = device_of(training.device)
-    work = throwaway(recipe.model, data, device, None, training.r_drop)
+    work = throwaway(recipe.model, data, device, None, training)
     per_token, fixed = bytes_per_token(work, data.order(training.batch, training.seed))
     parameters = model_cost(recipe.model, sizes).parameters
     yield f"training would be: {recipe.task.kind}, {recipe.model.family}, {parameters:,} parameters"
@@ -144,7 +144,7 @@ def _lines(decided: Decided) -> Iterator[str]:
     steps, each = steps_of(training, much, training.batch), decided.step_seconds
     if steps is not None and each is not None:
         flops = flops_per_token(recipe.model, sizes, much, much.tokens / much.examples) * much.tokens / much.larger
-        total = flops * steps * training.batch * training.accumulate
+        total = passes(training) * flops * steps * training.batch * training.accumulate
         yield f"  time: about {duration(steps * each * training.accumulate)} for {steps:,} steps on this {device.type}"
         yield f"  FLOPs: {total:.1e}"
     elif training.minutes is not None and each is not None:

@@ -102,7 +102,7 @@ def done(work: Work) -> None:
     data = read_data(_blocks(work, model, notes))
     notes += data.skipped.lines()
     names = metrics_of_task(model.task, data, work.metrics)
-    if not (work.metrics or model.labels):
+    if model.task.shape == "pairs" and not work.metrics:
         names = list(dict.fromkeys([*names[:FEW], "perplexity", "bpc"]))
     refuse_other_labels(model, data, str(work.runs[0]), work.test)
     title = " and ".join(run.name for run in work.runs)

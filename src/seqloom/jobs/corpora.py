@@ -16,12 +16,13 @@ from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
 from seqloom.data.settings import Corpus, DataSettings
 from seqloom.jobs.progress import Report, bar
-from seqloom.jobs.recipe import Recipe, learned_positions
+from seqloom.jobs.recipe import Recipe, joins, learned_positions
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
-from seqloom.tasks import Codecs, Language, Task, build_task, learn, task_class
-from seqloom.text import Labels
+from seqloom.tasks import Codecs, Language, Masked, Task, build_task, learn, task_class
+from seqloom.tasks.masked import MaskedTask
+from seqloom.text import END, Labels
 
 FORMAT = 5  # of vocabularies in the cache
 LARGE = 200_000_000  # bytes
@@ -55,7 +56,7 @@ class Corpora:
 
     def order(self, budget: int, seed: int) -> Order:
         """The batches of training."""
-        return Order(self.train, budget, seed, self.task.reshape, self.task.marks)
+        return Order(self.train, budget, seed, self.task.reshape, self.task.marks, self.task.joined)
 
     def tokens(self, column: str) -> int:
         """In an epoch: a corpus counts as often as it is seen."""
@@ -71,10 +72,13 @@ def first_example(data: Corpora) -> tuple[str, str | None]:
     """As it was read: to see whether it is what was meant. Shortened; the second side is None for running text."""
     cache = next(part.cache for part in data.train if len(part.cache))
     columns, codecs = cache.read([0])[0].columns, data.task.codecs
-    sides = []
+    row, sides = 0, []
+    if isinstance(data.task, MaskedTask):  # the end of a document, a mark alone, tells nothing
+        texts = columns["target"]
+        row = next((row for row in range(len(texts)) if texts[row].tolist() != [END]), 0)
     for name, codec in ("source", codecs.source), ("target", codecs.target):
         if name in columns:
-            ids = [id for id in columns[name][0].tolist() if id >= 0]
+            ids = [id for id in columns[name][row].tolist() if id >= 0]
             sides.append(" ".join(codec.decode(ids)) if isinstance(codec, Labels) else codec.decode(ids))
     return shortened(sides[0]), shortened(sides[1]) if len(sides) > 1 else None
 
@@ -110,10 +114,11 @@ def fingerprints(data: DataSettings) -> dict[str, str]:
     return {name_of(corpus): fingerprint(corpus) for corpus in (*data.corpora, *data.valid)}
 
 
-def corpora(recipe: Recipe) -> Corpora:
+def corpora(recipe: Recipe, codecs: Codecs | None = None) -> Corpora:
+    """codecs: of a run to begin from; None: they are learnt."""
     data = recipe.data
-    known = vocabularies(recipe)
-    task = build_task(recipe.task, known.codecs)
+    known = vocabularies(recipe, codecs)
+    task = build_task(recipe.task, known.codecs, recipe.model.family)
     inner = [None] * len(data.corpora) if data.valid else held_out(recipe, known.counts, names_of(recipe))
     train = [_prepared(recipe, task, corpus, held) for corpus, held in zip(data.corpora, inner, strict=True)]
     valid = [_prepared(recipe, task, corpus) for corpus in data.valid]
@@ -159,16 +164,18 @@ def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
         raise UserError("\n".join([f"{files}: no example is left to validate on{fix}", *made.notes]))
 
 
-def vocabularies(recipe: Recipe) -> Vocabularies:
+def vocabularies(recipe: Recipe, codecs: Codecs | None = None) -> Vocabularies:
+    """codecs: the vocabularies, where they are known already."""
     shape, data = task_class(recipe.task).shape, recipe.data
     facts: list[Any] = [FORMAT, shape, recipe.text.model_dump(mode="json"), data.bad]
     facts += [content(corpus, shape) for corpus in data.corpora]
     facts += [] if data.valid else [data.held_out, data.held_out_most, recipe.task.model_dump(mode="json")]
+    facts += [] if codecs is None else [codecs.fingerprint]
     folder = cache_folder() / "vocabularies" / digest(facts)
     if not folder.exists():
         with Building(folder) as partial, bar("learning the vocabulary", sum(map(size, data.corpora))) as report:
             blocks = _Counted(data, shape, report)
-            learn(recipe.text, shape, _training(recipe, blocks)).save(partial)
+            (learn(recipe.text, shape, _training(recipe, blocks)) if codecs is None else codecs).save(partial)
             counts = json.dumps([asdict(count) for count in blocks.all()])
             (partial / "counts.json").write_text(counts, encoding="utf-8")
     try:
@@ -244,7 +251,8 @@ class _Counted:
 
 def _prepared(recipe: Recipe, task: Task, corpus: Corpus, held_out: HeldOut | None = None) -> Prepared:
     longest = longest_of(recipe)
-    fit = Fit(recipe.data.bad, None if longest is None else longest.tokens, recipe.data.too_long)
+    data = recipe.data
+    fit = Fit(data.bad, None if longest is None else longest.tokens, data.too_long, data.longest_source)
     key = [task.codecs.fingerprint, recipe.task.model_dump(mode="json")]
     with bar(f"reading {name_of(corpus)}", size(corpus)) as report:
         return prepare(corpus, task.shape, task.encoder, fit, key, held_out, report)
@@ -264,11 +272,12 @@ def longest_of(recipe: Recipe) -> Longest | None:
     None: running text, which is cut into windows.
     """
     task = recipe.task
-    if isinstance(task, Language) and task.lines == "text":
+    if isinstance(task, Masked) or (isinstance(task, Language) and task.lines == "text"):
         return None
     limits = [Longest(recipe.data.longest, "data.longest")]
     limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []
-    limits += [Longest(length - 1, "model.positions.length") for length in learned_positions(recipe.model)]
+    if not joins(recipe):  # there both sides share the positions, which the recipe has checked
+        limits += [Longest(length - 1, "model.positions.length") for length in learned_positions(recipe.model)]
     return min(limits, key=lambda limit: limit.tokens)
 
 
@@ -280,7 +289,9 @@ def _notes(recipe: Recipe, parts: Sequence[Prepared]) -> Iterator[str]:
             done = "cut" if recipe.data.too_long == "truncate" else "left out"
             limit = longest_of(recipe)
             assert limit is not None
-            yield f"{name}: {part.too_long:,} {done}: longer than {limit.tokens} tokens ({limit.setting})"
+            source = recipe.data.longest_source
+            other = "" if source is None else f", or the source than {source} (data.longest_source)"
+            yield f"{name}: {part.too_long:,} {done}: longer than {limit.tokens} tokens ({limit.setting}){other}"
         if part.labels.unseen:
             names = ", ".join(part.labels.names) + (", …" if len(part.labels.names) == NAMES else "")
             yield f"{name}: {counted(part.labels.unseen, 'label')} that training never sees ({names}): counted as wrong"

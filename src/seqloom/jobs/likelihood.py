@@ -38,8 +38,7 @@ def of_pairs(model: Model, sources: Sequence[str], targets: Sequence[str]) -> Li
 def of_texts(model: Model, texts: Sequence[str]) -> Likelihood:
     """Of lines; where they are parts of a running text, given what goes before them in the model's window."""
     task = model.task
-    assert isinstance(task, LanguageTask)
-    if task.encoder.running:
+    if isinstance(task, LanguageTask) and task.encoder.running:
         return _running(model, task, texts)
     found: list[Scored] = []
     with share_bar("scoring") as moved:

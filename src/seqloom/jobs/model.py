@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack, overload
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
+from seqloom.jobs.filling import Filler
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
@@ -18,6 +19,7 @@ from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 
@@ -73,10 +75,14 @@ class Model:
         """Whether it looks at a source while it writes, so that its answers can be aligned with it."""
         return all(isinstance(network, EncoderDecoder) and bool(looks(network)) for network in self.networks)
 
-    def _build(self) -> Writer | Labeller:
+    def _build(self) -> Writer | Labeller | Filler:
         match self.task:
             case TranslateTask() | LanguageTask():
-                return Writer(self.task, self.networks, self.device, self.recipe.longest_seen)
+                data = self.recipe.data
+                reads = data.longest_source if data.too_long == "truncate" else None
+                return Writer(self.task, self.networks, self.device, self.recipe.longest_seen, reads)
+            case MaskedTask():
+                return Filler(self.task, self.networks, self.device)
             case TagTask() | ClassifyTask():
                 return Labeller(self.task, self.networks, self.device)
             case _:
@@ -196,6 +202,8 @@ def _refuse_others(opened: Sequence[Opened]) -> None:
             what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
         elif other.task.codecs.fingerprint != first.task.codecs.fingerprint:
             what = f"has another vocabulary than {first.run.path}"
+        elif other.task.joined != first.task.joined:
+            what = f"is of another family ({other.recipe.model.family}) than {first.run.path}"
         else:
             continue
         raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data and [text]")

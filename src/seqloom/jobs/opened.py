@@ -43,7 +43,7 @@ def open_run(path: Path, device: str = "auto") -> Opened:
         _refuse_other_folders(run, training)
         recipe = load(run.recipe, Recipe)
         text = run.recipe.read_text(encoding="utf-8-sig")
-        task = build_task(recipe.task, _codecs(run, recipe))
+        task = build_task(recipe.task, _codecs(run, recipe), recipe.model.family)
     place = device_of(device, "--device")
     network = build_model(recipe.model, task.sizes())
     try:

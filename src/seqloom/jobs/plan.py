@@ -10,6 +10,7 @@ import torch
 
 from seqloom.data.order import Order
 from seqloom.jobs.corpora import Corpora
+from seqloom.jobs.drawing import objective_of
 from seqloom.jobs.memory import bytes_per_token, free_bytes
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.sizes import Size
@@ -17,7 +18,9 @@ from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Goals
+from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.masked import MaskedTask
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 
@@ -30,6 +33,7 @@ SHARE = 0.5  # of the free memory
 TRIAL = 1024  # tokens of a batch that is measured with
 SMALL = 3_000_000  # parameters; measuring larger ones takes seconds, and they want all threads
 FEW_EPOCHS = 6
+NO_TRAINING = TrainingSettings()
 WRITTEN = 200
 """Validation examples that are written out each time; all of them count for the loss."""
 
@@ -54,10 +58,18 @@ def amount(corpora: Corpora) -> Amount:
     task, rows = corpora.task, max(corpora.rows, 1)
     target, source = max(corpora.tokens("target"), 1), corpora.tokens("source")
     match task.shape:
+        case "pairs" if isinstance(task, JoinedTask):
+            whole = source + target + rows
+            counts = target + rows if task.settings.learn == "target" else whole
+            return Amount(counts, whole, rows, whole / rows, 1.0)
         case "pairs":
             both = target + rows, source + rows
             return Amount(both[0], max(both), rows, both[0] / rows, both[1] / rows)
         case "text":
+            if isinstance(task, MaskedTask):
+                context = task.settings.context
+                rows = -(-target // context)
+                return Amount(max(1, round(task.settings.share * target)), target, rows, min(target, context), 1.0)
             assert isinstance(task, LanguageTask)
             if task.settings.lines == "documents":
                 return Amount(target + rows, target + rows, rows, target / rows + 1, 1.0)
@@ -75,10 +87,19 @@ def flops_per_token(model: ModelSettings, sizes: Sizes, much: Amount, counted_pe
     return cost * much.length / max(counted_per_row, 1e-9)
 
 
+def passes(training: TrainingSettings) -> float:
+    """How much more a step costs than one of likelihood alone."""
+    likelihood = 2.0 if training.r_drop else 1.0
+    if training.reward is None:
+        return likelihood
+    # writing a sample is the first third of a pass, reading it a whole one; equal ones are read once, which is less
+    return (likelihood if training.reward.likelihood else 0.0) + training.reward.samples * 4 / 3
+
+
 def training_flops_per_token(recipe: Recipe, corpora: Corpora, much: Amount) -> float:
-    """Of a recipe as it is trained, for each token that counts: R-Drop reads each twice. Padding is not counted."""
-    passes = 2 if recipe.training.r_drop else 1
-    return passes * flops_per_token(recipe.model, corpora.task.sizes(), much, much.tokens / much.examples)
+    """Of a recipe as it is trained, for each token that counts. Padding is not counted."""
+    once = flops_per_token(recipe.model, corpora.task.sizes(), much, much.tokens / much.examples)
+    return passes(recipe.training) * once
 
 
 def largest(candidates: Sequence[tuple[Size, int, float]], much: Amount, seconds: float | None, peak: float) -> Size:
@@ -204,11 +225,16 @@ def tie_for(epochs: float, tie: str) -> dict[str, str]:
 
 
 def throwaway(
-    model: ModelSettings, corpora: Corpora, device: torch.device, precision: torch.dtype | None, r_drop: float = 0.0
+    model: ModelSettings,
+    corpora: Corpora,
+    device: torch.device,
+    precision: torch.dtype | None,
+    training: TrainingSettings = NO_TRAINING,
 ) -> Work:
-    """A model to measure with."""
+    """A model to measure with. training: what a step of it costs more."""
     built = build_model(model, corpora.task.sizes()).to(device).train()
-    return Work(corpora.task, built, Goals(r_drop=r_drop), device, precision, 0, note=lambda text: None)
+    goals, objective = Goals(r_drop=training.r_drop), objective_of(training.reward, corpora.task)
+    return Work(corpora.task, built, goals, device, precision, 0, note=lambda text: None, objective=objective)
 
 
 def candidates(

@@ -25,7 +25,7 @@ from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import readable
-from seqloom.tasks import Language
+from seqloom.tasks import Language, Masked
 
 BATCHES = 16
 """That are read ahead at most, so that lines of like length are written together; the first ones are fewer."""
@@ -160,7 +160,7 @@ def _learnt_from_columns(model: Model) -> bool:
     """Whether the model learnt from columns between tabs, so that a tab is hardly a part of a text."""
     learnt = [(one.recipe.task, corpus) for one in model.opened for corpus in one.recipe.data.corpora]
     return any(
-        len(corpus.files) == 1 and not isinstance(task, Language) and _format(corpus) in ("tsv", "text")
+        len(corpus.files) == 1 and not isinstance(task, Language | Masked) and _format(corpus) in ("tsv", "text")
         for task, corpus in learnt
     )
 

@@ -33,6 +33,7 @@ def train(
     source: str | int | None = None,
     target: str | int | None = None,
     out: File | None = None,
+    start: File | None = None,
     minutes: float | None = None,
     changes: Sequence[str] = (),
     force: bool = False,
@@ -45,6 +46,7 @@ def train(
     data     one file with columns, or two aligned text files; several files are several corpora
     source   the column of the source in these files: its name, or its number from 1
     target   the column of the target or label, in the same way
+    start    a run to begin from: its weights and its vocabulary
     changes  settings to change: ["model.width=128", "training.steps=1000"]
     view     "none": nothing is shown while it trains
 
@@ -63,6 +65,7 @@ def train(
             skip_bad=skip_bad,
             source=None if source is None else str(source),
             target=None if target is None else str(target),
+            start=None if start is None else Path(start),
         ),
         view,
     )

@@ -9,9 +9,9 @@ from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.published import Published
 from seqloom.layers.positions import Learned
-from seqloom.models.settings import ModelSettings
+from seqloom.models.settings import ModelSettings, TokensOutput
 from seqloom.settings import Frozen, all_impossible
-from seqloom.tasks import Language, Tag, TaskSettings, Translate, task_class
+from seqloom.tasks import Language, Masked, Tag, TaskSettings, Translate, task_class
 from seqloom.text import BPE, TextSettings
 from seqloom.training.settings import TrainingSettings
 
@@ -49,17 +49,65 @@ class Recipe(Frozen):
         if self.training.best not in task_class(self.task).scores:
             known = ", ".join(task_class(self.task).scores)
             yield ("training", "best"), f"{self.task.kind} has no score '{self.training.best}'; it has {known}"
+        if self.training.reward is not None and not isinstance(self.task, Translate):
+            yield ("training", "reward"), f"answers are drawn and scored, and {self.task.kind} writes none; remove it"
         running = isinstance(self.task, Language) and self.task.lines == "text"
-        if (running or isinstance(self.task, Tag)) and isinstance(self.text.source, BPE) and self.text.source.dropout:
-            what = "running text" if running else "tagged words"
+        yield from self._masked_faults()
+        if (
+            (running or isinstance(self.task, Tag | Masked))
+            and isinstance(self.text.source, BPE)
+            and self.text.source.dropout
+        ):
+            what = "tagged words" if isinstance(self.task, Tag) else "running text"
             yield ("text", "source", "dropout"), f"{what} cannot be cut anew in each epoch; set dropout = 0"
-        if isinstance(self.task, Language) and self.task.lines == "text":
+        if running or isinstance(self.task, Masked):
+            assert isinstance(self.task, Language | Masked)
             for length in learned_positions(self.model):
                 if self.task.context > length:
                     yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
+        yield from self._joined_faults()
+        if self.data.longest_source is not None and task_class(self.task).columns == ("target",):
+            yield ("data", "longest_source"), f"{self.task.kind} has no source; set data.longest"
         two = task_class(self.task).shape == "pairs" and not self.text.shared
         if two and self.model.tie in ("inputs", "all"):
             yield ("model", "tie"), f"tie = '{self.model.tie}' needs one vocabulary for both sides: text.shared = true"
+
+    def _masked_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        says = isinstance(self.model.output, TokensOutput) and self.model.output.follows
+        if says and not (isinstance(self.task, Masked) and self.task.follows):
+            yield ("model", "output", "follows"), "only the task masked, with follows = true, asks what follows"
+        if isinstance(self.task, Masked) and not self.task.follows and self.training.best == "follows":
+            yield ("training", "best"), "the task does not ask what follows; set task.follows = true, or another score"
+        if isinstance(self.task, Masked) and self.task.follows and not says:
+            yield ("task", "follows"), "the model says nothing of it; set model.output.follows = true, or this to false"
+
+    def _joined_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Of a source and a target that are one text."""
+        if not joins(self):
+            if isinstance(self.task, Translate) and self.task.learn == "all":
+                yield (
+                    ("task", "learn"),
+                    f"'all' is of decoder-only models; a model of {self.model.family} says no source",
+                )
+            return
+        if not self.text.shared:
+            yield (
+                ("text", "shared"),
+                "a decoder-only model reads source and target as one text: it needs one vocabulary, shared = true",
+            )
+        needed = (self.data.longest_source or self.data.longest) + self.data.longest + 1
+        for length in learned_positions(self.model):
+            if needed > length:
+                yield (
+                    ("model", "positions", "length"),
+                    f"source, separator and target may have {needed} tokens together, but the model's positions end at "
+                    f"{length}; set data.longest and data.longest_source lower",
+                )
+
+
+def joins(recipe: Recipe) -> bool:
+    """Whether source and target are one text to the model."""
+    return isinstance(recipe.task, Translate) and recipe.model.family == "decoder-only"
 
 
 def learned_positions(model: ModelSettings, *sides: Literal["encoder", "decoder"]) -> Iterator[int]:

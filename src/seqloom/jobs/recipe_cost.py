@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from seqloom.jobs.plan import passes
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_list import CHARACTERS, LABELS, LENGTH, WORDS, Listed
 from seqloom.models import Sizes, model_cost
 from seqloom.models.cost import training_flops
-from seqloom.tasks import Language, task_class
+from seqloom.tasks import Language, Masked, task_class
 from seqloom.text import BPE, Bytes, Characters, Unigram, Words
 from seqloom.text.settings import BYTES, PieceSettings
 from seqloom.text.specials import SPECIALS
@@ -22,10 +23,19 @@ class _Size:
 
 def listed(recipe: Recipe) -> Listed:
     source, target = _sizes(recipe)
-    length = recipe.task.context if isinstance(recipe.task, Language) else LENGTH
+    length, written = _lengths(recipe)
     cost = model_cost(recipe.model, Sizes(source.entries, target.entries), length)
-    passes = 2 if recipe.training.r_drop else 1
-    return Listed(recipe.source, cost.parameters, passes * training_flops(cost), source.known and target.known)
+    flops = passes(recipe.training) * training_flops(cost) * length / written
+    return Listed(recipe.source, cost.parameters, flops, source.known and target.known)
+
+
+def _lengths(recipe: Recipe) -> tuple[float, float]:
+    """Of the sequence, and of the part of it whose tokens the cost is for."""
+    if isinstance(recipe.task, Language | Masked):
+        return recipe.task.context, recipe.task.context
+    # a decoder alone reads source and target as one
+    joined = recipe.model.family == "decoder-only"
+    return (2 * LENGTH, LENGTH) if joined else (LENGTH, LENGTH)
 
 
 def _sizes(recipe: Recipe) -> tuple[_Size, _Size]:

@@ -31,9 +31,12 @@ FREE = {
 }
 
 
-def request_of(recipe: Recipe, fingerprints: Mapping[str, str]) -> dict[str, Any]:
-    """fingerprints: file → what it held."""
-    return {"recipe": json.loads(recipe.model_dump_json()), "data": dict(fingerprints)}
+def request_of(
+    recipe: Recipe, fingerprints: Mapping[str, str], start: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """fingerprints: file → what it held. start: the run whose weights it begins from, and what they were."""
+    request = {"recipe": json.loads(recipe.model_dump_json()), "data": dict(fingerprints)}
+    return request if start is None else request | {"start": dict(start)}
 
 
 def remember(run: RunFolder, request: Mapping[str, Any]) -> None:
@@ -57,10 +60,12 @@ def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
         before = json.loads(run.request.read_text(encoding="utf-8"))
         data = dict(before["data"])
         settings = _with_names(before["recipe"], data, request)
+        start = dict(before.get("start") or {})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise UserError(f"{run.request}: cannot be read; --force starts the run anew") from None
+    _refuse_other_start(run, start, request.get("start") or {})
     # what was published changes nothing in a training
-    changed = [path for path in _differences(settings, request["recipe"]) if path not in FREE and path[0] != "target"]
+    changed = [path for path in differences(settings, request["recipe"]) if path not in FREE and path[0] != "target"]
     if changed:
         shown = "\n".join(
             f"  {'.'.join(path)}: {_at(before, path)} there, {_at(request, path)} now" for path in changed
@@ -74,6 +79,17 @@ def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
             f"{run.path}: its data changed since it began ({', '.join(names)}); "
             "name another --out, or start anew with --force"
         )
+
+
+def _refuse_other_start(run: RunFolder, was: Mapping[str, str], now: Mapping[str, str]) -> None:
+    if was.get("weights") == now.get("weights"):
+        return
+    anew = "name another --out, or start anew with --force"
+    if not was:
+        raise UserError(f"{run.path}: holds a run that began from no other; leave --from out, {anew}")
+    if not now:
+        raise UserError(f"{run.path}: holds a run that began from {was['run']}: --from {was['run']}; or {anew}")
+    raise UserError(f"{run.path}: holds a run that began from other weights ({was['run']}, as it was then); {anew}")
 
 
 def _with_names(before: Mapping[str, Any], data: Mapping[str, str], request: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,10 +114,10 @@ def _formats(files: Sequence[str]) -> list[Any]:
     return [format_by_name(name) for name in files]
 
 
-def _differences(one: Any, other: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def differences(one: Any, other: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     if isinstance(one, dict) and isinstance(other, dict):
         for name in sorted(one.keys() | other.keys()):
-            yield from _differences(one.get(name), other.get(name), (*path, name))
+            yield from differences(one.get(name), other.get(name), (*path, name))
     elif one != other:
         yield path
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seqloom.data.reading import Block, Skipped
-from seqloom.evaluation.build import LABEL, RATE, TEXT, MetricName, named
+from seqloom.evaluation.build import LABEL, RATE, TEXT, MetricName, RateMetric, named
 from seqloom.evaluation.labels import Labels
 from seqloom.evaluation.spans import OUTSIDE, marks_spans
 from seqloom.generation.settings import GenerationSettings
@@ -22,6 +22,7 @@ from seqloom.settings.words import counted
 from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import UNKNOWN, Characters, Words
@@ -29,6 +30,8 @@ from seqloom.text import Labels as KnownLabels
 
 FEW_PIECES = 200  # of a vocabulary of words: phonemes, notes and the like
 FEW_LABELS = 3  # that a message names
+PSEUDO: tuple[RateMetric, ...] = ("perplexity",)
+"""Of each token, given all others; characters are not counted, as the ends of lines are not asked for."""
 WINDOW = 2048  # examples that are answered together, so that like lengths meet
 
 
@@ -81,6 +84,8 @@ def metrics_of_task(task: Task, data: Data, asked: Sequence[str]) -> list[Metric
             return named(asked or _of_texts(task), (*TEXT, *RATE), "translations")
         case LanguageTask():
             return named(asked or RATE, RATE, "language models")
+        case MaskedTask():
+            return named(asked or PSEUDO, PSEUDO, "masked language models")
         case TagTask():
             spans = marks_spans(tag for tags in data.columns[1] for tag in tags)
             return named(asked or ("accuracy", "span-f1" if spans else "f1-macro"), LABEL, "tags")
@@ -104,7 +109,7 @@ def say(model: Model, data: Data, names: Sequence[MetricName], changes: Sequence
         note(text)
     settings = generation_of(model.opened[0], changes)
     likely = None
-    if isinstance(model.task, LanguageTask):
+    if isinstance(model.task, LanguageTask | MaskedTask):
         return Said([], [], of_texts(model, data.columns[0]))
     if any(name in RATE for name in names):
         likely = of_pairs(model, data.columns[0], data.columns[1])
@@ -161,7 +166,7 @@ def _tags(answer: Answer, words: int) -> Labels:
 def unknown_of(model: Model, data: Data) -> list[int] | None:
     """How many pieces of each source the vocabulary does not have."""
     source = model.task.codecs.source
-    if isinstance(model.task, LanguageTask):
+    if isinstance(model.task, LanguageTask | MaskedTask):
         return None
     if isinstance(model.task, TagTask):
         return [source.encode_words(words)[0].count(UNKNOWN) for words in data.columns[0]]

@@ -8,28 +8,38 @@ import torch
 
 from seqloom.data.cache import Cache, Examples
 from seqloom.data.order import in_order
-from seqloom.evaluation import Bleu, Chrf, ExactMatch, Metric, total
+from seqloom.evaluation import Bleu, Chrf, ExactMatch, Gleu, Metric, total
 from seqloom.evaluation.scripts import tokenizer_for
 from seqloom.jobs.answers import answers, chosen, far_enough
 from seqloom.jobs.plan import WRITTEN
 from seqloom.models.build import Model
+from seqloom.models.encoder_only import EncoderOnly
 from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.masked import MaskedTask, read
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import Characters
 from seqloom.text.labels import NONE
+from seqloom.training.settings import TrainingSettings
 from seqloom.training.validation import mean_loss
 
 
-def metrics_of(task: Task, caches: Sequence[Cache]) -> tuple[Metric[str], ...]:
-    """Of what is written: BLEU as it suits the references' script, and not where it could be nothing but 0."""
+def metrics_of(
+    task: Task, caches: Sequence[Cache], training: TrainingSettings | None = None
+) -> tuple[Metric[str], ...]:
+    """Of what is written: BLEU as it suits the references' script, and not where it could be nothing but 0.
+
+    training: GLEU too, where it is trained for or chooses the best model.
+    """
     if not isinstance(task, TranslateTask):
         return ()
     references = [_references(task, _sample(caches, WRITTEN))]
     bleu = Bleu(tokenizer_for(references))
-    return (ExactMatch(), bleu, Chrf()) if bleu.possible(references) else (ExactMatch(), Chrf())
+    wanted = training is not None and (training.reward is not None or training.best == Gleu.name)
+    gleu = (Gleu(bleu.tokenize),) if wanted else ()
+    return (ExactMatch(), *((bleu,) if bleu.possible(references) else ()), Chrf(), *gleu)
 
 
 def validator(
@@ -42,8 +52,11 @@ def validator(
 ) -> Callable[[Model], dict[str, float]]:
     """Scores by name: `loss`, and the task's own. metrics: of what is written."""
 
+    def batches_of(cache: Cache) -> Iterator[Examples]:
+        return in_order(cache, budget, task.reshape, task.marks, task.joined)
+
     def batches() -> Iterator[Examples]:
-        return (examples for cache in caches for examples in in_order(cache, budget, task.reshape, task.marks))
+        return (examples for cache in caches for examples in batches_of(cache))
 
     sample = _sample(caches, written)
 
@@ -68,6 +81,8 @@ def _own(
             return written_scores(task, model, sample, metrics, device)
         case LanguageTask():
             return {"perplexity": math.exp(min(loss, 700.0))}
+        case MaskedTask():
+            return masked_accuracy(task, model, batches(), device)
         case TagTask() | ClassifyTask():
             return {"accuracy": accuracy(task, model, batches(), device)}
         case _:
@@ -103,6 +118,27 @@ def accuracy(task: TagTask | ClassifyTask, model: Model, batches: Iterable[Examp
     return 100 * right / max(count, 1)
 
 
+@torch.no_grad()
+def masked_accuracy(
+    task: MaskedTask, model: Model, batches: Iterable[Examples], device: torch.device
+) -> dict[str, float]:
+    """In percent: of the tokens that are asked for, and of what follows, where the task asks it."""
+    assert isinstance(model, EncoderOnly)
+    was, right, count, followed, rows = model.training, 0, 0, 0, 0
+    model.eval()
+    for examples in batches:
+        batch = task.batch(examples).to(device)
+        output = read(model, batch)
+        right += int((model.scores(output.at(batch.asked_M)).argmax(-1) == batch.goal).sum())
+        count += batch.count
+        if batch.follows_B is not None:
+            followed += int((model.follow_scores(output).argmax(-1) == batch.follows_B).sum())
+            rows += len(batch.follows_B)
+    model.train(was)
+    found = {"accuracy": 100 * right / max(count, 1)}
+    return found | {"follows": 100 * followed / max(rows, 1)} if task.settings.follows else found
+
+
 def _references(task: TranslateTask, examples: Examples) -> list[str]:
     return task.target.decode_many([row.tolist() for row in _rows(examples, "target")])
 
@@ -131,7 +167,7 @@ def main_score(task: Task) -> str:
             return "exact" if isinstance(task.target.settings, Characters) else "chrf"
         case LanguageTask():
             return "perplexity"
-        case TagTask() | ClassifyTask():
+        case TagTask() | ClassifyTask() | MaskedTask():
             return "accuracy"
         case _:
             return "loss"

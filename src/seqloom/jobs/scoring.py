@@ -53,9 +53,9 @@ def _log_probs(network: Network, rows: Sequence[Given], device: torch.device) ->
             scores_NV = network.scores(output)
         case DecoderOnly():
             whole = [[*row.source, *row.target][:-1] for row in rows]
-            hidden = network(*_packed(whole, device))
             wanted = [one for row in rows for one in [False] * (len(row.source) - 1) + [True] * len(row.target)]
-            scores_NV = network.scores(hidden)[torch.tensor(wanted, dtype=torch.bool, device=device)]
+            wanted_M = torch.tensor(wanted, dtype=torch.bool).nonzero()[:, 0].to(device)
+            scores_NV = network.scores(network(*_packed(whole, device)).at(wanted_M))
         case _:
             raise TypeError(f"{type(network).__name__} writes nothing")
     return scores_NV.float().log_softmax(-1).gather(-1, goal_N[:, None])[:, 0]

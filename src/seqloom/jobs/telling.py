@@ -45,7 +45,7 @@ class Telling:
         now = time.monotonic()
         speed, self.last = tokens / max(now - self.last, 1e-9), now
         share = speed * self.flops_per_token / self.peak if self.peak else None
-        self.watcher.step(int(metrics["step"]), metrics["loss"], tokens, done, share)
+        self.watcher.step(int(metrics["step"]), metrics["loss"], tokens, done, share, reward=metrics.get("reward"))
         self._add(metrics, {"speed/tokens per second": speed})
 
     def validated(self, metrics: Mapping[str, float], better: bool) -> None:

@@ -14,10 +14,12 @@ from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, longest_of, shown
 from seqloom.jobs.decide import decide, device_of
+from seqloom.jobs.drawing import objective_of
 from seqloom.jobs.plan import amount, steps_of, threads, training_flops_per_token
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, metrics_of, validator
+from seqloom.jobs.start import Start
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
 from seqloom.layers.attention import Attention
@@ -68,7 +70,8 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
     began = time.monotonic() if began is None else began
     wish = asked(command)
     # a file that is missing is told before all
-    request = request_of(wish.recipe, fingerprints(wish.recipe.data))
+    start = wish.start
+    request = request_of(wish.recipe, fingerprints(wish.recipe.data), None if start is None else start.facts())
     for corpus in wish.recipe.data.test:
         size(corpus)
     run = RunFolder(wish.out)
@@ -78,27 +81,36 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             compare(run, request)
             _refuse_without_state(run)
             recipe, validation = _as_before(run, wish), None
-            data = corpora(recipe)
+            data = corpora(recipe, None if start is None else start.codecs)
             _refuse_other_vocabulary(run, data)
-            write_text(run.recipe, header(request["data"]) + dump(recipe))
+            write_text(run.recipe, header(request["data"], request.get("start")) + dump(recipe))
         else:
             decided = decide(wish, command.changes, telling.note, began)
             recipe, data, validation = decided.recipe, decided.corpora, decided.validation_seconds
             _refuse_best(recipe, data)
+            if start is not None:
+                start.load(build_model(recipe.model, data.task.sizes()))  # for its errors, before anything is cleared
             run.clear()  # only now: what is wrong with the files or the settings has been said
             data.task.codecs.save(run.vocabulary)
-            write_text(run.recipe, header(request["data"]) + dump(recipe))
+            write_text(run.recipe, header(request["data"], request.get("start")) + dump(recipe))
             remember(run, request)
-        for note in (*wish.notes, *data.notes, *_doubts(recipe, data)):
+        for note in (*wish.notes, *data.notes, *_doubts(recipe, data, start is not None)):
             telling.note(note)
         assert recipe.training.threads != "auto"
         with threads(recipe.training.threads):
-            return _run(run, recipe, data, telling, began, validation)
+            return _run(run, recipe, data, telling, began, validation, start)
 
 
-def _doubts(recipe: Recipe, data: Corpora) -> Iterator[str]:
-    """What is allowed, but may not be meant."""
+def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
+    """What is allowed, but may not be meant. begun: from another run."""
     yield shown(*first_example(data))
+    if recipe.training.reward is not None and not begun:
+        yield "training.reward: of a model that has learnt nothing yet no answer earns much; begin from one: --from RUN"
+    if recipe.training.reward is not None and recipe.training.best == "loss":
+        yield (
+            "training.best = 'loss': the likelihood chooses the model, and is not what is trained for; "
+            f"--set training.best={recipe.training.reward.kind}"
+        )
     for metric in metrics_of(data.task, data.valid):
         remark = told(metric.tokenize) if isinstance(metric, Bleu) else None
         if remark is not None:
@@ -163,9 +175,15 @@ def _refuse_other_vocabulary(run: RunFolder, data: Corpora) -> None:
 
 
 def _run(
-    run: RunFolder, recipe: Recipe, data: Corpora, telling: Telling, began: float, validation: float | None
+    run: RunFolder,
+    recipe: Recipe,
+    data: Corpora,
+    telling: Telling,
+    began: float,
+    validation: float | None,
+    start: Start | None,
 ) -> Trained:
-    """validation: seconds that one may take, before the first has been timed."""
+    """validation: seconds that one may take, before the first has been timed. start: what it begins from."""
     training, device = recipe.training, device_of(recipe.training.device)
     assert training.batch != "auto"
     assert training.validate_every != "auto"
@@ -174,8 +192,8 @@ def _run(
     much = amount(data)
     per_token = training_flops_per_token(recipe, data, much)
     precision = None if training.precision == "float32" else torch.bfloat16
-    telling.main = main_score(data.task)
-    longest, metrics = longest_of(recipe), metrics_of(data.task, data.valid)
+    telling.main = main_score(data.task) if training.reward is None else training.reward.kind
+    longest, metrics = longest_of(recipe), metrics_of(data.task, data.valid, training)
     setup = Setup(
         data.task,
         model,
@@ -189,9 +207,12 @@ def _run(
         recipe.data.workers,
         data.files,
         per_token,
-        None if longest is None else longest.tokens,
+        None if longest is None else min(longest.tokens, recipe.data.longest_source or longest.tokens),
+        objective_of(training.reward, data.task),
     )
-    if not run.checkpoints.any():
+    if not run.checkpoints.any() and start is not None:
+        start.load(model)
+    elif not run.checkpoints.any():
         _start_vectors(model, data, telling)
     loop = Loop(setup, run, telling)
     loop.place.validation_seconds = validation or 0.0
@@ -218,7 +239,8 @@ def _run(
     scores = dict(setup.validate(model)) if training.average else scores_of(run, place)
     test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
     trained = Trained(run, recipe, data, model, place, scores, test)
-    write_text(run.card, card(run, recipe, data, model, place, scores, test, device))
+    begun = None if start is None else start.run
+    write_text(run.card, card(run, recipe, data, model, place, scores, test, device, begun))
     return trained
 
 

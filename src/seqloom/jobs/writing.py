@@ -23,7 +23,7 @@ from seqloom.models.build import Model as Network
 from seqloom.settings import UserError
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.translate import TranslateTask
-from seqloom.text import END, Vocabulary
+from seqloom.text import END, SEPARATOR, Vocabulary
 
 BUDGET = 32_768
 """Source tokens before the eyes of all hypotheses together: a very long line is written with few others, or alone."""
@@ -42,15 +42,21 @@ class Prepared:
 
 class Writer:
     """networks: several write together, by the mean of their probabilities. seen: tokens that an example had at most
-    when they learnt."""
+    when they learnt. reads: tokens of a source at most."""
 
     def __init__(
-        self, task: TranslateTask | LanguageTask, networks: Sequence[Network], device: torch.device, seen: int
+        self,
+        task: TranslateTask | LanguageTask,
+        networks: Sequence[Network],
+        device: torch.device,
+        seen: int,
+        reads: int | None = None,
     ) -> None:
         self.task, self.networks, self.device, self.seen = task, networks, device, seen
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
+        self.most_read = sys.maxsize if reads is None else reads
         self.reads = room(networks, "encoder") - 1  # an end mark follows
-        self.writes = room(networks, "decoder") - 1  # a begin mark goes before
+        self.writes = room(networks, "decoder") - 1  # a begin mark goes before, or a separator
 
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
         """A UserError if the answer cannot be as it is wished."""
@@ -90,9 +96,13 @@ class Writer:
     def _fitting(self, source: Sequence[int], longest: int) -> tuple[Sequence[int], int]:
         """What learned positions leave room for: the beginning of a source, the end of a prompt and its answer."""
         if isinstance(self.task, TranslateTask):
-            return source[: self.reads], min(longest, self.writes)
+            source = source[: self.most_read]
+            if not self.task.joined:
+                return source[: self.reads], min(longest, self.writes)
         longest = min(longest, max(1, self.writes // 2, self.writes - len(source)))
         room = max(1, self.writes - longest)
+        if self.task.joined:
+            return source[:room], longest
         return (source if len(source) <= room else source[len(source) - room :]), longest
 
     def answer(
@@ -148,7 +158,8 @@ class Writer:
             if isinstance(self.task, TranslateTask) and settled(source, target):
                 continue
             one = self._given(source, target)
-            read, wrote = (len(one.source), len(one.target)) if isinstance(self.task, TranslateTask) else (0, 0)
+            two = isinstance(self.task, TranslateTask) and not self.task.joined
+            read, wrote = (len(one.source), len(one.target)) if two else (0, 0)
             wrote = wrote or len(one.source) + len(one.target) - 1
             if read > self.reads or wrote > self.writes + 1:
                 positions = min(self.reads, self.writes) + 1
@@ -172,8 +183,9 @@ class Writer:
         if target is None:
             raise UserError("score needs a target too: score(source, target)")
         ids = self._ids(target) if isinstance(target, Answer) else [*self.target.encode([target])[0], END]
-        read = self.task.codecs.source.encode([source])[0]
-        return Given(read[::-1] if self._reversed else read, ids)
+        read = self.task.codecs.source.encode([source])[0][: self.most_read]
+        read = read[::-1] if self._reversed else read
+        return Given([*read, SEPARATOR] if self.task.joined else read, ids)
 
     def _ids(self, answer: Answer) -> list[int]:
         return [*answer.tokens, END] if answer.ended else list(answer.tokens)

@@ -51,6 +51,9 @@ def attend(
     if fast() and score.scale is not None and not mixes:
         if bias is None and sight.kernel_causal:
             return _kernel(q_BHTK, k_BGSK, v_BGSV, score.scale, dropout, causal=True)
+        blocks = sight.kernel_causal_blocks and sight.lengths_B is None
+        if bias is None and blocks and sight.block is not None and sight.block < S:
+            return _attend_blocks(q_BHTK, k_BGSK, v_BGSV, score.scale, sight.block, dropout)
         span = sight.window or sight.block
         if bias is None and sight.from_start and span is not None and 2 * span < S and sight.structure_BTS is None:
             return _attend_near(q_BHTK, k_BGSK, v_BGSV, score.scale, sight, dropout)
@@ -102,6 +105,16 @@ def _attend_masked(
     if bias is not None:
         mask = bias.to(q.dtype).masked_fill(~mask, torch.finfo(q.dtype).min)
     return _kernel(q, k, v, scale, dropout, mask) * sighted_B1T1.to(q.dtype)
+
+
+def _attend_blocks(q: Tensor, k: Tensor, v: Tensor, scale: float, block: int, dropout: float) -> Tensor:
+    """Causal blocks are rows of their own: no mask is made, and what fills up the last block stands behind it."""
+    T = q.shape[2]
+    fill = (0, 0, 0, -T % block)
+    rows = [F.pad(x, fill).unflatten(2, (-1, block)).transpose(1, 2) for x in (q, k, v)]
+    flat = [x.flatten(0, 1) for x in rows]
+    y_RHCV = _kernel(flat[0], flat[1], flat[2], scale, dropout, causal=True)
+    return y_RHCV.unflatten(0, rows[0].shape[:2]).transpose(1, 2).flatten(2, 3)[:, :, :T]
 
 
 def _attend_near(q: Tensor, k: Tensor, v: Tensor, scale: float, sight: Sight, dropout: float) -> Tensor:

@@ -270,6 +270,10 @@ class SelfAttention(Mixer):
         at_BT = torch.arange(layout.longest, device=q.device)[None]
         if state is None:
             return Meeting(q_BHTK, k_BGTK, v_BGTK, at_BT, self._sight(layout), None)
+        if layout.longest > 1 and isinstance(state, Cache) and state.keys_BGSK.shape[2] == 0:
+            # nothing has gone before: a whole prompt needs no mask of its square either
+            extended = state.extend(k_BGTK, v_BGTK, layout)
+            return Meeting(q_BHTK, k_BGTK, v_BGTK, at_BT, self._sight(layout), extended)
         at_BT = at_BT + state.lengths_B[:, None]
         state = state.extend(k_BGTK, v_BGTK, layout)
         if isinstance(state, ForkedCache):

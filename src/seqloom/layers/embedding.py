@@ -25,6 +25,9 @@ class Tokens(Frozen):
     scale: bool = Field(default=False, description="times √width (Vaswani et al. 2017, section 3.4)")
     segments: int = Field(default=0, ge=0, description="kinds of segment, each with a vector of its own (BERT)")
     norm: bool = Field(default=False, description="a norm, of the model's kind, behind the positions (BERT)")
+    dropout: float = Field(
+        default=0.0, ge=0, lt=1, description="in training, of whole tokens, wherever they stand (Merity et al. 2018)"
+    )
     deviation: float | None = Field(default=None, gt=0, description="of the random vectors; unset: 1 / √width")
 
     def cost(self, size: int, width: int) -> Cost:
@@ -60,7 +63,7 @@ class TokenEmbedding(nn.Module):
 
     def __init__(self, settings: Tokens, size: int, width: int, tied: nn.Parameter | None = None) -> None:
         super().__init__()
-        self.factor = width**0.5 if settings.scale else 1.0
+        self.factor, self.dropout = width**0.5 if settings.scale else 1.0, settings.dropout
         deviation = settings.deviation or width**-0.5
         self.weight_VD = nn.Parameter(torch.randn(size, width) * deviation) if tied is None else tied
         if settings.frozen:
@@ -69,6 +72,9 @@ class TokenEmbedding(nn.Module):
 
     def forward(self, tokens: Tensor, layout: Layout, segments: Tensor | None = None) -> tuple[Tensor, Layout]:
         x = F.embedding(tokens, self.weight_VD) * self.factor
+        if self.dropout and self.training:
+            kept_V = F.dropout(self.weight_VD.new_ones(len(self.weight_VD)), self.dropout)
+            x = x * kept_V[tokens][..., None]
         if self.segment_SD is None:
             if segments is not None:
                 raise ValueError("segments are given, but the input's settings know none: set input.segments")

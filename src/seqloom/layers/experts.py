@@ -42,7 +42,7 @@ class Experts(Frozen):
     def check(self, width: int) -> Faults:
         if self.active > self.experts:
             yield "active", f"a token cannot use {self.active} of {self.experts} experts"
-        if "load" in self.model_fields_set and self.load and not self.noise:
+        if self.changed("load") and self.load and not self.noise:
             yield "load", "the load loss is the chance that fresh noise gives: it needs noise = true"
 
     def cost(self, width: int) -> Cost:

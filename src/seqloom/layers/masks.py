@@ -51,10 +51,9 @@ class Sight:
 
         Padding stands behind the real steps, where no real query looks; so a causal mask needs no other.
         """
-        return (
-            self.causal
-            and self.from_start
-            and self.window is None
-            and self.block is None
-            and self.structure_BTS is None
-        )
+        return self.kernel_causal_blocks and self.block is None
+
+    @property
+    def kernel_causal_blocks(self) -> bool:
+        """So it does within each block, if there are any."""
+        return self.causal and self.from_start and self.window is None and self.structure_BTS is None

@@ -17,6 +17,7 @@ from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
+from seqloom.layers.paths import fast
 
 
 class MemoryCompressed(Heads):
@@ -43,6 +44,11 @@ class CompressedState:
     pending_BFC: Tensor  # keys and values side by side, flush left
     lengths_B: Tensor
 
+    @property
+    def unbegun(self) -> bool:
+        """No row has a step yet. An empty cache alone does not say so: steps may wait for their group."""
+        return self.cache.keys_BGSK.shape[2] == 0 and not bool(self.lengths_B.any())
+
 
 class MemoryCompressedAttention(Mixer):
     """Causal: a group is seen once it is complete, so the first factor - 1 steps see nothing and return the output
@@ -68,17 +74,35 @@ class MemoryCompressedAttention(Mixer):
     def forward(
         self, x: Tensor, layout: Layout, state: CompressedState | None = None
     ) -> tuple[Tensor, CompressedState | None]:
+        sees = layout.longest >= self.factor  # else no step sees anything
+        begins = sees and (state is None or state.unbegun)
         q_BHTK, cache, at_BT, sight, state = self._meet(x, layout, state)
-        y_BHTK = attend(
-            q_BHTK,
-            cache.keys_BGSK,
-            cache.values_BGSK,
-            score=self.heads.score,
-            sight=sight,
-            at_BT=at_BT,
-            dropout=self.settings.dropout if self.training else 0.0,
-        )
+        if self.causal and begins and fast() and self.heads.score.scale is not None:
+            y_BHTK = self._folded(q_BHTK, cache)
+        else:
+            y_BHTK = self._attended(q_BHTK, cache.keys_BGSK, cache.values_BGSK, at_BT, sight)
         return self.heads.join(layout.unpad(y_BHTK.transpose(1, 2))), state
+
+    def _attended(self, q_BHTK: Tensor, k_BGCK: Tensor, v_BGCK: Tensor, at_BT: Tensor, sight: Sight) -> Tensor:
+        dropout = self.settings.dropout if self.training else 0.0
+        return attend(q_BHTK, k_BGCK, v_BGCK, score=self.heads.score, sight=sight, at_BT=at_BT, dropout=dropout)
+
+    def _folded(self, q_BHTK: Tensor, cache: Cache) -> Tensor:
+        """The `factor` queries that see as many groups go into rows of their own, so that each row is plainly causal:
+        the kernel needs no mask. The first queries see nothing.
+        """
+        blind, T = self.factor - 1, q_BHTK.shape[2]
+        groups = -(-(T - blind) // self.factor)
+        seeing = F.pad(q_BHTK[:, :, blind:], (0, 0, 0, groups * self.factor - (T - blind)))
+        q_RHCK = seeing.unflatten(2, (groups, self.factor)).permute(0, 3, 1, 2, 4).flatten(0, 1)
+        k_RGCK, v_RGCK = (
+            x[:, None, :, :groups].expand(-1, self.factor, -1, -1, -1).flatten(0, 1)
+            for x in (cache.keys_BGSK, cache.values_BGSK)
+        )
+        at_BC = torch.arange(groups, device=q_BHTK.device)[None]
+        y_RHCK = self._attended(q_RHCK, k_RGCK, v_RGCK, at_BC, Sight(causal=True, from_start=True))
+        y_BHTK = y_RHCK.unflatten(0, (-1, self.factor)).permute(0, 2, 3, 1, 4).flatten(2, 3)
+        return F.pad(y_BHTK[:, :, : T - blind], (0, 0, blind, 0))
 
     def weights(self, x: Tensor, layout: Layout, state: CompressedState | None = None) -> Tensor:
         """The weights over compressed steps, w_BHTC."""

@@ -21,8 +21,8 @@ class Memory:
 
     states: Tensor
     layout: Layout
-    unpadded: "Memory | None" = None
-    """The same without padding, for who projects it: that is less work."""
+    ends: tuple[State, ...] = ()  # what each block's mixer left at its end; None where it left nothing
+    unpadded: "Memory | None" = None  # the same without padding, for who projects it: that is less work
 
     def padded(self) -> "Memory":
         """The same memory, flush left and padded, so that its rows can be reordered."""
@@ -30,14 +30,19 @@ class Memory:
         if isinstance(layout, Padded) and layout.starts_B is None:
             return self
         flush = Padded(layout.lengths_B, layout.longest, full=layout.uniform)
-        return Memory(layout.pad(self.states), flush, self if isinstance(layout, Packed) else None)
+        return Memory(layout.pad(self.states), flush, self.ends, self if isinstance(layout, Packed) else None)
+
+    def beside(self, block: int) -> "Memory":
+        """The same memory for a decoder's block: of all ends, that of the encoder's same block."""
+        return replace(self, ends=self.ends[block : block + 1]) if self.ends else self
 
 
 class Mixer(nn.Module):
     """Let each position read other positions.
 
     causal      y[t] sees x[..t] only; given a state, the returned state continues the sequence exactly
-    non-causal  y[t] sees all of x; there is no state
+    non-causal  y[t] sees all of x; there is no state (a recurrence that goes one way returns where it ended, and an
+                encoder leaves that to a decoder that begins there)
 
     Called without a state, a mixer reads whole sequences and returns no state: the way to train. To go on after the
     last position, ask `start` for the state before the first one and pass each returned state to the next call.

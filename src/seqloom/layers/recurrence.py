@@ -1,244 +1,249 @@
-"""Recurrence as a sequence layer: Elman, GRU and LSTM; forward, backward or both."""
-# B rows  T steps  N steps of all rows  D width  H hidden width  G gates × hidden width
+"""Recurrence as a sequence layer: Elman, GRU and LSTM; forward, backward or both; one layer or several."""
+# B rows  T steps  D width  H hidden width  P width of a layer's output
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from seqloom.layers.bottleneck import Summary, summarise
+from seqloom.layers.bottleneck import Summary
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, flip
-from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure, reorder
-from seqloom.layers.paths import fast
-from seqloom.settings import Frozen
+from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
+from seqloom.layers.recurrent_cell import RecurrentCell, RecurrentState
+from seqloom.layers.recurrent_layers import Chance, FirstState, LayerStates, RecurrentLayers, climb, left_by_encoder
+from seqloom.settings import OneOrMany
 
-Cell = Literal["elman", "gru", "lstm"]
-
-GATES: dict[Cell, int] = {"elman": 1, "gru": 3, "lstm": 4}
+Direction = Literal["forward", "backward", "both", "interleaved"]
 
 
-class Recurrence(Frozen):
+class Recurrence(RecurrentLayers):
     """A state that is carried from step to step: unlimited reach, one step after the other."""
 
     kind: Literal["recurrence"] = "recurrence"
-    cell: Cell = "lstm"
-    direction: Literal["forward", "backward", "both"] = "forward"
+    direction: OneOrMany[Direction] = Field(
+        default="forward",
+        description="of all layers, or of each; interleaved: two columns of layers that turn around at each layer and "
+        "meet at the top (Zhou et al. 2016)",
+    )
     join: Literal["concat", "sum"] = Field(default="concat", description="how two directions become one output")
-    hidden: int | None = Field(default=None, ge=1, description="width of a state; unset: the outputs fill the width")
-    initial: Literal["zeros", "memory"] = Field(default="zeros", description="the first state, or from the source")
+    initial: Literal["zeros", "memory", "layers"] = Field(
+        default="zeros",
+        description="the first state; memory: made from a summary of the source; layers: each layer begins where the "
+        "encoder's same layer ended (Sutskever et al. 2014)",
+    )
     summary: Summary = Field(default="last", description="with initial = 'memory': which vector of the source")
 
-    def hidden_width(self, width: int) -> int:
-        return self.hidden or (width // 2 if self._concat else width)
+    def directions(self) -> list[Direction]:
+        return self.each(self.direction)
+
+    def hidden_width(self, width: int, layer: int = 0) -> int:
+        if self.hidden is not None:
+            return self.each(self.hidden)[layer]
+        return width // 2 if self._halves(layer) else width
+
+    def _halves(self, layer: int) -> bool:
+        return self.join == "concat" and self.directions()[layer] in ("both", "interleaved")
+
+    def out_width(self, width: int, layer: int) -> int:
+        """Of one direction."""
+        return width if self.projection else self.hidden_width(width, layer)
+
+    def joined_width(self, width: int, layer: int) -> int:
+        """What the next layer reads of a layer's output, or the block of the last one's."""
+        double = self._halves(layer) and (self.directions()[layer] == "both" or layer == self.depth - 1)
+        return self.out_width(width, layer) * (2 if double else 1)
+
+    def handed_width(self, width: int, layer: int) -> int:
+        each = self.handed(self.hidden_width(width, layer), layer)
+        return each * (2 if self.directions()[layer] == "both" else 1)
+
+    def input_width(self, width: int, layer: int) -> int:
+        below = layer - 1
+        return width if not layer else self.joined_width(width, below) + self.handed_width(width, below)
+
+    def top_width(self, width: int) -> int:
+        columns = 2 if "interleaved" in self.directions() else 1
+        return self.joined_width(width, self.depth - 1) + columns * self.handed_width(width, self.depth - 1)
 
     @property
-    def _concat(self) -> bool:
-        return self.direction == "both" and self.join == "concat"
-
-    def joined_width(self, width: int) -> int:
-        return self.hidden_width(width) * (2 if self._concat else 1)
+    def one_way(self) -> bool:
+        """Each layer has one state at its end, which a decoder's layer can begin from."""
+        return all(direction in ("forward", "backward") for direction in self.directions())
 
     def check(self, width: int, causal: bool) -> Faults:
-        if causal and self.direction != "forward":
-            yield "direction", f"'{self.direction}' reads the future, which a causal layer must not; use 'forward'"
-        if self.hidden is None and self._concat and width % 2:
+        for name, value in ("direction", self.direction), ("hidden", self.hidden):
+            faults = list(self.uneven(name, value))
+            yield from faults
+            if faults:
+                return
+        directions = set(self.directions())
+        if causal and directions != {"forward"}:
+            turned = next(direction for direction in self.directions() if direction != "forward")
+            yield "direction", f"'{turned}' reads the future, which a causal layer must not; use 'forward'"
+        if "interleaved" in directions and (self.depth == 1 or len(directions) > 1):
+            yield "direction", "'interleaved' is of all layers, and of two at least"
+        if self.hidden is None and any(self._halves(layer) for layer in range(self.depth)) and width % 2:
             yield "direction", f"two directions side by side need an even width, not {width}"
-        if "join" in self.model_fields_set and self.direction != "both":
+        if self.changed("join") and not directions & {"both", "interleaved"}:
             yield "join", "join is how two directions become one, and there is one"
-        if "summary" in self.model_fields_set and self.initial != "memory":
+        of_layer = self.out_width if "interleaved" in directions else self.joined_width
+        yield from self.layer_faults([of_layer(width, layer) for layer in range(self.depth)])
+        if self.changed("summary") and self.initial != "memory":
             yield "summary", "summary is of a source to begin from: set initial = 'memory'"
-        if self.initial == "memory" and not causal:
+        if self.initial != "zeros" and not causal:
             yield "initial", "only a decoder has a memory to begin from"
         if self.initial == "memory" and self.summary == "ends" and width % 2:
             yield "summary", f"'ends' takes half of the width from each end, so the width must be even, not {width}"
 
     def cost(self, width: int, use: Use) -> Cost:
-        H, gates = self.hidden_width(width), GATES[self.cell]
-        one = linear(width, gates * H, bias=True) + linear(H, gates * H, bias=True)
-        cost = one + one if self.direction == "both" else one
-        if self.joined_width(width) != width:
-            cost += linear(self.joined_width(width), width, bias=True)
-        if self.initial == "memory":
-            cost += Cost(linear(width, H * (2 if self.cell == "lstm" else 1), bias=True).parameters)
-        return cost
+        cost = Cost()
+        for layer, direction in enumerate(self.directions()):
+            hidden = self.hidden_width(width, layer)
+            one = self.cell_cost(self.input_width(width, layer), hidden, width)
+            cost += one + one if direction in ("both", "interleaved") else one
+            if self.initial == "memory":
+                cost += self.first_cost(hidden, width)
+        return cost + (linear(self.top_width(width), width, bias=True) if self.top_width(width) != width else Cost())
 
 
-@dataclass(frozen=True)
-class RecurrentState:
-    hidden_BH: Tensor
-    cell_BH: Tensor | None = None  # an LSTM's
+class OneLayer(nn.Module):
+    """The directions of a layer above the first, and its first state."""
 
-    def where(self, new_B1: Tensor, new: "RecurrentState") -> "RecurrentState":
-        """The new state in the rows that say so."""
-        if self.cell_BH is None or new.cell_BH is None:
-            return RecurrentState(torch.where(new_B1, new.hidden_BH, self.hidden_BH))
-        return RecurrentState(
-            torch.where(new_B1, new.hidden_BH, self.hidden_BH), torch.where(new_B1, new.cell_BH, self.cell_BH)
-        )
-
-
-KERNELS: dict[Cell, Callable[..., tuple[Tensor, ...]]] = {
-    "elman": torch.rnn_tanh,
-    "gru": torch.gru,
-    "lstm": torch.lstm,
-}
-
-
-class RecurrentCell(nn.Module):
-    """One direction: the equation, and torch's kernel for it. Weights begin, and gates stand, as torch has them."""
-
-    def __init__(self, cell: Cell, inputs: int, hidden: int) -> None:
+    def __init__(self, settings: Recurrence, width: int, layer: int) -> None:
         super().__init__()
-        self.cell, self.inputs, self.hidden = cell, inputs, hidden
-        G = GATES[cell] * hidden
-        self.weight_x_GD = nn.Parameter(torch.empty(G, inputs))
-        self.weight_h_GH = nn.Parameter(torch.empty(G, hidden))
-        self.bias_x_G = nn.Parameter(torch.empty(G))
-        self.bias_h_G = nn.Parameter(torch.empty(G))
-        for weight in self.weights:
-            nn.init.uniform_(weight, -(hidden**-0.5), hidden**-0.5)
-
-    @property
-    def weights(self) -> list[Tensor]:
-        """In the order of torch's kernels."""
-        return [self.weight_x_GD, self.weight_h_GH, self.bias_x_G, self.bias_h_G]
-
-    def zeros(self, rows: int, like: Tensor) -> RecurrentState:
-        # two tensors: a compiled step would take one for both as a case of its own
-        zeros = [like.new_zeros(rows, self.hidden) for _ in range(2 if self.cell == "lstm" else 1)]
-        return RecurrentState(*zeros)
-
-    def step(self, x_BD: Tensor, state: RecurrentState) -> RecurrentState:
-        """One step of the equation."""
-        return self._step(F.linear(x_BD, self.weight_x_GD, self.bias_x_G), state)
-
-    def _step(self, x_BG: Tensor, state: RecurrentState) -> RecurrentState:
-        """x_BG: what the input says to the gates."""
-        h_BH = state.hidden_BH
-        h_BG = F.linear(h_BH, self.weight_h_GH, self.bias_h_G)
-        match self.cell:
-            case "elman":
-                return RecurrentState(torch.tanh(x_BG + h_BG))
-            case "gru":
-                # as in torch and cuDNN: the reset gate acts behind the product (Cho et al. 2014 have it before)
-                (rx, zx, nx), (rh, zh, nh) = x_BG.chunk(3, -1), h_BG.chunk(3, -1)
-                r, z = torch.sigmoid(rx + rh), torch.sigmoid(zx + zh)
-                return RecurrentState((1 - z) * torch.tanh(nx + r * nh) + z * h_BH)
-            case "lstm":
-                i, f, g, o = (x_BG + h_BG).chunk(4, -1)
-                assert state.cell_BH is not None
-                c_BH = torch.sigmoid(f) * state.cell_BH + torch.sigmoid(i) * torch.tanh(g)
-                return RecurrentState(torch.sigmoid(o) * torch.tanh(c_BH), c_BH)
-
-    def forward(self, x_BTD: Tensor, layout: Layout, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        """All steps of rows that are flush left; the state behind each row's last real step."""
-        if x_BTD.shape[0] == 0 or x_BTD.shape[1] == 0:
-            return x_BTD.new_zeros(*x_BTD.shape[:2], self.hidden), state
-        # a compiler cannot look into the kernel, and must know how many steps there are: it gets the equation
-        quick = fast() and not torch.compiler.is_compiling()
-        return self._fast(x_BTD, layout, state) if quick else self._plain(x_BTD, layout, state)
-
-    def _plain(self, x_BTD: Tensor, layout: Layout, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        outputs = []
-        for t, x_BG in enumerate(F.linear(x_BTD, self.weight_x_GD, self.bias_x_G).unbind(1)):
-            new = self._step(x_BG, state)
-            state = new if layout.uniform else state.where(layout.lengths_B[:, None] > t, new)
-            outputs.append(new.hidden_BH)
-        return torch.stack(outputs, 1), state
-
-    def _fast(self, x_BTD: Tensor, layout: Layout, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        if layout.uniform:
-            return self._kernel((x_BTD,), state, True)
-        # the kernel knows no empty rows: they run one step, which is then forgotten
-        lengths_B = layout.lengths_on_host.clamp(min=1)
-        x = pack_padded_sequence(x_BTD, lengths_B, batch_first=True, enforce_sorted=False)
-        assert x.sorted_indices is not None
-        assert x.unsorted_indices is not None
-        y_NH, end = self._kernel((x.data, x.batch_sizes), reorder(state, x.sorted_indices))
-        y = PackedSequence(y_NH, x.batch_sizes, x.sorted_indices, x.unsorted_indices)
-        y_BTH, _ = pad_packed_sequence(y, batch_first=True, total_length=x_BTD.shape[1])
-        return y_BTH, state.where(layout.lengths_B[:, None] > 0, reorder(end, x.unsorted_indices))
-
-    def _kernel(
-        self, steps: tuple[Tensor, ...], state: RecurrentState, *batch_first: bool
-    ) -> tuple[Tensor, RecurrentState]:
-        """steps: x_BTD; or x_ND, step after step, and how many rows have each step."""
-        begin = [part[None].contiguous() for part in (state.hidden_BH, state.cell_BH) if part is not None]
-        biases, layers, dropout, train, both_ways = True, 1, 0.0, torch.is_grad_enabled(), False
-        y, *end = KERNELS[self.cell](
-            *steps,
-            begin if self.cell == "lstm" else begin[0],
-            self._in_one_piece() if self.weight_x_GD.is_cuda else self.weights,
-            *(biases, layers, dropout, train, both_ways, *batch_first),
-        )
-        return y, RecurrentState(*(part[0] for part in end))
-
-    def _in_one_piece(self) -> list[Tensor]:
-        """cuDNN wants its weights side by side in memory. Parameters that lie so share one storage, which files of
-        weights refuse and copies of a module lose; a copy at each call is cheap.
-        """
-        sizes = [weight.numel() for weight in self.weights]
-        pieces = torch.cat([weight.flatten() for weight in self.weights]).split(sizes)
-        return [piece.view_as(weight) for piece, weight in zip(pieces, self.weights, strict=True)]
+        self.ahead, self.back, self.first = _parts(settings, width, layer)
 
 
-class FirstState(nn.Module):
-    """A first state from a memory: tanh(W · summary) (Bahdanau et al. 2015, A.2.2)."""
-
-    def __init__(self, cell: Cell, width: int, hidden: int, summary: Summary) -> None:
-        super().__init__()
-        self.summary, self.parts = summary, 2 if cell == "lstm" else 1
-        self.out = nn.Linear(width, hidden * self.parts)
-
-    def forward(self, memory: Memory | None) -> RecurrentState:
-        if memory is None:
-            raise ValueError("this recurrence begins from a memory, and there is none")
-        parts = torch.tanh(self.out(summarise(memory, self.summary))).chunk(self.parts, -1)
-        # in memory as later states lie, so that a compiled step is compiled once
-        return RecurrentState(*(part.contiguous() for part in parts))
+def _parts(
+    settings: Recurrence, width: int, layer: int
+) -> tuple[RecurrentCell | None, RecurrentCell | None, FirstState | None]:
+    inputs, hidden = settings.input_width(width, layer), settings.hidden_width(width, layer)
+    direction = settings.directions()[layer]
+    ahead = settings.build_cell(inputs, hidden, width) if direction != "backward" else None
+    back = settings.build_cell(inputs, hidden, width) if direction != "forward" else None
+    parts = settings.state_widths(hidden, width)
+    return ahead, back, FirstState(width, parts, settings.summary) if settings.initial == "memory" else None
 
 
 class RecurrenceMixer(Mixer):
     def __init__(self, settings: Recurrence, width: int, causal: bool) -> None:
         super().__init__()
         refuse(settings.kind, settings.check(width, causal))
-        self.settings, self.causal = settings, causal
-        H, joined = settings.hidden_width(width), settings.joined_width(width)
-        self.ahead = RecurrentCell(settings.cell, width, H) if settings.direction != "backward" else None
-        self.back = RecurrentCell(settings.cell, width, H) if settings.direction != "forward" else None
-        self.out = nn.Linear(joined, width) if joined != width else None
-        self.needs_memory = settings.initial == "memory"
-        self.first = FirstState(settings.cell, width, H, settings.summary) if self.needs_memory else None
+        self.settings, self.causal, self.width = settings, causal, width
+        self.ahead, self.back, first = _parts(settings, width, 0)
+        top = settings.top_width(width)
+        self.out = nn.Linear(top, width) if top != width else None
+        self.needs_memory = settings.initial != "zeros"
+        self.first = first
+        self.upper = nn.ModuleList(OneLayer(settings, width, layer) for layer in range(1, settings.depth))
 
-    def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> RecurrentState:
-        assert self.ahead is not None
-        return self.ahead.zeros(rows, self.anchor) if self.first is None else self.first(memory)
+    @property
+    def _layers(self) -> "list[RecurrenceMixer | OneLayer]":
+        return [self, *(layer for layer in self.upper if isinstance(layer, OneLayer))]
 
-    def forward(
-        self, x: Tensor, layout: Layout, state: RecurrentState | None = None
-    ) -> tuple[Tensor, RecurrentState | None]:
+    def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> LayerStates:
+        if self.settings.initial == "layers":
+            return left_by_encoder(memory, self.settings.depth)
+        states = []
+        for layer in self._layers:
+            assert layer.ahead is not None
+            states.append(layer.ahead.zeros(rows, self.anchor) if layer.first is None else layer.first(memory))
+        return tuple(states)
+
+    def forward(self, x: Tensor, layout: Layout, state: LayerStates | None = None) -> tuple[Tensor, LayerStates | None]:
+        """A causal one returns the state behind its steps, if it was given one. Another one that goes one way leaves
+        the states at its end, for a decoder to begin from.
+        """
         if not self.causal:
             no_state(self, state)
         no_structure(self, layout)
         if state is None and self.needs_memory:
             raise ValueError("this recurrence begins from a memory: pass the state that `start` makes from it")
         x_BTD = layout.pad(x)
-        directions, after = [], None
-        if self.ahead is not None:
-            begin = self.ahead.zeros(layout.rows, x) if state is None else state
-            y_BTH, after = self.ahead(x_BTD, layout, begin)
-            directions.append(y_BTH)
-        if self.back is not None:
-            flipped_BTD = flip(x_BTD, layout.lengths_B)
-            y_BTH, _ = self.back(flipped_BTD, layout, self.back.zeros(layout.rows, x))
-            directions.append(flip(y_BTH, layout.lengths_B))
-        y_BTD = sum(directions[1:], directions[0]) if self.settings.join == "sum" else torch.cat(directions, -1)
-        y = layout.unpad(y_BTD)
-        return (y if self.out is None else self.out(y)), (None if state is None else after)
+        chance = Chance(self.settings, self.training)
+        if "interleaved" in self.settings.directions():
+            columns = [self._column(x_BTD, layout, chance, side) for side in (0, 1)]
+            y_BTP, ends = self._meet(columns), list[RecurrentState]()
+        else:
+            y_BTP, ends = self._up(x_BTD, layout, chance, state)
+        y = layout.unpad(y_BTP)
+        leaves = state is not None or not self.causal
+        return (y if self.out is None else self.out(y)), (tuple(ends) if leaves and self.settings.one_way else None)
+
+    def _up(
+        self, x_BTD: Tensor, layout: Layout, chance: Chance, state: LayerStates | None
+    ) -> tuple[Tensor, list[RecurrentState]]:
+        ends: list[RecurrentState] = []
+        layers = self._layers
+
+        def run(layer: int, inputs_BTD: Tensor) -> tuple[Tensor, Tensor]:
+            ys, shares = list[Tensor](), list[Tensor]()
+            for side, cell in enumerate((layers[layer].ahead, layers[layer].back)):
+                if cell is not None:
+                    begin = cell.zeros(layout.rows, x_BTD) if state is None else state[layer]
+                    y, end, share = self._read(layer, side, cell, inputs_BTD, layout, begin, chance, bool(side))
+                    for pile, part in (ys, y), (shares, share):
+                        pile.append(part)
+                    ends.append(end)
+            return self._joined(ys), torch.cat(shares, -1) if len(shares) > 1 else shares[0]
+
+        y_BTP, handed = climb(self.settings, chance, x_BTD, run, lambda _: (), range(self.settings.depth))
+        return (y_BTP if handed is None else torch.cat((y_BTP, handed), -1)), ends
+
+    def _column(self, x_BTD: Tensor, layout: Layout, chance: Chance, side: int) -> tuple[Tensor, Tensor | None]:
+        """One of two columns: side 0 begins forward, side 1 backward, and both turn around at each layer."""
+        layers = self._layers
+
+        def run(layer: int, inputs_BTD: Tensor) -> tuple[Tensor, Tensor]:
+            cell = layers[layer].back if side else layers[layer].ahead
+            assert cell is not None
+            begin, turned = cell.zeros(layout.rows, x_BTD), layer % 2 != side
+            y_BTP, _, share = self._read(layer, side, cell, inputs_BTD, layout, begin, chance, turned)
+            return y_BTP, share
+
+        return climb(self.settings, chance, x_BTD, run, lambda _: (), range(self.settings.depth), side)
+
+    def _read(
+        self,
+        layer: int,
+        side: int,
+        cell: RecurrentCell,
+        x_BTD: Tensor,
+        layout: Layout,
+        begin: RecurrentState,
+        chance: Chance,
+        turned: bool,
+    ) -> tuple[Tensor, RecurrentState, Tensor]:
+        """turned: from the end to the beginning."""
+        weights, share = chance.weights(layer, side, cell), self.settings.handed(cell.hidden, layer)
+        if not turned:
+            return cell(x_BTD, layout, begin, weights, share)
+        y_BTP, end, shared = cell(flip(x_BTD, layout.lengths_B), layout, begin, weights, share)
+        return flip(y_BTP, layout.lengths_B), end, flip(shared, layout.lengths_B) if share else shared
+
+    def _joined(self, ys: list[Tensor]) -> Tensor:
+        if len(ys) == 1:
+            return ys[0]
+        return ys[0] + ys[1] if self.settings.join == "sum" else torch.cat(ys, -1)
+
+    def _meet(self, columns: list[tuple[Tensor, Tensor | None]]) -> Tensor:
+        y_BTP = self._joined([y for y, _ in columns])
+        return torch.cat((y_BTP, *(handed for _, handed in columns if handed is not None)), -1)
+
+
+def begins_apart(own: RecurrentLayers, other: object, width: int) -> Iterator[str]:
+    """Why a decoder's layers cannot begin where an encoder's mixer ends."""
+    if not isinstance(other, Recurrence):
+        yield "the encoder has no recurrence here to begin from: use 'memory', or 'zeros'"
+    elif not other.one_way:
+        yield "the encoder goes both ways here, and ends in two states; use 'memory', or one direction"
+    elif own.cell != other.cell:
+        yield f"the encoder's cell is {other.cell}, this one is {own.cell}"
+    elif own.depth != other.depth:
+        yield f"the encoder has {other.depth} recurrent layers here, the decoder {own.depth}"
+    elif own.widths(width) != other.widths(width):
+        yield f"the encoder's states have the widths {other.widths(width)}, the decoder's {own.widths(width)}"

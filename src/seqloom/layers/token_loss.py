@@ -23,20 +23,23 @@ def token_loss(
     goal_N: Tensor,
     real_N: Tensor | None = None,
     smoothing: float = 0.0,
+    weight_N: Tensor | None = None,
 ) -> Tensor:
     """The sum over real tokens of −log softmax(Wx + b)[goal], in nats.
 
     smoothing: so much of each goal is spread evenly over the vocabulary (Szegedy et al. 2016).
+    weight_N: how often each counts, perhaps less than never; None: once.
     """
-    if len(goal_N) != len(hidden_ND):
+    if len(goal_N) != len(hidden_ND) or (weight_N is not None and len(weight_N) != len(goal_N)):
         raise ValueError(f"{len(goal_N)} goals for {len(hidden_ND)} tokens")
     if real_N is not None:
         goal_N = torch.where(real_N, goal_N, 0)  # what stands in the padding need not be a token
     if not fast() or torch.compiler.is_compiling():
         scores_NV = F.linear(hidden_ND, weight_VD, bias_V)
         loss_N = F.cross_entropy(scores_NV, goal_N, reduction="none", label_smoothing=smoothing)
+        loss_N = loss_N if weight_N is None else loss_N * weight_N
         return loss_N.sum() if real_N is None else torch.where(real_N, loss_N, 0).sum()
-    return _TokenLoss.apply(hidden_ND, weight_VD, bias_V, goal_N, real_N, smoothing)  # type: ignore[no-untyped-call]
+    return _TokenLoss.apply(hidden_ND, weight_VD, bias_V, goal_N, real_N, smoothing, weight_N)  # type: ignore[no-untyped-call]
 
 
 class _TokenLoss(torch.autograd.Function):
@@ -51,6 +54,7 @@ class _TokenLoss(torch.autograd.Function):
         goal_N: Tensor,
         real_N: Tensor | None,
         smoothing: float,
+        weight_N: Tensor | None,
     ) -> Tensor:
         total = hidden_ND.new_zeros((), dtype=torch.promote_types(hidden_ND.dtype, torch.float32))
         grads = _Gradients(ctx.needs_input_grad, hidden_ND, weight_VD, bias_V)
@@ -66,11 +70,14 @@ class _TokenLoss(torch.autograd.Function):
             hit = log_p.gather(-1, goal_N[here, None])
             loss = -(1 - smoothing) * hit[:, 0] - (smoothing * log_p.mean(-1) if smoothing else 0)
             counts = None if real_N is None else real_N[here]
+            times = None if weight_N is None else weight_N[here].to(total.dtype)
+            loss = loss if times is None else loss * times
             total += loss.sum() if counts is None else torch.where(counts, loss, 0).sum()
             if grads.wanted:
                 d_scores = log_p.exp_()
                 d_scores.scatter_add_(-1, goal_N[here, None], torch.full_like(hit, smoothing - 1))
                 d_scores = d_scores.sub_(smoothing / len(weight_VD)) if smoothing else d_scores
+                d_scores = d_scores if times is None else d_scores.mul_(times[:, None])
                 d_scores = d_scores if counts is None else d_scores.masked_fill_(~counts[:, None], 0)
                 grads.add(here, d_scores.to(product), x_ND, w_VD)
         ctx.save_for_backward(grads.hidden_ND, grads.weight_VD, grads.bias_V)
@@ -80,7 +87,7 @@ class _TokenLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         scaled = [None if part is None else part * grads[0].to(part.dtype) for part in ctx.saved_tensors]
-        return scaled[0], scaled[1], scaled[2], None, None, None
+        return scaled[0], scaled[1], scaled[2], None, None, None, None
 
 
 class _Gradients:

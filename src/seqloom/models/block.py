@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from seqloom.layers.dropout import Dropout
 from seqloom.layers.experts import ExpertsReport
 from seqloom.layers.feed_forward import FeedForwardSettings, build_feed_forward
 from seqloom.layers.layout import Layout
@@ -28,13 +29,13 @@ class Around(nn.Module):
         self.norm_out = build_norm(settings.norm, width) if place == "both" else None
         self.norm_sum = build_norm(settings.norm, width) if place == "post" else None
         self.residual = settings.residual if isinstance(settings.residual, Residual) else None
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = Dropout(settings.dropout, settings.locked)
 
     def before(self, x: Tensor, layout: Layout) -> Tensor:
         return x if self.norm_in is None else self.norm_in(x, layout)
 
     def after(self, x: Tensor, y: Tensor, layout: Layout) -> Tensor:
-        y = self.dropout(y if self.norm_out is None else self.norm_out(y, layout))
+        y = self.dropout(y if self.norm_out is None else self.norm_out(y, layout), layout)
         if self.residual is not None:
             y = (x if self.residual.carry == 1 else x * self.residual.carry) + y
             y = y if self.residual.scale == 1 else y * self.residual.scale
@@ -85,4 +86,5 @@ class Block(nn.Module):
         if self.feed_forward is not None and self.around_feed_forward is not None:
             y, report = self.feed_forward(self.around_feed_forward.before(x, layout), layout)
             x = self.around_feed_forward.after(x, y, layout)
-        return x, (None if state is None else BlockState(mixer, cross)), report
+        nothing = state is None and mixer is None
+        return x, (None if nothing else BlockState(mixer, cross)), report

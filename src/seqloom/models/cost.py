@@ -81,6 +81,8 @@ def _head(settings: ModelSettings, size: int) -> Cost:
             cost = linear(width, size, output.bias)
             if output.transform is not None:
                 cost += linear(width, width, bias=True) + Cost(norm_parameters(side.norm, width))
+            if output.follows:  # once for a sequence
+                cost += Cost(linear(width, width, bias=True).parameters + linear(width, 2, bias=True).parameters)
             return cost
         case TagsOutput():
             return linear(width, size, bias=True)

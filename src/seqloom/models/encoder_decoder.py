@@ -47,8 +47,9 @@ class EncoderDecoder(nn.Module):
 
     def _encode(self, source: Tensor, layout: Layout, segments: Tensor | None) -> tuple[Memory, Output]:
         x, layout = self.source(source, layout, segments=segments)
-        hidden, _, report = self.encoder(x, layout)
-        return Memory(hidden, layout), Output(hidden, layout, None, report)
+        hidden, ends, report = self.encoder(x, layout)
+        left = tuple(None if end is None else end.mixer for end in ends or ())
+        return Memory(hidden, layout, left), Output(hidden, layout, None, report)
 
     def start(self, memory: Memory, capacity: int | None = None) -> DecoderState:
         """The state before the first target step; its rows can be reordered."""

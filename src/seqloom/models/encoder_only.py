@@ -2,11 +2,12 @@
 
 from torch import Tensor, nn
 
+from seqloom.layers.embedding import Tokens
 from seqloom.layers.layout import Layout
-from seqloom.models.heads import build_head
+from seqloom.models.heads import FollowsHead, build_head
 from seqloom.models.input import Input
 from seqloom.models.output import Output
-from seqloom.models.settings import ModelSettings
+from seqloom.models.settings import ModelSettings, TokensOutput
 from seqloom.models.sizes import Sizes
 from seqloom.models.stack import Stack
 
@@ -20,6 +21,13 @@ class EncoderOnly(nn.Module):
         self.encoder = Stack(side, width, causal=False)
         tied = None if settings.tie == "none" else sizes.shared(self.input.vectors)
         self.head = build_head(settings.output, side.norm, sizes.target, width, tied)
+        output = settings.output
+        self.follows = FollowsHead(width) if isinstance(output, TokensOutput) and output.follows else None
+
+    @property
+    def segmented(self) -> bool:
+        """Whether its input knows kinds of segment."""
+        return isinstance(self.settings.input, Tokens) and self.settings.input.segments > 0
 
     def forward(self, x: Tensor, layout: Layout, segments: Tensor | None = None) -> Output:
         x, layout = self.input(x, layout, segments=segments)
@@ -28,3 +36,9 @@ class EncoderOnly(nn.Module):
 
     def scores(self, output: Output) -> Tensor:
         return self.head(output.hidden, output.layout)
+
+    def follow_scores(self, output: Output) -> Tensor:
+        """Of each row, scores_B2: its second segment is from elsewhere, or follows the first."""
+        if self.follows is None:
+            raise ValueError("this model says nothing of what follows: set output.follows")
+        return self.follows(output.hidden, output.layout)

@@ -29,11 +29,14 @@ class TokenHead(nn.Module):
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
         return F.linear(self._prepared(hidden, layout), self.weight_VD, self.bias_V)
 
-    def loss(self, hidden: Tensor, layout: Layout, goal: Tensor, smoothing: float = 0.0) -> Tensor:
-        """The sum of all real tokens' losses; all scores of a batch are never held at once."""
+    def loss(
+        self, hidden: Tensor, layout: Layout, goal: Tensor, smoothing: float = 0.0, weight: Tensor | None = None
+    ) -> Tensor:
+        """The sum of all real tokens' losses, each so often as its weight says; all scores are never held at once."""
         hidden = self._prepared(hidden, layout).flatten(0, -2)
         real_N = None if layout.real is None else layout.real.flatten()
-        return token_loss(hidden, self.weight_VD, self.bias_V, goal.flatten(), real_N, smoothing)
+        weight_N = None if weight is None else weight.flatten()
+        return token_loss(hidden, self.weight_VD, self.bias_V, goal.flatten(), real_N, smoothing, weight_N)
 
     def _prepared(self, hidden: Tensor, layout: Layout) -> Tensor:
         hidden = hidden if self.transform is None else self.transform(hidden, layout)
@@ -49,6 +52,17 @@ class Transform(nn.Module):
 
     def forward(self, x: Tensor, layout: Layout) -> Tensor:
         return self.norm(self.activate(self.dense(x)), layout)
+
+
+class FollowsHead(nn.Module):
+    """Whether a row's second segment follows its first, scores_B2: from the state of its first token."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.dense, self.out = nn.Linear(width, width), nn.Linear(width, 2)
+
+    def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
+        return self.out(torch.tanh(self.dense(layout.first_B(hidden))))
 
 
 class TagHead(nn.Module):

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from seqloom.layers.dropout import Dropout
 from seqloom.layers.embedding import InputSettings, TokenEmbedding, build_embedding
 from seqloom.layers.layout import Layout
 from seqloom.layers.norms import build_norm
@@ -22,7 +23,7 @@ class Input(nn.Module):
         self.embedding = build_embedding(settings, size, width - taken, tied)
         self.positions = build_positions(positions, taken or width)
         self.norm = build_norm(stack.norm, width) if settings.norm else None
-        self.dropout = nn.Dropout(stack.dropout)
+        self.dropout = Dropout(stack.dropout, stack.locked)
 
     @property
     def vectors(self) -> nn.Parameter:
@@ -41,4 +42,4 @@ class Input(nn.Module):
             at = self.positions(layout.places(after_B), x.dtype)
             x = torch.cat((x, at), -1) if self.concat else x + at
         x = x if self.norm is None else self.norm(x, layout)
-        return self.dropout(x), layout
+        return self.dropout(x, layout), layout

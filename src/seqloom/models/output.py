@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from seqloom.layers.experts import ExpertsReport
-from seqloom.layers.layout import Layout
+from seqloom.layers.layout import Layout, Packed
 from seqloom.models.stack import StackState
 
 
@@ -25,3 +25,10 @@ class Output:
     layout: Layout
     state: DecoderState | None = None
     report: ExpertsReport | None = None
+
+    def at(self, place_M: Tensor | None) -> "Output":
+        """At some places of a packed batch only, as one row; None: as it is."""
+        if place_M is None:
+            return self
+        layout = Packed.of([len(place_M)], device=self.hidden.device)
+        return Output(self.hidden.index_select(0, place_M), layout, None, self.report)

@@ -17,7 +17,7 @@ from seqloom.layers.memory_compressed import MemoryCompressed
 from seqloom.layers.mixers import CrossSettings, MixerSettings, NoCross
 from seqloom.layers.norms import BatchNorm, LayerNorm, NormSettings
 from seqloom.layers.positions import NoPositions, PositionsSettings, Sinusoidal
-from seqloom.layers.recurrence import Recurrence
+from seqloom.layers.recurrence import Recurrence, begins_apart
 from seqloom.settings import Changes, Frozen, OneOrMany, all_impossible, impossible
 
 T = TypeVar("T")
@@ -51,6 +51,9 @@ class TokensOutput(Frozen):
     bias: bool = False
     transform: Activation | None = Field(default=None, description="one more layer and norm before the scores (BERT)")
     scale: bool = Field(default=False, description="times 1/√width before the scores (T5, tied)")
+    follows: bool = Field(
+        default=False, description="also two scores of the whole: whether its second segment follows its first (BERT)"
+    )
 
 
 class TagsOutput(Frozen):
@@ -99,6 +102,7 @@ class StackSettings(Frozen):
     residual: ResidualSettings = Residual()
     positions: Annotated[PositionsSettings, BeforeValidator(_absolute)] = NoPositions()
     dropout: float = Field(default=0.0, ge=0, lt=1, description="of each layer's output, and of the embedding")
+    locked: bool = Field(default=False, description="dropout: the same units at all tokens of a sequence")
 
     def mixers(self) -> list[MixerSettings]:
         return _each(self.mixer, self.depth)
@@ -180,7 +184,20 @@ class ModelSettings(StackSettings):
                     yield ((name, *path) if changed else path), why
             elif getattr(self, name).model_fields_set:
                 yield (name,), f"a model of family '{self.family}' has no {name}"
+        yield from self._begins()
         yield from self._ends()
+
+    def _begins(self) -> "Iterator[tuple[tuple[str | int, ...], str]]":
+        """Decoder layers that begin where the encoder's ended must be like them."""
+        encoder, decoder = self.side("encoder"), self.side("decoder")
+        if any(stack.mixer == () for stack in (encoder, decoder)):
+            return
+        changed = ("decoder",) if "mixer" in self.decoder.model_fields_set else ()
+        for block, mixer in enumerate(decoder.mixers() if self.family == "encoder-decoder" else []):
+            if isinstance(mixer, Recurrence | AttentiveRecurrence) and mixer.initial == "layers":
+                other = encoder.mixers()[block] if block < encoder.depth else None
+                for why in begins_apart(mixer, other, self.width):
+                    yield (*changed, *_path(decoder, "mixer", block, "initial")), why
 
     def _ends(self) -> "Iterator[tuple[tuple[str | int, ...], str]]":
         written = isinstance(self.output, TokensOutput)
@@ -208,6 +225,8 @@ class ModelSettings(StackSettings):
                 yield (name,), "a decoder goes step by step, and half a patch cannot be read; use vectors"
         if isinstance(self.input, Tokens) and self.input.segments and self.family == "decoder-only":
             yield ("input", "segments"), "segments are of what an encoder reads"
+        if isinstance(self.output, TokensOutput) and self.output.follows and self.family != "encoder-only":
+            yield ("output", "follows"), "what follows is read off an encoder: use family = 'encoder-only'"
         if "cross" in self.encoder.model_fields_set:
             yield ("encoder", "cross"), "an encoder reads no other sequence; set it in [model.decoder]"
         if self.family != "encoder-decoder" and self.target_input is not None:
@@ -278,13 +297,13 @@ def _memory_faults(stack: StackSettings, name: str, family: Family) -> "Iterator
         if stack.cross is not None:
             yield ("cross",), f"a model of family '{family}' has no second sequence to read"
         for layer, mixer in enumerate(stack.mixers()):
-            if isinstance(mixer, AttentiveRecurrence) or (isinstance(mixer, Recurrence) and mixer.initial == "memory"):
+            if isinstance(mixer, AttentiveRecurrence) or (isinstance(mixer, Recurrence) and mixer.initial != "zeros"):
                 yield _path(stack, "mixer", layer, "kind"), f"it reads a source, and family '{family}' has none"
     elif name == "decoder" and not stack.depth:
         yield ("depth",), "a decoder without layers never reads the source"
     elif name == "decoder":
         sees = any(isinstance(cross, CrossAttention | Bottleneck) for cross in stack.crosses())
         sees |= any(isinstance(mixer, AttentiveRecurrence) for mixer in stack.mixers())
-        sees |= any(isinstance(mixer, Recurrence) and mixer.initial == "memory" for mixer in stack.mixers())
+        sees |= any(isinstance(mixer, Recurrence) and mixer.initial != "zeros" for mixer in stack.mixers())
         if not sees:
             yield ("cross",), "no layer of the decoder reads the source; set cross, for example { kind = 'attention' }"

@@ -12,7 +12,7 @@ from seqloom.layers.positions import T5, Relative, build_relative
 from seqloom.models.block import Block, BlockState
 from seqloom.models.settings import StackSettings
 
-StackState = tuple[BlockState, ...]
+StackState = tuple[BlockState | None, ...]
 
 
 class Stack(nn.Module):
@@ -30,10 +30,13 @@ class Stack(nn.Module):
         self.norm = build_norm(settings.norm, width) if settings.norm.ends else None
 
     def begin(self, rows: int, memory: Memory | None) -> StackState:
-        return tuple(block.begin(rows, memory) for block in self._blocks)
+        return tuple(block.begin(rows, of) for block, of in self._each_with(memory))
 
     def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> StackState:
-        return tuple(block.start(rows, memory, capacity) for block in self._blocks)
+        return tuple(block.start(rows, of, capacity) for block, of in self._each_with(memory))
+
+    def _each_with(self, memory: Memory | None) -> list[tuple[Block, Memory | None]]:
+        return [(block, memory and memory.beside(number)) for number, block in enumerate(self._blocks)]
 
     @property
     def _blocks(self) -> list[Block]:
@@ -42,7 +45,8 @@ class Stack(nn.Module):
     def forward(
         self, x: Tensor, layout: Layout, state: StackState | None = None
     ) -> tuple[Tensor, StackState | None, ExpertsReport | None]:
-        after: list[BlockState] = []
+        """Without a state: whole sequences, and what their mixers leave at their ends, if any does."""
+        after: list[BlockState | None] = []
         total: ExpertsReport | None = None
         for layer, block in enumerate(self.blocks):
             x, end, report = block(x, layout, None if state is None else state[layer])
@@ -50,7 +54,8 @@ class Stack(nn.Module):
             if report is not None:
                 total = report if total is None else total + report
         x = x if self.norm is None else self.norm(x, layout)
-        return x, (None if state is None else tuple(after)), total
+        leaves = state is not None or any(end is not None for end in after)
+        return x, (tuple(after) if leaves else None), total
 
 
 def _shared_positions(

@@ -36,6 +36,10 @@ class Frozen(BaseModel):
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
 
+    def changed(self, name: str) -> bool:
+        """Whether a setting is another than its default: a run's recipe has all of them written out."""
+        return bool(getattr(self, name) != type(self).model_fields[name].get_default())
+
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)

@@ -2,11 +2,14 @@
 
 from typing import assert_never
 
+from seqloom.models.settings import Family
 from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.codecs import Codecs, learn
+from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
-from seqloom.tasks.settings import Classify, Language, Tag, TaskSettings, Translate
+from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.settings import Classify, Language, Masked, Tag, TaskSettings, Translate
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.task import Goals, Task
 from seqloom.tasks.translate import TranslateTask
@@ -17,6 +20,7 @@ __all__ = [
     "Codecs",
     "Goals",
     "Language",
+    "Masked",
     "Side",
     "Tag",
     "Task",
@@ -34,6 +38,8 @@ def task_class(settings: TaskSettings) -> type[Task]:
             return TranslateTask
         case Language():
             return LanguageTask
+        case Masked():
+            return MaskedTask
         case Tag():
             return TagTask
         case Classify():
@@ -42,12 +48,17 @@ def task_class(settings: TaskSettings) -> type[Task]:
             assert_never(settings)
 
 
-def build_task(settings: TaskSettings, codecs: Codecs) -> Task:
+def build_task(settings: TaskSettings, codecs: Codecs, family: Family = "encoder-decoder") -> Task:
+    """family: of the model that does it."""
     match settings:
+        case Translate() if family == "decoder-only":
+            return JoinedTask(settings, codecs)
         case Translate():
             return TranslateTask(settings, codecs)
         case Language():
             return LanguageTask(settings, codecs)
+        case Masked():
+            return MaskedTask(settings, codecs)
         case Tag():
             return TagTask(settings, codecs)
         case Classify():

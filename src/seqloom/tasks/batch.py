@@ -20,6 +20,8 @@ class Side:
 
     tokens_N: Tensor
     layout: Packed
+    segments_N: Tensor | None = None
+    """Which kind of segment each token is in."""
 
     @classmethod
     def of(cls, rows: Ragged) -> Self:
@@ -29,7 +31,8 @@ class Side:
         if self.tokens_N.device == device:
             return self
         layout = Packed.of(self.layout.lengths_host_B, device=device)
-        return Side(self.tokens_N.to(device, non_blocking=True), layout)
+        segments_N = None if self.segments_N is None else self.segments_N.to(device, non_blocking=True)
+        return Side(self.tokens_N.to(device, non_blocking=True), layout, segments_N)
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,23 @@ class Batch:
     goal: Tensor
     count: int
     """How many parts of the goal count: the loss is a mean over them."""
+    weight_N: Tensor | None = None
+    """How often each token of the goal counts, perhaps less than never; None: once."""
+    asked_M: Tensor | None = None
+    """The positions that the goal is about, where it is not about all; the output is made for them only."""
+    follows_B: Tensor | None = None
+    """1 where a row's second segment follows its first."""
 
     def to(self, device: torch.device) -> "Batch":
-        source = None if self.source is None else self.source.to(device)
-        target = None if self.target is None else self.target.to(device)
-        return replace(self, source=source, target=target, goal=self.goal.to(device, non_blocking=True))
+        return replace(
+            self,
+            source=None if self.source is None else self.source.to(device),
+            target=None if self.target is None else self.target.to(device),
+            goal=self.goal.to(device, non_blocking=True),
+            weight_N=_moved(self.weight_N, device),
+            asked_M=_moved(self.asked_M, device),
+            follows_B=_moved(self.follows_B, device),
+        )
 
     @property
     def tokens(self) -> int:
@@ -64,3 +79,7 @@ def goals(rows: Ragged) -> Tensor:
 
 def _tensor(rows: Ragged) -> Tensor:
     return torch.from_numpy(rows.values_N.astype(np.int64))
+
+
+def _moved(x: Tensor | None, device: torch.device) -> Tensor | None:
+    return None if x is None else x.to(device, non_blocking=True)

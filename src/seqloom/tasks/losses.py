@@ -19,19 +19,22 @@ IGNORED = NONE
 Run = Callable[[], Output]
 
 
-def sequence_loss(model: Model, run: Run, goal_N: Tensor, count: int, goals: Goals) -> Tensor:
+def sequence_loss(
+    model: Model, run: Run, goal_N: Tensor, count: int, goals: Goals, weight_N: Tensor | None = None
+) -> Tensor:
     """The sum of −log p[goal]; mixtures of experts add what keeps them balanced, for each part that counts.
 
-    run: one forward pass.
+    run: one forward pass. weight_N: how often each token of a text counts.
     """
     output = run()
     if goals.r_drop and model.training:
         return _r_drop(model, output, run(), goal_N, count, goals)
     if isinstance(model.head, TokenHead):
-        loss = model.head.loss(output.hidden, output.layout, goal_N, goals.smoothing)
+        loss = model.head.loss(output.hidden, output.layout, goal_N, goals.smoothing, weight_N)
     else:
+        assert weight_N is None
         loss = _cross_entropy(model.scores(output), goal_N, goals.smoothing)
-    return loss + _balance(output, count)
+    return loss + _beside(model, output, count, goals)
 
 
 def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int, goals: Goals) -> Tensor:
@@ -44,7 +47,8 @@ def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int
     log_p, log_q = F.log_softmax(_exact(scores), -1), F.log_softmax(_exact(others), -1)
     apart_N = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(-1)  # both divergences, added
     apart = torch.where(goal_N != IGNORED, apart_N.reshape(goal_N.shape), 0).sum()
-    return loss / 2 + goals.r_drop / 4 * apart + (_balance(one, count) + _balance(other, count)) / 2
+    beside = _beside(model, one, count, goals) + _beside(model, other, count, goals)
+    return loss / 2 + goals.r_drop / 4 * apart + beside / 2
 
 
 def _cross_entropy(scores_NV: Tensor, goal_N: Tensor, smoothing: float) -> Tensor:
@@ -58,5 +62,22 @@ def _exact(scores: Tensor) -> Tensor:
     return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
-def _balance(output: Output, count: int) -> Tensor | float:
-    return 0.0 if output.report is None else output.report.loss * count
+def _beside(model: Model, output: Output, count: int, goals: Goals) -> Tensor | float:
+    """What the loss has beside the goals, for each part that counts."""
+    balance = 0.0 if output.report is None else output.report.loss * count
+    if not model.training or not (goals.activation or goals.temporal):
+        return balance
+    return balance + _restless(output, goals) * count
+
+
+def _restless(output: Output, goals: Goals) -> Tensor:
+    """α · mean h² + β · mean (h_{t+1} − h_t)² of the last layer's states (Merity et al. 2018, section 4.6).
+
+    Both of the states behind dropout; theirs takes the differences before it.
+    """
+    hidden_BTD, real_BT = _exact(output.layout.pad(output.hidden)), output.layout.real_BT
+    size = hidden_BTD.shape[-1]
+    level = hidden_BTD.square().sum() / (real_BT.sum().clamp(min=1) * size)
+    both_BT = real_BT[:, 1:]
+    change_BTD = torch.where(both_BT[..., None], hidden_BTD[:, 1:] - hidden_BTD[:, :-1], 0)
+    return goals.activation * level + goals.temporal * change_BTD.square().sum() / (both_BT.sum().clamp(min=1) * size)

@@ -26,6 +26,8 @@ class Goals:
 
     smoothing: float = 0.0
     r_drop: float = 0.0
+    activation: float = 0.0
+    temporal: float = 0.0
 
 
 class Task(ABC):
@@ -35,6 +37,8 @@ class Task(ABC):
     columns: ClassVar[tuple[str, ...]]
     scores: ClassVar[tuple[str, ...]]
     """What a validation tells; one of them decides which model is the best."""
+    joined: ClassVar[bool] = False
+    """Whether a batch holds both sides of an example as one sequence."""
     codecs: Codecs
     encoder: Encoder
 
@@ -71,6 +75,10 @@ class Task(ABC):
 
     @abstractmethod
     def batch(self, examples: Examples) -> Batch: ...
+
+    def valid_batch(self, examples: Examples) -> Batch:
+        """What a validation asks for; less than training, where that teaches more than will be asked."""
+        return self.batch(examples)
 
     @abstractmethod
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:

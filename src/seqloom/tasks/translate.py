@@ -1,9 +1,15 @@
 """Pairs: read one sequence, write another."""
 
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
 from torch import Tensor
 
 from seqloom.data.cache import Examples
 from seqloom.data.encoding import PairEncoder
+from seqloom.data.ragged import Ragged
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_decoder import EncoderDecoder
@@ -15,11 +21,14 @@ from seqloom.tasks.settings import Translate
 from seqloom.tasks.task import Goals, Task
 from seqloom.text import BEGIN, END, Vocabulary
 
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
 
 class TranslateTask(Task):
     shape = "pairs"
     columns = ("source", "target")
-    scores = ("loss", "exact", "bleu", "chrf")
+    scores = ("loss", "exact", "bleu", "chrf", "gleu")
 
     def __init__(self, settings: Translate, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Vocabulary)
@@ -28,8 +37,11 @@ class TranslateTask(Task):
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
-        if model.family != "encoder-decoder":
-            return f"translate reads one sequence and writes another: it needs an encoder-decoder, not {model.family}"
+        if model.family == "encoder-only":
+            return (
+                "translate reads one sequence and writes another: it needs an encoder-decoder, or a decoder-only model "
+                "that reads both as one text, not encoder-only"
+            )
         return _no_tokens(model)
 
     def sizes(self) -> Sizes:
@@ -46,6 +58,17 @@ class TranslateTask(Task):
             count=len(target.values_N) + len(target),
         )
 
+    def answered(self, examples: Examples, answers: Ragged, ended_B: Bools, weight_B: Floats) -> Batch:
+        """Other answers to the same sources, each to count so often as its weight says.
+
+        ended_B: False: it was cut, so that nothing is said of its end mark.
+        """
+        batch = self.batch(replace(examples, columns={**examples.columns, "target": answers}))
+        lengths_B = answers.lengths_B + 1
+        weight_N = np.repeat(weight_B, lengths_B)
+        weight_N[(np.cumsum(lengths_B) - 1)[~ended_B]] = 0
+        return replace(batch, count=0, weight_N=torch.from_numpy(weight_N.astype(np.float32)))
+
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, EncoderDecoder)
         source, target = batch.source, batch.target
@@ -57,6 +80,7 @@ class TranslateTask(Task):
             batch.goal,
             batch.count,
             goals,
+            batch.weight_N,
         )
 
 

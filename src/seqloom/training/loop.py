@@ -20,6 +20,7 @@ from seqloom.training.averaging import average_weights
 from seqloom.training.ema import MovingAverage
 from seqloom.training.interrupts import Interrupts
 from seqloom.training.nonsense import refuse_nonsense, refuse_validation
+from seqloom.training.objective import Objective
 from seqloom.training.optimisers import build_optimiser, clip
 from seqloom.training.peak_memory import peak_memory
 from seqloom.training.place import Place
@@ -77,6 +78,8 @@ class Setup:
     flops_per_token: float = 0.0
     longest: int | None = None
     """Tokens that a side of an example may have."""
+    objective: Objective | None = None
+    """What the steps lower; None: the task's own loss."""
 
 
 class Loop:
@@ -87,8 +90,17 @@ class Loop:
         self.optimiser = build_optimiser(training.optimiser, self.model)
         self.schedule = build_schedule(training.schedule)
         self.ema = None if training.ema is None else MovingAverage(training.ema, self.model)
-        goals = Goals(training.smoothing, training.r_drop)
-        self.work = Work(setup.task, self.model, goals, setup.device, setup.precision, training.seed, note=teller.note)
+        goals = Goals(training.smoothing, training.r_drop, training.activation, training.temporal)
+        self.work = Work(
+            setup.task,
+            self.model,
+            goals,
+            setup.device,
+            setup.precision,
+            training.seed,
+            note=teller.note,
+            objective=setup.objective,
+        )
         self.place = Place()
         self.saved_at = self.validated_at = self.began = time.monotonic()
 
@@ -205,7 +217,8 @@ class Loop:
         place = self.place
         done = self.done
         only = [batch for _, batch in batches]
-        loss = self.work.gradients(place.step + 1, only).item()
+        made = self.work.make(place.step + 1, only)
+        loss = made.loss.item()
         norm = clip(self.model, self.training.clip or None).item()
         refuse_nonsense(self.work, place, self.training.spike, loss, norm, only, self.setup.files)
         self.optimiser.step(self.schedule.factor(Progress(place.step + 1, done)))
@@ -220,7 +233,7 @@ class Loop:
         apart = loss - (loss if place.mean_loss is None else place.mean_loss)
         place.mean_loss = loss - RECENT * apart
         place.mean_square = RECENT * place.mean_square + (1 - RECENT) * apart**2
-        metrics = {"step": place.step, "loss": loss, "rate": self.optimiser.rate, "gradient": norm}
+        metrics = {"step": place.step, "loss": loss, "rate": self.optimiser.rate, "gradient": norm, **made.figures}
         self.run.add_metrics(metrics)
         self.teller.step(metrics, tokens, self.done)
 

@@ -12,8 +12,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from seqloom.training.figures import duration, figure, share
-from seqloom.training.watch import SPARKS, Seen, speed_words, valid_words
+from seqloom.training.figures import duration, share
+from seqloom.training.watch import SPARKS, Seen, loss_words, speed_words, valid_words
 
 _PAUSE = 0.2  # seconds between two pictures
 _NARROW = 40  # columns: below, a frame would take more than it gives
@@ -89,7 +89,7 @@ def _bar(seen: Seen) -> RenderableType:
 def _steps(seen: Seen) -> Text:
     if not seen.losses.values:
         return _line([seen.where])
-    text = _line([*([seen.where] if seen.done is not None else []), f"loss {figure(seen.loss)}"])
+    text = _line([*([seen.where] if seen.done is not None else []), *loss_words(seen)])
     return text.append("  ").append(sparkline(seen.losses.values), style="cyan")
 
 

@@ -9,6 +9,7 @@ from seqloom.settings import Frozen, all_impossible
 from seqloom.training.ema import Ema
 from seqloom.training.optimisers import AdamW, OptimiserSettings
 from seqloom.training.precision import Precision
+from seqloom.training.reward import Reward
 from seqloom.training.schedules import Cosine, ScheduleSettings
 
 
@@ -34,6 +35,16 @@ class TrainingSettings(Frozen):
     clip: float = Field(default=1.0, ge=0, description="longest gradient; 0: any")
     smoothing: float = Field(default=0.0, ge=0, lt=1, description="label smoothing")
     r_drop: float = Field(default=0.0, ge=0, description="weight of R-Drop's agreement of two passes; 0: one pass")
+    reward: Reward | None = Field(
+        default=None,
+        description="raise the expected score of answers drawn from the model; unset: the likelihood alone",
+    )
+    activation: float = Field(
+        default=0.0, ge=0, description="weight of the last layer's mean square (AR, Merity et al. 2018); 0: none"
+    )
+    temporal: float = Field(
+        default=0.0, ge=0, description="weight of its mean square change from step to step (TAR); 0: none"
+    )
     ema: Ema | None = Field(default=None, description="the model is a moving average of the weights")
     average: int = Field(
         default=0, ge=0, description="the model is the mean of so many last validated ones; 0: the best"

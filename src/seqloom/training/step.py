@@ -1,6 +1,7 @@
 """One step: gradients of some batches, however large, and the update."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -13,13 +14,22 @@ from seqloom.data.ragged import Longs
 from seqloom.models.build import Model
 from seqloom.settings import FailedError
 from seqloom.tasks import Batch, Goals, Task
+from seqloom.training.objective import Likelihood, Objective
 
 Note = Callable[[str], None]
 
 
 @dataclass(frozen=True)
+class Made:
+    """What a step's gradients are of. figures: means of what else the objective tells, by name."""
+
+    loss: Tensor
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Work:
-    """The gradients of one step."""
+    """The gradients of one step. objective: what they lower; None: the task's own loss."""
 
     task: Task
     model: Model
@@ -28,8 +38,13 @@ class Work:
     precision: torch.dtype | None
     seed: int
     note: Note
+    objective: Objective | None = None
 
     def gradients(self, step: int, batches: Sequence[Batch]) -> Tensor:
+        """As `make`; the loss alone."""
+        return self.make(step, batches).loss
+
+    def make(self, step: int, batches: Sequence[Batch]) -> Made:
         """Gradients of the mean loss over all batches, as of one large batch; that loss.
 
         Chance (dropout) is a function of the seed, the step and the place of the batch in it. Where memory runs out,
@@ -45,17 +60,24 @@ class Work:
             # only here: while the error is at hand, it holds what the failed pass had made
             parts = self._smaller(step, parts)
 
-    def _once(self, step: int, batches: Sequence[Batch]) -> Tensor:
+    def _once(self, step: int, batches: Sequence[Batch]) -> Made:
         self.model.zero_grad(set_to_none=True)
-        count = max(1, sum(batch.count for batch in batches))
-        total = torch.zeros((), device=self.device)
+        objective = Likelihood(self.task) if self.objective is None else self.objective
+        count = max(1, sum(map(objective.count, batches)))
+        total, figures = torch.zeros((), device=self.device), Counter[str]()
         for place, batch in enumerate(batches):
             torch.manual_seed(_mixed(self.seed, step, place))
-            with self.autocast():
-                loss = self.task.loss(self.model, batch.to(self.device), self.goals) / count
-            loss.backward()
-            total += loss.detach()
-        return total
+            parts = objective.parts(self.model, batch.to(self.device), self.goals, _mixed(self.seed, step))
+            while True:
+                with self.autocast():
+                    part = next(parts, None)
+                if part is None:
+                    break
+                if part.loss is not None:
+                    (part.loss / count).backward()
+                total += part.value / count
+                figures.update(part.figures)
+        return Made(total, {name: value / count for name, value in figures.items()})
 
     def autocast(self) -> AbstractContextManager[object]:
         return nullcontext() if self.precision is None else torch.autocast(self.device.type, self.precision)

@@ -15,7 +15,7 @@ def mean_loss(model: Model, task: Task, batches: Iterable[Examples], device: tor
     was, total, count = model.training, 0.0, 0
     model.eval()
     for examples in batches:
-        batch = task.batch(examples)
+        batch = task.valid_batch(examples)
         total += task.loss(model, batch.to(device), Goals()).item()
         count += batch.count
     model.train(was)

@@ -67,6 +67,7 @@ class Seen:
     step: int = 0
     done: float | None = None
     loss: float = math.nan
+    reward: float | None = None
     losses: History = field(default_factory=History)
     speed: float | None = None
     left: float | None = None
@@ -123,14 +124,21 @@ class Watcher:
         done: float | None = None,
         peak_share: float | None = None,
         memory: float | None = None,
+        reward: float | None = None,
     ) -> None:
-        """A step is over. tokens: of this step; done: the share of the run, unless the steps tell; memory: bytes."""
+        """A step is over. tokens: of this step; done: the share of the run, unless the steps tell; memory: bytes.
+
+        reward: the mean of what was drawn in it.
+        """
         seen, now = self._seen, self._clock()
         seen.step = step
         seen.done = step / seen.facts.steps if done is None and seen.facts.steps else done
         seen.peak_share = seen.peak_share if peak_share is None else peak_share
         seen.memory = seen.memory if memory is None else memory
         self._smooth(loss)
+        if reward is not None:
+            before = reward if seen.reward is None else seen.reward
+            seen.reward = reward + _SMOOTHING * (before - reward)
         self._time(now, tokens)
         self._display.stepped(seen, now)
 
@@ -200,6 +208,10 @@ def speed_words(seen: Seen) -> list[str]:
     return words + ([] if seen.memory is None else [memory(seen.memory)])
 
 
+def loss_words(seen: Seen) -> list[str]:
+    return [f"loss {figure(seen.loss)}", *([] if seen.reward is None else [f"reward {figure(seen.reward)}"])]
+
+
 def valid_words(seen: Seen) -> list[str]:
     words = [] if seen.valid_loss is None else [f"valid loss {figure(seen.valid_loss)}"]
     words += [] if seen.score is None else [f"{seen.score_name} {figure(seen.score)}"]
@@ -237,7 +249,7 @@ class Lines:
         if now - self._latest < pause:
             return
         self._latest = now
-        words = [seen.where, *([] if seen.done is None else [share(seen.done)]), f"loss {figure(seen.loss)}"]
+        words = [seen.where, *([] if seen.done is None else [share(seen.done)]), *loss_words(seen)]
         words += speed_words(seen)
         words += [] if seen.left is None else [f"{duration(seen.left)} left"]
         self.note("   ".join(words))

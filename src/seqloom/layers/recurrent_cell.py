@@ -1,0 +1,170 @@
+"""One direction of one recurrent layer: Elman, GRU and LSTM, the equation and torch's kernel for it."""
+# B rows  T steps  N steps of all rows  D input width  H hidden width  P width of what is carried and put out
+# G gates × hidden width
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from seqloom.layers.layout import Layout
+from seqloom.layers.mixer import reorder
+from seqloom.layers.paths import fast
+
+Cell = Literal["elman", "gru", "lstm"]
+
+GATES: dict[Cell, int] = {"elman": 1, "gru": 3, "lstm": 4}
+
+Weights = Sequence[Tensor]
+
+
+@dataclass(frozen=True)
+class RecurrentState:
+    hidden_BH: Tensor
+    cell_BH: Tensor | None = None  # an LSTM's
+
+    def where(self, new_B1: Tensor, new: "RecurrentState") -> "RecurrentState":
+        """The new state in the rows that say so."""
+        if self.cell_BH is None or new.cell_BH is None:
+            return RecurrentState(torch.where(new_B1, new.hidden_BH, self.hidden_BH))
+        return RecurrentState(
+            torch.where(new_B1, new.hidden_BH, self.hidden_BH), torch.where(new_B1, new.cell_BH, self.cell_BH)
+        )
+
+
+KERNELS: dict[Cell, Callable[..., tuple[Tensor, ...]]] = {
+    "elman": torch.rnn_tanh,
+    "gru": torch.gru,
+    "lstm": torch.lstm,
+}
+
+
+class RecurrentCell(nn.Module):
+    """Weights begin, and gates stand, as torch has them.
+
+    projection: an LSTM's output is mapped to so many numbers, and these are carried on (Sak et al. 2014, eq. 7).
+    """
+
+    def __init__(self, cell: Cell, inputs: int, hidden: int, projection: int | None = None) -> None:
+        super().__init__()
+        self.cell, self.inputs, self.hidden, self.out = cell, inputs, hidden, projection or hidden
+        G = GATES[cell] * hidden
+        self.weight_x_GD = nn.Parameter(torch.empty(G, inputs))
+        self.weight_h_GH = nn.Parameter(torch.empty(G, self.out))
+        self.bias_x_G = nn.Parameter(torch.empty(G))
+        self.bias_h_G = nn.Parameter(torch.empty(G))
+        self.weight_p_PH = None if projection is None else nn.Parameter(torch.empty(projection, hidden))
+        for weight in self.weights:
+            nn.init.uniform_(weight, -(hidden**-0.5), hidden**-0.5)
+
+    @property
+    def weights(self) -> list[Tensor]:
+        """In the order of torch's kernels."""
+        weights: list[Tensor] = [self.weight_x_GD, self.weight_h_GH, self.bias_x_G, self.bias_h_G]
+        return weights if self.weight_p_PH is None else [*weights, self.weight_p_PH]
+
+    def dropped(self, rate: float) -> Weights:
+        """The weights with some of those from state to state at zero (Merity et al. 2018, section 2)."""
+        x_GD, h_GH, *others = self.weights
+        return [x_GD, F.dropout(h_GH, rate), *others]
+
+    def zeros(self, rows: int, like: Tensor) -> RecurrentState:
+        # two tensors: a compiled step would take one for both as a case of its own
+        widths = [self.out, self.hidden] if self.cell == "lstm" else [self.out]
+        return RecurrentState(*(like.new_zeros(rows, width) for width in widths))
+
+    def step(
+        self, x_BD: Tensor, state: RecurrentState, weights: Weights | None = None, share: int = 0
+    ) -> tuple[RecurrentState, Tensor]:
+        """One step of the equation; and the first `share` numbers of what the input says to the gates."""
+        weights = weights or self.weights
+        x_BG = F.linear(x_BD, weights[0], weights[2])
+        return self._step(x_BG, state, weights), x_BG[:, :share]
+
+    def _step(self, x_BG: Tensor, state: RecurrentState, weights: Weights) -> RecurrentState:
+        """x_BG: what the input says to the gates."""
+        h_BH = state.hidden_BH
+        h_BG = F.linear(h_BH, weights[1], weights[3])
+        match self.cell:
+            case "elman":
+                return RecurrentState(torch.tanh(x_BG + h_BG))
+            case "gru":
+                # as in torch and cuDNN: the reset gate acts behind the product (Cho et al. 2014 have it before)
+                (rx, zx, nx), (rh, zh, nh) = x_BG.chunk(3, -1), h_BG.chunk(3, -1)
+                r, z = torch.sigmoid(rx + rh), torch.sigmoid(zx + zh)
+                return RecurrentState((1 - z) * torch.tanh(nx + r * nh) + z * h_BH)
+            case "lstm":
+                i, f, g, o = (x_BG + h_BG).chunk(4, -1)
+                assert state.cell_BH is not None
+                c_BH = torch.sigmoid(f) * state.cell_BH + torch.sigmoid(i) * torch.tanh(g)
+                h_BH = torch.sigmoid(o) * torch.tanh(c_BH)
+                return RecurrentState(h_BH if len(weights) == 4 else F.linear(h_BH, weights[4]), c_BH)
+
+    def forward(
+        self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights | None = None, share: int = 0
+    ) -> tuple[Tensor, RecurrentState, Tensor]:
+        """All steps of rows that are flush left: outputs, the state behind each row's last real step, and at each step
+        the first `share` numbers of what the input says to the gates.
+        """
+        weights = weights or self.weights
+        if x_BTD.shape[0] == 0 or x_BTD.shape[1] == 0:
+            return x_BTD.new_zeros(*x_BTD.shape[:2], self.out), state, x_BTD.new_zeros(*x_BTD.shape[:2], share)
+        # A compiler cannot look into the kernel, and must know how many steps there are: it gets the equation. So does
+        # a projection on a CPU, where the kernel is no better, and warns.
+        slow = self.weight_p_PH is not None and not x_BTD.is_cuda
+        if slow or not fast() or torch.compiler.is_compiling():
+            return self._plain(x_BTD, layout, state, weights, share)
+        # the kernel keeps to itself what the input says to the gates, so that this much is done twice
+        shared_BTS = F.linear(x_BTD, weights[0][:share], weights[2][:share]) if share else x_BTD[..., :0]
+        return *self._fast(x_BTD, layout, state, weights), shared_BTS
+
+    def _plain(
+        self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights, share: int
+    ) -> tuple[Tensor, RecurrentState, Tensor]:
+        outputs, x_BTG = [], F.linear(x_BTD, weights[0], weights[2])
+        for t, x_BG in enumerate(x_BTG.unbind(1)):
+            new = self._step(x_BG, state, weights)
+            state = new if layout.uniform else state.where(layout.lengths_B[:, None] > t, new)
+            outputs.append(new.hidden_BH)
+        return torch.stack(outputs, 1), state, x_BTG[..., :share]
+
+    def _fast(
+        self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights
+    ) -> tuple[Tensor, RecurrentState]:
+        if layout.uniform:
+            return self._kernel((x_BTD,), state, weights, True)
+        # the kernel knows no empty rows: they run one step, which is then forgotten
+        lengths_B = layout.lengths_on_host.clamp(min=1)
+        x = pack_padded_sequence(x_BTD, lengths_B, batch_first=True, enforce_sorted=False)
+        assert x.sorted_indices is not None
+        assert x.unsorted_indices is not None
+        y_NP, end = self._kernel((x.data, x.batch_sizes), reorder(state, x.sorted_indices), weights)
+        y = PackedSequence(y_NP, x.batch_sizes, x.sorted_indices, x.unsorted_indices)
+        y_BTP, _ = pad_packed_sequence(y, batch_first=True, total_length=x_BTD.shape[1])
+        return y_BTP, state.where(layout.lengths_B[:, None] > 0, reorder(end, x.unsorted_indices))
+
+    def _kernel(
+        self, steps: tuple[Tensor, ...], state: RecurrentState, weights: Weights, *batch_first: bool
+    ) -> tuple[Tensor, RecurrentState]:
+        """steps: x_BTD; or x_ND, step after step, and how many rows have each step."""
+        begin = [part[None].contiguous() for part in (state.hidden_BH, state.cell_BH) if part is not None]
+        biases, layers, dropout, train, both_ways = True, 1, 0.0, torch.is_grad_enabled(), False
+        y, *end = KERNELS[self.cell](
+            *steps,
+            begin if self.cell == "lstm" else begin[0],
+            _in_one_piece(weights) if self.weight_x_GD.is_cuda else weights,
+            *(biases, layers, dropout, train, both_ways, *batch_first),
+        )
+        return y, RecurrentState(*(part[0] for part in end))
+
+
+def _in_one_piece(weights: Weights) -> list[Tensor]:
+    """cuDNN wants its weights side by side in memory. Parameters that lie so share one storage, which files of
+    weights refuse and copies of a module lose; a copy at each call is cheap.
+    """
+    pieces = torch.cat([weight.flatten() for weight in weights]).split([weight.numel() for weight in weights])
+    return [piece.view_as(weight) for piece, weight in zip(pieces, weights, strict=True)]

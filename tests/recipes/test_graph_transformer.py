@@ -1,0 +1,99 @@
+"""The graph Transformer: who sees whom is the graph's edges."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from seqloom.layers.layout import Layout, Packed, Padded, with_structure
+from seqloom.models import EncoderOnly, Sizes, build_model
+from tests.recipes.liu import obeys_the_laws, parameters, recipe
+
+TINY = ["model.width=32", "model.mixer.heads=4", "model.feed_forward.width=64"]
+TYPES, NODES = 7, 9
+
+
+def built(depth: int = 2) -> EncoderOnly:
+    torch.manual_seed(1)
+    model = build_model(recipe("graph-transformer-small", *TINY, f"model.depth={depth}").model, Sizes(TYPES, 2))
+    assert isinstance(model, EncoderOnly)
+    return model.eval()
+
+
+def path(nodes: int) -> Tensor:
+    """Each node's neighbours are the one before and the one behind; no node is its own."""
+    at = torch.arange(nodes)
+    return ((at[:, None] - at).abs() == 1)[None]
+
+
+def test_parameters() -> None:
+    published = recipe("graph-transformer").target.parameters
+    assert published is not None
+    assert parameters("graph-transformer") == pytest.approx(published, rel=0.02)
+    assert parameters("graph-transformer") == published - 880 - 3700
+
+
+def test_a_layer_is_a_step_along_the_edges() -> None:
+    """A change is seen as many edges away as there are layers, and no further."""
+    layout = with_structure(Padded.whole(1, NODES), path(NODES))
+    nodes = torch.zeros(1, NODES, dtype=torch.int64)
+    other = nodes.clone()
+    other[0, 4] = 1
+    for depth in (1, 2, 3):
+        model = built(depth)
+        with torch.no_grad():
+            moved = (model(nodes, layout).hidden != model(other, layout).hidden).any(-1)[0]
+        assert moved.tolist() == [abs(node - 4) <= depth for node in range(NODES)]
+
+
+def test_names_of_nodes_do_not_matter() -> None:
+    model, nodes, edges = built(), torch.arange(NODES)[None] % TYPES, path(NODES)
+    order = torch.randperm(NODES, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        there = model.scores(model(nodes, with_structure(Padded.whole(1, NODES), edges)))
+        moved = with_structure(Padded.whole(1, NODES), edges[:, order][:, :, order])
+        here = model.scores(model(nodes[:, order], moved))
+    torch.testing.assert_close(here, there[:, order])
+
+
+def graphs(count: int = 6) -> tuple[Tensor, Tensor, Tensor]:
+    """Nodes of two kinds, edges by chance; a node's class says whether it has a neighbour of the second kind."""
+    draw = torch.Generator().manual_seed(2)
+    kinds_BT = (torch.rand(count, NODES, generator=draw) < 0.3).long()
+    half = torch.rand(count, NODES, NODES, generator=draw) < 0.15
+    edges_BTT = (half | half.transpose(1, 2)) & ~torch.eye(NODES, dtype=torch.bool)
+    return kinds_BT, edges_BTT, (edges_BTT & kinds_BT[:, None].bool()).any(-1).long()
+
+
+def learnt(model: EncoderOnly, layout: Layout, nodes: Tensor, goal: Tensor) -> float:
+    """The share of nodes that are right behind some training."""
+    model.train()
+    optimiser = torch.optim.Adam(model.parameters(), 0.005)
+    for _ in range(60):
+        loss = F.cross_entropy(model.scores(model(nodes, layout)).flatten(0, -2), goal.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return float((model.scores(model(nodes, layout)).argmax(-1) == goal).float().mean())
+
+
+def test_edges_are_learnt_from() -> None:
+    """By heart with them; without them nodes of one kind are all alike."""
+    nodes, edges, goal = graphs()
+    assert 0.2 < float(goal.float().mean()) < 0.8
+    plain = Padded.whole(len(nodes), NODES)
+    assert learnt(built(), with_structure(plain, edges), nodes, goal) >= 0.99
+    assert learnt(built(), plain, nodes, goal) < 0.9
+
+
+def test_packed_graphs() -> None:
+    nodes, edges, _ = graphs(2)
+    model = built()
+    with torch.no_grad():
+        padded = model.scores(model(nodes, with_structure(Padded.whole(2, NODES), edges)))
+        packed = model.scores(model(nodes.flatten(), with_structure(Packed.of([NODES, NODES]), edges)))
+    torch.testing.assert_close(packed, padded.flatten(0, 1))
+
+
+def test_laws() -> None:
+    obeys_the_laws(recipe("graph-transformer-small", *TINY))

@@ -1,0 +1,72 @@
+"""Pairs of segments: every sentence has its turn, half of the second segments are strangers, nothing is too long."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.data.ragged import Ragged
+from seqloom.tasks.sentence_pairs import documents, joined, pairs
+from seqloom.text import END, SEPARATOR
+
+DOCUMENTS = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=8), min_size=2, max_size=6)
+
+
+def corpus(lengths: list[list[int]]) -> Ragged:
+    """Each token is a number of its own, so that its place is known."""
+    rows, next_id = list[list[int]](), 10
+    for document in lengths:
+        for length in document:
+            rows.append(list(range(next_id, next_id + length)))
+            next_id += length
+        rows.append([END])
+    return Ragged.rows(rows)
+
+
+def test_documents_end_at_empty_lines() -> None:
+    rows = Ragged.rows([[END], [7, 8], [9], [END], [END], [10], [END, 11]])
+    assert documents(rows) == [range(1, 3), range(5, 7)]
+    assert documents(Ragged.rows([[END]])) == []
+
+
+@given(lengths=DOCUMENTS, room=st.integers(5, 20), seed=st.integers(0, 99))
+def test_all_sentences_in_pairs_that_fit(lengths: list[list[int]], room: int, seed: int) -> None:
+    rows = corpus(lengths)
+    home = np.zeros(len(rows.values_N), int)
+    for number, document in enumerate(documents(rows)):
+        home[rows.starts[document.start] : rows.starts[document.stop]] = number
+    made = list(pairs(rows, room, np.random.default_rng(seed)))
+    for pair in made:
+        sizes = [end - begin for begin, end in (pair.first, pair.second)]
+        assert min(sizes) >= 1
+        assert sum(sizes) <= room
+        assert (home[pair.first[0]] == home[pair.second[0]]) == pair.follows
+        assert home[pair.first[0]] == home[pair.first[1] - 1]
+        assert home[pair.second[0]] == home[pair.second[1] - 1]
+        if pair.follows:
+            assert pair.first[1] <= pair.second[0]
+    firsts = sorted(pair.sentence for pair in made)
+    assert len(set(firsts)) == len(firsts)
+    assert {document.start for document in documents(rows)} <= set(firsts)
+    held = joined(rows, made)
+    for number, pair in enumerate(made):
+        row = [*rows.values_N[slice(*pair.first)], SEPARATOR, *rows.values_N[slice(*pair.second)]]
+        assert held[number].tolist() == row
+
+
+def test_half_are_strangers_and_no_token_is_lost() -> None:
+    rows = corpus([[4] * 40 for _ in range(30)])
+    made = list(pairs(rows, 64, np.random.default_rng(1)))
+    share = np.mean([pair.follows for pair in made])
+    assert 0.35 < share < 0.65
+    read = {
+        at
+        for pair in made
+        for span in ([pair.first, pair.second] if pair.follows else [pair.first])
+        for at in range(*span)
+    }
+    assert len(read) > 0.9 * 30 * 160
+
+
+def test_one_document_only() -> None:
+    made = list(pairs(corpus([[3] * 10]), 12, np.random.default_rng(1)))
+    assert {pair.follows for pair in made} == {True, False}
