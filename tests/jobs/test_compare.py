@@ -16,7 +16,9 @@ from seqloom.jobs.compare_command import Compare, budget_of
 from seqloom.jobs.compared import Compared
 from seqloom.jobs.compared_result import load_result
 from seqloom.jobs.compared_worker import Work, done
-from seqloom.settings import FailedError, UserError
+from seqloom.jobs.recipe import Recipe
+from seqloom.models import Sizes, model_cost
+from seqloom.settings import FailedError, UserError, load
 from tests.jobs.asked_runs import recipe
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
 from tests.jobs.shapes import write_conllu, write_text
@@ -77,6 +79,8 @@ def test_one_table_of_all(pairs: Path, worked: list[Work]) -> None:
     assert [system["status"] for system in kept["systems"]] == ["measured", "failed", "measured", "measured"]
     one, _, other, both = kept["systems"]
     assert other["parameters"] > one["parameters"] > 1000
+    recipe = load("out/runs/a/recipe.toml", Recipe)
+    assert one["parameters"] == model_cost(recipe.model, Sizes(13, 13)).parameters  # eight letters and the marks
     assert both["parameters"] == one["parameters"] + other["parameters"]
     assert both["flops"] == pytest.approx(one["flops"] + other["flops"])
     assert both["members"] == ["a", "b"]

@@ -28,6 +28,7 @@ from seqloom.jobs.decide import device_of
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.said import metrics_of_task, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.train import train
+from seqloom.models import model_cost
 from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder
 from seqloom.training.place import Place
@@ -147,6 +148,7 @@ def _blocks(work: Work, model: Model, notes: list[str]) -> Iterator[Block]:
 
 
 def _facts(work: Work, model: Model) -> Facts:
-    parameters = sum(parameter.numel() for network in model.networks for parameter in network.parameters())
+    # not those in memory: to write faster, weights that are shared may have been copied
+    parameters = sum(model_cost(one.recipe.model, one.task.sizes()).parameters for one in model.opened)
     numbers = RunFolder(work.runs[0]).checkpoints.numbers() if len(work.runs) == 1 else None
     return Facts.of(parameters, None if numbers is None else Place.of(numbers["place"]))
