@@ -13,12 +13,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seqloom.jobs.answer import Question
     from seqloom.jobs.model import load
-    from seqloom.jobs.python import check, evaluate, train
+    from seqloom.jobs.python import check, compare, evaluate, train
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Question", "__version__", "check", "evaluate", "load", "train"]
+__all__ = ["Question", "__version__", "check", "compare", "evaluate", "load", "train"]
 
-_PLACES = {"Question": "answer", "check": "python", "evaluate": "python", "load": "model", "train": "python"}
+_PLACES = {
+    "Question": "answer",
+    "check": "python",
+    "compare": "python",
+    "evaluate": "python",
+    "load": "model",
+    "train": "python",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,8 @@
 """`seqloom recipes`."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,8 @@ def test_there_are_recipes() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_recipe_is_listed_checked_and_printed(file: Path) -> None:
     recipe = load(file, Recipe)
-    assert any(line.split() == [file.stem, *recipe.source.split()] for line in run("recipes").out.splitlines())
+    (line,) = [line for line in run("recipes").out.splitlines() if line.split()[:1] == [file.stem]]
+    assert line.endswith(f"  {recipe.source}")
     assert loads(run("recipes", file.stem).out, Recipe) == recipe
     assert run("recipes", str(file)).out == run("recipes", file.stem).out
 
@@ -61,7 +64,11 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_list(two: Path) -> None:
-    assert run("recipes").out == "broken  (broken: `seqloom recipes broken` says why)\ngood    a paper\n"
+    head, broken, good, *_ = run("recipes").out.splitlines()
+    assert head.split() == ["recipe", "parameters", "FLOPs/token", "source"]
+    assert broken.split(maxsplit=1) == ["broken", "(broken: `seqloom recipes broken` says why)"]
+    assert good.startswith("good")
+    assert good.endswith("  a paper")
 
 
 @pytest.mark.parametrize(
@@ -75,3 +82,12 @@ def test_arguments_that_do_not_go_together(arguments: tuple[str, ...], message: 
     ran = run("recipes", *arguments)
     assert ran.code == 2
     assert message in ran.error
+
+
+def test_the_list_is_quick() -> None:
+    """It loads no torch: all is counted beforehand."""
+    program = """import sys; from seqloom.cli import main
+sys.argv = ['seqloom', 'recipes']; main()
+assert 'torch' not in sys.modules"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "transformer-base" in said

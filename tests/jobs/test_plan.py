@@ -101,6 +101,7 @@ def test_steps() -> None:
     assert steps_of(TrainingSettings(epochs=2.0, steps=150), much, 1000) == 150
     assert steps_of(TrainingSettings(minutes=1.0), much, 1000) is None
     assert steps_of(TrainingSettings(minutes=1.0, steps=5), much, 1000) == 5
+    assert steps_of(TrainingSettings(flops=1e9), much, 1000) is None
     assert steps_of(TrainingSettings(), much, 1000) == 6000
     assert steps_of(TrainingSettings(), _amount(100), 1000) == 200
 

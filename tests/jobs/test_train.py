@@ -20,7 +20,7 @@ from torch import Tensor
 
 from seqloom.jobs import corpora as corpora_module
 from seqloom.jobs import decide
-from seqloom.jobs.asked import Command
+from seqloom.jobs.asked import Budget, Command
 from seqloom.jobs.check import check
 from seqloom.jobs.plan import amount
 from seqloom.jobs.train import Trained, train
@@ -483,3 +483,25 @@ def test_a_model_without_its_state_is_not_written_over(pairs: Path) -> None:
         _again(set={"training.steps": 8})
     assert (pairs / "run" / "model.safetensors").read_bytes() == before
     assert _again(set={"training.steps": 8}, force=True).place.step == 8
+
+
+def test_flops_end_a_run_and_fit_its_schedule(pairs: Path) -> None:
+    """To within a step; a warm-up that is longer than the run becomes a tenth of it."""
+    trained = _again(set={"training.schedule": "{kind='inverse-sqrt', warmup=4000}"}, budget=Budget("flops", 2e8))
+    place = trained.place
+    assert place.ended == "all FLOPs are spent"
+    assert 2e8 <= place.flops < 2e8 * (1 + 2 / place.step)
+    assert trained.recipe.training.steps is None  # the recipe's own 40 do not hold
+    assert trained.recipe.training.schedule.kind == "cosine"
+    assert f"| training FLOPs | {place.flops:.2e} |" in trained.run.card.read_text()
+    assert "| memory | " in trained.run.card.read_text()
+    assert (
+        _again(set={"training.schedule": "{kind='inverse-sqrt', warmup=4000}"}, budget=Budget("flops", 2e8)).place.step
+        == place.step
+    )
+
+
+@pytest.mark.parametrize(("budget", "steps"), [(Budget("epochs", 2.0), 14), (Budget("minutes", 0.05), None)])
+def test_a_budget_stands_over_the_recipe(pairs: Path, budget: Budget, steps: int | None) -> None:
+    place = _again(budget=budget).place
+    assert place.step == steps if steps else place.ended == "the time is over"

@@ -38,6 +38,7 @@ def test_the_newest(checkpoints: Checkpoints) -> None:
     for step in (9, 10, 100):
         checkpoints.save(step, _checkpoint(step))
         assert _value(checkpoints) == step
+        assert checkpoints.numbers() == {"value": step}
         assert [place.name for place in checkpoints.folder.iterdir()] == [f"step-{step:08}"]
     assert checkpoints.any()
 

@@ -187,6 +187,25 @@ def test_between_equals_the_loss_decides(made: Small) -> None:
     assert place.best_step == 10
 
 
+def test_flops_end_a_run(made: Small) -> None:
+    loop = made.loop(limits=Limits(None, None, flops=1000.0))
+    loop.setup = replace(loop.setup, flops_per_token=3.0)
+    place = loop.train()
+    assert place.ended == "all FLOPs are spent"
+    assert place.flops == 3.0 * place.tokens
+    assert 1000.0 <= place.flops < 1000.0 + 3.0 * place.tokens / place.step * 2
+    assert loop.done == 1.0
+    first = made.loop(limits=Limits(2, None, flops=1e9), out="other").train()
+    assert (first.step, first.ended) == (2, "all steps are done")
+
+
+def test_memory_and_the_time_of_validations_are_kept(made: Small) -> None:
+    place = made.loop(limits=Limits(4, None), every=2).train()
+    assert place.memory > 2e7
+    assert 0 < place.validation_seconds < place.validating < place.seconds
+    assert Place.of(place.numbers()) == place
+
+
 def test_a_run_that_ended_for_its_time_stays_ended(made: Small) -> None:
     made.loop(limits=Limits(None, 0.3, (None, None, 0.1))).train()
     again = made.loop(limits=Limits(None, 0.6, (None, None, 0.1)))

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from seqloom.cli import check, demo, evaluate, predict, recipes, train
+from seqloom.cli import check, compare, demo, evaluate, predict, recipes, train
 
 app = typer.Typer(
     help="Models that read one sequence and write another: train them on your own files.",
@@ -43,11 +43,12 @@ app.command()(demo.demo)
 app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
+app.command()(compare.compare)
 app.command()(check.check)
 app.command()(recipes.recipes)
 
 
-MANY = ("--data", "--valid", "--test", "--hypotheses", "--references", "--metrics")
+MANY = ("--data", "--valid", "--test", "--hypotheses", "--references", "--metrics", "--ensemble")
 
 
 def spread(words: Sequence[str]) -> list[str]:
@@ -55,7 +56,9 @@ def spread(words: Sequence[str]) -> list[str]:
     result, option, files = list[str](), "", 0
     for word in [*words, "--"]:
         if word.startswith("-") and word != "-":
-            result += [option] if option and not files else []  # typer says that a file is missing
+            if option and not files:
+                # without names an ensemble is of all; of the others typer says that a file is missing
+                result += [option, "all"] if option == "--ensemble" else [option]
             option, files = (word, 0) if word in MANY else ("", 0)
             result += [] if option else [word]
         elif option and not word.endswith(".toml"):

@@ -1,8 +1,6 @@
-"""`seqloom recipes`: list the recipes, check and print one, print the schema."""
+"""`seqloom recipes`: list the recipes with what they cost, check and print one, print the schema."""
 
 import json
-import tomllib
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,7 +18,7 @@ def recipes(
         typer.Option("--schema", help="Print the JSON schema of recipes, for an editor to complete and check them."),
     ] = False,
 ) -> None:
-    """List the recipes; or check one and print it with every default filled in.
+    """List the recipes with their sizes and costs; or check one and print it with every default filled in.
 
     \b
     Examples:
@@ -36,7 +34,7 @@ def recipes(
     from seqloom.jobs import recipe_file
 
     if not (name or as_schema):
-        typer.echo(_listing(recipe_file.folder()))
+        _list()
         return
     file = recipe_file.find(name) if name else None
     from seqloom.jobs.recipe import Recipe
@@ -48,15 +46,27 @@ def recipes(
         typer.echo(json.dumps(schema(Recipe), indent=2, ensure_ascii=False))
 
 
-def _listing(place: Path) -> str:
-    """One line a recipe: its name and its source."""
-    files = sorted(place.glob("*.toml"))
-    width = max((len(file.stem) for file in files), default=0)
-    return "\n".join(f"{file.stem:{width}}  {_source(file)}" for file in files)
+def _list() -> None:
+    """In a terminal long sources are folded; a pipe has a line a recipe."""
+    from rich.console import Console
 
+    from seqloom.jobs import recipe_list
 
-def _source(file: Path) -> str:
-    try:
-        return str(tomllib.loads(file.read_text(encoding="utf-8")).get("source", ""))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return f"(broken: `seqloom recipes {file.stem}` says why)"
+    console = Console()
+    if not console.is_terminal:
+        typer.echo("\n".join(recipe_list.lines()))
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for at, head in enumerate(recipe_list.HEAD):
+        numbers = 0 < at < len(recipe_list.HEAD) - 1
+        table.add_column(head, justify="right" if numbers else "left", no_wrap=head != "source", overflow="fold")
+    for group in recipe_list.groups():
+        for row in group:
+            table.add_row(*map(Text, row))
+        table.add_section()
+    console.print(table)
+    console.print(Text("\n".join(recipe_list.BELOW)))

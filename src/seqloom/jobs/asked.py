@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -22,6 +22,17 @@ from seqloom.settings.load import text_of
 from seqloom.tasks import task_class
 
 NOTHING = "nothing to train on: name a file with --data"
+
+
+Limit = Literal["minutes", "flops", "epochs"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a training may cost, whatever its recipe says of that."""
+
+    limit: Limit
+    amount: float
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,7 @@ class Command:
     target: str | None = None
     start: Path | None = None
     """Of --from: the run whose weights it begins from."""
+    budget: Budget | None = None
 
     @property
     def columns(self) -> "Columns":
@@ -63,7 +75,10 @@ NONE = Columns()
 
 @dataclass(frozen=True)
 class Asked:
-    """The recipe, and what in it is still open. model_open: the model's size; rate_open: the optimiser's rate."""
+    """The recipe, and what in it is still open. model_open: the model's size; rate_open: the optimiser's rate.
+
+    bounded: its end was set from outside, so that its schedule has to be fitted to it.
+    """
 
     recipe: Recipe
     out: Path
@@ -71,6 +86,7 @@ class Asked:
     notes: tuple[str, ...] = field(default=())
     rate_open: bool = False
     start: Start | None = None
+    bounded: bool = False
 
 
 def asked(command: Command) -> Asked:
@@ -93,7 +109,8 @@ def asked(command: Command) -> Asked:
         recipe = start.applied(recipe)
     recipe = _with_headers(recipe) if not part.whole else recipe
     rate_open = rates.chosen(command.changes) and "optimiser" not in part.training()
-    return Asked(recipe, _out(command, recipe), not part.whole, notes, not part.whole and rate_open, start)
+    bounded = command.budget is not None
+    return Asked(recipe, _out(command, recipe), not part.whole, notes, not part.whole and rate_open, start, bounded)
 
 
 def _chosen(part: Part, command: Command) -> tuple[Recipe, tuple[str, ...]]:
@@ -147,7 +164,10 @@ def _with_files(recipe: Recipe, command: Command, whole: bool) -> Recipe:
             data[name] = corpora_like(files, getattr(recipe.data, name) or recipe.data.corpora, command.columns)
     if command.skip_bad:
         data["bad"] = "skip"
-    training = {} if command.minutes is None else {"minutes": command.minutes}
+    training: dict[str, float | None] = {} if command.minutes is None else {"minutes": command.minutes}
+    if command.budget is not None:
+        none = dict.fromkeys(("steps", "epochs", "minutes", "flops"))
+        training = {**none, command.budget.limit: command.budget.amount}
     return recipe.model_copy(
         update={"data": recipe.data.model_copy(update=data), "training": recipe.training.model_copy(update=training)}
     )

@@ -12,7 +12,7 @@ from seqloom.jobs.versions import versions
 from seqloom.models.build import Model
 from seqloom.settings.words import counted
 from seqloom.store import RunFolder
-from seqloom.training.figures import duration
+from seqloom.training.figures import duration, memory
 from seqloom.training.place import Place
 
 
@@ -43,7 +43,8 @@ def card(
         ("tokens trained on", f"{place.tokens:,}"),
         ("training FLOPs", f"{place.flops:.2e}"),
         ("time", duration(place.seconds)),
-        ("device", _device(device)),
+        ("memory", memory(place.memory)),
+        ("device", device_words(device)),
         ("versions", versions()),
     ]
     lines = [
@@ -81,7 +82,7 @@ def _scores(title: str, scores: Mapping[str, float]) -> list[str]:
     return ["", f"## {title}", "", "| score | |", "| --- | --- |", *(f"| {n} | {v:.4g} |" for n, v in scores.items())]
 
 
-def _device(device: torch.device) -> str:
+def device_words(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{device.type}, {platform.machine()}, {torch.get_num_threads()} thread(s)"

@@ -3,7 +3,7 @@
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -202,11 +202,23 @@ def _training(recipe: Recipe, blocks: "_Counted") -> Callable[[], Iterator[Block
         before = [0] * len(held)
         for number, block in blocks.numbered():
             block, mask, before[number] = held[number].split(block, shape, before[number])
-            kept = np.flatnonzero(~mask).tolist()
-            columns = tuple([column[row] for row in kept] for column in block.columns)
-            yield replace(block, lines=[block.lines[row] for row in kept], columns=columns)
+            yield block.take(np.flatnonzero(~mask).tolist())
 
     return read_training
+
+
+def validation_blocks(recipe: Recipe) -> Iterator[Block]:
+    """What training is watched with, as it stands in the files: of their own, or held out of those of training."""
+    data, shape = recipe.data, task_class(recipe.task).shape
+    if data.valid:
+        for corpus in data.valid:
+            yield from read(corpus, shape, data.bad)
+        return
+    for corpus, held in zip(data.corpora, held_out(recipe, vocabularies(recipe).counts, names_of(recipe)), strict=True):
+        before = 0
+        for block in read(corpus, shape, data.bad):
+            block, mask, before = held.split(block, shape, before)
+            yield block.take(np.flatnonzero(mask).tolist())
 
 
 class _Counted:

@@ -21,12 +21,14 @@ from seqloom.jobs.plan import (
     fitting,
     largest,
     step_seconds,
+    steps_for,
     steps_of,
     threads,
     threads_of,
     throwaway,
     tie_for,
     timed_budget,
+    training_flops_per_token,
     validation_seconds,
 )
 from seqloom.jobs.recipe import Recipe
@@ -90,7 +92,7 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
             # a recipe's batch may be far too large for this machine to try: a small one tells as much
             trial = min(batch, TRIAL)
             took = step_seconds(work, data.order(trial, training.seed)) * batch / trial
-    expected = steps_of(training, much, batch)
+    expected = _expected(recipe, data, much, batch)
     if left is not None and took is not None:
         validation = validation_seconds(data, took / batch)
         in_time = round(min((left - validation) / took / training.accumulate, 1e9))
@@ -118,17 +120,28 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         chosen["optimiser"] = rates.optimiser_for(
             training.optimiser, recipe.model.width, batch * training.accumulate, expected or 0
         )
-    if training.minutes is not None:
+    if wish.bounded or training.minutes is not None or training.flops is not None:
         chosen["schedule"] = _ending(training, expected or 0, note)
     recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update=chosen)})
     return Decided(recipe, data, took, None if took is None else validation_seconds(data, took / batch))
+
+
+def _expected(recipe: Recipe, data: Corpora, much: Amount, batch: int) -> int | None:
+    """Steps, as far as they are known without a clock."""
+    training = recipe.training
+    steps = steps_of(training, much, batch)
+    if training.flops is None:
+        return steps
+    per_token = training_flops_per_token(recipe, data, much)
+    paid = steps_for(training.flops, per_token, much, batch * training.accumulate)
+    return paid if steps is None else min(steps, paid)
 
 
 def _ending(training: TrainingSettings, steps: int, note: Note) -> ScheduleSettings:
     """A schedule that is at its end when the time is; a recipe's own may be made for many more steps."""
     schedule = training.schedule
     if isinstance(schedule, InverseSqrt | Constant | Plateau):
-        note(f"the schedule {schedule.kind} has no end: cosine, so that the rate is down when the time is over")
+        note(f"the schedule {schedule.kind} has no end: cosine, so that the rate is down when the run ends")
         return Cosine()
     if isinstance(schedule.warmup, int) and schedule.warmup > LONGEST_WARMUP * steps:
         note(f"a warm-up of {schedule.warmup:,} steps is too long for about {steps:,}: {LONGEST_WARMUP:.0%} of the run")

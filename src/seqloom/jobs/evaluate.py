@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seqloom.evaluation.bleu import ORDER
-from seqloom.evaluation.build import LABEL, SERIES, TEXT, MetricName, bleu, named
+from seqloom.evaluation.build import LABEL, SERIES, TEXT, MetricName, bleu
+from seqloom.evaluation.build import named as metrics_named
 from seqloom.evaluation.report import Report, report
 from seqloom.evaluation.scripts import settled, told
 from seqloom.evaluation.settings import EvaluationSettings
@@ -45,11 +46,15 @@ class _Settings(Frozen):
     evaluation: EvaluationSettings = EvaluationSettings()
 
 
+def evaluation_settings(changes: Sequence[str]) -> EvaluationSettings:
+    return loads("", _Settings, changes, name="--set").evaluation
+
+
 def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report, Evaluated]:
     """The report, and the texts that it is about. note: hears what is going on."""
     _refuse(command)
     ours = [change for change in command.changes if change.strip().startswith(SECTION)]
-    settings = loads("", _Settings, ours, name="--set").evaluation
+    settings = evaluation_settings(ours)
     if command.runs:
         from seqloom.jobs.evaluated_runs import evaluated_runs  # here, as files need no torch
 
@@ -58,15 +63,15 @@ def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report,
         what, names = evaluated_runs(
             command.runs, command.data, command.metrics, others, command.device, command.skip_bad, note, columns
         )
-        return _report(command, what, names, settings, note), what
+        return reported(what, names, settings, note, bool(command.metrics), command.examples), what
     for change in command.changes:
         if change not in ours:
             raise UserError(f"--set {change}: files are only counted; what can be set begins with {SECTION}")
-    names = named(command.metrics or TEXTS, (*TEXT, *LABEL, *SERIES), "texts, labels or series")
+    names = metrics_named(command.metrics or TEXTS, (*TEXT, *LABEL, *SERIES), "texts, labels or series")
     what, past = evaluated_files(command.hypotheses, command.references, command.sources, command.history)
     history = None if command.history is None else (command.history, past)
     what = with_series(what, names, settings, history, note)
-    return _report(command, what, names, settings, note), what
+    return reported(what, names, settings, note, bool(command.metrics), command.examples), what
 
 
 def _refuse(command: Evaluate) -> None:
@@ -88,12 +93,18 @@ def _refuse(command: Evaluate) -> None:
         )
 
 
-def _report(
-    command: Evaluate, what: Evaluated, names: Sequence[MetricName], settings: EvaluationSettings, note: Note
+def reported(
+    what: Evaluated,
+    names: Sequence[MetricName],
+    settings: EvaluationSettings,
+    note: Note,
+    named: bool = False,
+    examples: int = 0,
 ) -> Report:
+    """named: the metrics were asked for, also one that can be nothing but 0."""
     if "bleu" in names:
         chosen = settled(settings, what.references)
-        names = names if command.metrics else _possible(names, what, chosen, note)
+        names = names if named else _possible(names, what, chosen, note)
         remark = told(chosen.bleu.tokenize) if chosen is not settings and "bleu" in names else None
         if remark:
             note(f"{remark}; --set evaluation.bleu.tokenize=… for others")
@@ -101,7 +112,7 @@ def _report(
     many = len(what.references[0]) * len(what.systems) > MANY
     counts = list(count(what, names, settings, lambda title: note(f"counting {title}") if many else None))
     with share_bar("intervals and tests") as moved:
-        return report(what.systems, counts, settings, len(what.references), what.slices(), command.examples, moved)
+        return report(what.systems, counts, settings, len(what.references), what.slices(), examples, moved)
 
 
 def _possible(

@@ -12,6 +12,7 @@ from seqloom.data.order import Order
 from seqloom.jobs.corpora import Corpora
 from seqloom.jobs.drawing import objective_of
 from seqloom.jobs.memory import bytes_per_token, free_bytes
+from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.sizes import Size
 from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
@@ -93,6 +94,12 @@ def passes(training: TrainingSettings) -> float:
         return likelihood
     # writing a sample is the first third of a pass, reading it a whole one; equal ones are read once, which is less
     return (likelihood if training.reward.likelihood else 0.0) + training.reward.samples * 4 / 3
+
+
+def training_flops_per_token(recipe: Recipe, corpora: Corpora, much: Amount) -> float:
+    """Of a recipe as it is trained, for each token that counts. Padding is not counted."""
+    once = flops_per_token(recipe.model, corpora.task.sizes(), much, much.tokens / much.examples)
+    return passes(recipe.training) * once
 
 
 def largest(candidates: Sequence[tuple[Size, int, float]], much: Amount, seconds: float | None, peak: float) -> Size:
@@ -191,15 +198,20 @@ def fitting(budget: int, work: Work, corpora: Corpora, seed: int) -> tuple[int, 
 
 
 def steps_of(training: TrainingSettings, much: Amount, budget: int) -> int | None:
-    """None: only the time ends the run."""
+    """None: only the time or the FLOPs end the run."""
     a_step = budget * training.accumulate
     epoch = max(1.0, much.larger / a_step)
     limits = [] if training.steps is None else [training.steps]
     limits += [] if training.epochs is None else [max(1, round(training.epochs * epoch))]
-    if limits or training.minutes is not None:
+    if limits or training.minutes is not None or training.flops is not None:
         return min(limits, default=None)
     epochs = min(60.0, max(3.0, 20_000_000 / much.larger))
     return max(200, round(epochs * epoch))
+
+
+def steps_for(flops: float, per_token: float, much: Amount, a_step: int) -> int:
+    """About how many steps cost so much. a_step: the budget of a step, in tokens of the larger side."""
+    return max(1, round(flops / (per_token * a_step * much.tokens / much.larger)))
 
 
 def dropout_for(epochs: float) -> float:

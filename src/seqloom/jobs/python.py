@@ -1,5 +1,6 @@
 """What `import seqloom` gives to Python programs."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -9,6 +10,9 @@ from seqloom.evaluation.report import Report
 from seqloom.jobs.asked import Command
 from seqloom.jobs.check import Checked
 from seqloom.jobs.check import check as check_job
+from seqloom.jobs.compare import compare as compare_job
+from seqloom.jobs.compare_command import ALL, Compare, budget_of
+from seqloom.jobs.compared import Compared
 from seqloom.jobs.evaluate import Evaluate
 from seqloom.jobs.evaluate import evaluate as evaluate_job
 from seqloom.jobs.evaluated import Evaluated
@@ -145,6 +149,62 @@ def evaluate(
     notes = list[str]()
     report, texts = evaluate_job(command, notes.append)
     return Evaluation(report, texts, tuple(notes))
+
+
+def compare(
+    systems: File | Sequence[File],
+    *,
+    data: File | Sequence[File] = (),
+    valid: File | Sequence[File] = (),
+    test: File | Sequence[File] = (),
+    minutes: float | None = None,
+    flops: float | None = None,
+    epochs: float | None = None,
+    out: File = "runs/compare",
+    ensemble: bool | str | Sequence[str] = (),
+    baseline: str | None = None,
+    metrics: str | Sequence[str] = (),
+    changes: Sequence[str] = (),
+    device: str = "auto",
+    force: bool = False,
+    skip_bad: bool = False,
+    source: str | int | None = None,
+    target: str | int | None = None,
+    view: View = "auto",
+) -> Compared:
+    """Train systems at equal cost and score them on the same test, as `seqloom compare` does.
+
+    systems   recipes (names or TOML files) and folders of runs; the same call again goes on where it stopped
+    minutes   or flops, or epochs: what each training may cost
+    test      what to score on; without it, what is held out of training
+    ensemble  True: all systems of one vocabulary also write together; or the names of some
+    baseline  the system that others are compared with, or "best"; else the first
+
+    Shown or printed, the result is the table; `scores` holds the numbers, `failed` the rows that have none and why.
+    """
+    together = ((ALL,) if ensemble else ()) if isinstance(ensemble, bool) else _files(ensemble)
+    command = Compare(
+        _files(systems),
+        _files(data),
+        _files(valid),
+        _files(test),
+        budget_of(minutes, flops, epochs),
+        Path(out),
+        (metrics,) if isinstance(metrics, str) else tuple(metrics),
+        together,
+        baseline,
+        tuple(changes),
+        device,
+        force,
+        skip_bad,
+        None if source is None else str(source),
+        None if target is None else str(target),
+    )
+    return compare_job(command, (lambda text: None) if view == "none" else _tell, view)
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def _files(files: File | Sequence[File]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ FREE = {
     ("training", "steps"),
     ("training", "epochs"),
     ("training", "minutes"),
+    ("training", "flops"),
     ("training", "patience"),
     ("training", "save_every"),
     # what is advised when the loss is no number, or jumps
@@ -42,6 +43,14 @@ def remember(run: RunFolder, request: Mapping[str, Any]) -> None:
     write_text(run.request, json.dumps(request, indent=1) + "\n")
 
 
+def data_of(run: RunFolder) -> dict[str, str]:
+    """What a run learnt and was validated with: file → what it held; nothing, where that is not known."""
+    try:
+        return dict(json.loads(run.request.read_text(encoding="utf-8"))["data"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
 def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
     """A UserError that names what differs from the run that is there.
 
@@ -55,7 +64,8 @@ def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise UserError(f"{run.request}: cannot be read; --force starts the run anew") from None
     _refuse_other_start(run, start, request.get("start") or {})
-    changed = [path for path in differences(settings, request["recipe"]) if path not in FREE]
+    # what was published changes nothing in a training
+    changed = [path for path in differences(settings, request["recipe"]) if path not in FREE and path[0] != "target"]
     if changed:
         shown = "\n".join(
             f"  {'.'.join(path)}: {_at(before, path)} there, {_at(request, path)} now" for path in changed

@@ -5,36 +5,30 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, assert_never
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as RichTable
 
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.report import Report, Shown
 from seqloom.jobs.evaluated import Evaluated
-from seqloom.jobs.score_table import Table, number, tables, titled
+from seqloom.jobs.score_table import number, tables, titled
+from seqloom.jobs.table import draw, in_latex, latex, markdown, plain
 
 Form = Literal["text", "markdown", "latex", "jsonl"]
-_LATEX = str.maketrans(
-    {letter: f"\\{letter}" for letter in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"↓": r"$\downarrow$", "–": "--", "<": r"$<$", ">": r"$>$"}
-)
 
 
 def page(report: Report, what: Evaluated, form: Form) -> str:
     """All of it, with a line feed at the end."""
     match form:
         case "text":
-            parts = ["\n".join(_plain(table)) for table in tables(report)]
-            return "\n\n".join([*parts, *_examples(report, what), "\n".join(_below(report))]) + "\n"
+            parts = ["\n".join(plain(table)) for table in tables(report)]
+            return "\n\n".join([*parts, *_examples(report, what), "\n".join(below(report))]) + "\n"
         case "markdown":
-            parts = ["\n".join(_markdown(table)) for table in tables(report)]
+            parts = ["\n".join(markdown(table)) for table in tables(report)]
             examples = [f"```\n{text}\n```" for text in _examples(report, what)]
-            return "\n\n".join([*parts, *examples, "\n".join(f"- {line}" for line in _below(report))]) + "\n"
+            return "\n\n".join([*parts, *examples, "\n".join(f"- {line}" for line in below(report))]) + "\n"
         case "latex":
-            parts = ["\n".join(_latex(table)) for table in tables(report)]
+            parts = ["\n".join(latex(table)) for table in tables(report)]
             examples = ["\n".join(_latex_example(each, report, what)) for each in report.shown]
-            return "\n\n".join([*parts, *examples, "\n".join(f"% {line}" for line in _below(report))]) + "\n"
+            return "\n\n".join([*parts, *examples, "\n".join(f"% {line}" for line in below(report))]) + "\n"
         case "jsonl":
             return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(report, what))
         case _:
@@ -44,62 +38,23 @@ def page(report: Report, what: Evaluated, form: Form) -> str:
 def show(report: Report, what: Evaluated, console: Console) -> None:
     """The text, with tables as a terminal can draw them."""
     for table in tables(report):
-        drawn = RichTable(title=escape(table.title), title_justify="left")
-        for at, head in enumerate(table.head):
-            drawn.add_column(escape(head), justify="left" if at < table.left else "right", overflow="fold")
-        for row in table.rows:
-            drawn.add_row(*map(escape, row))
-        console.print(drawn)
-        console.print()
-    for text in [*_examples(report, what), "\n".join(_below(report))]:
+        draw(table, console)
+    for text in [*_examples(report, what), "\n".join(below(report))]:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-def _plain(table: Table) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
-    yield table.title
-    for row in (table.head, *table.rows):
-        cells = [
-            cell.ljust(width) if at < table.left else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  ".join(cells).rstrip()
-
-
-def _markdown(table: Table) -> Iterator[str]:
-    yield f"**{_cell(table.title)}**\n"
-    yield f"| {' | '.join(map(_cell, table.head))} |"
-    yield f"| {' | '.join('---' if at < table.left else '---:' for at in range(len(table.head)))} |"
-    for row in table.rows:
-        yield f"| {' | '.join(map(_cell, row))} |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("*", "\\*")
-
-
-def _latex(table: Table) -> Iterator[str]:
-    yield f"% {table.title}"
-    yield rf"\begin{{tabular}}{{{'l' * table.left}{'r' * (len(table.head) - table.left)}}}"
-    yield r"\hline"
-    for at, row in enumerate((table.head, *table.rows)):
-        yield " & ".join(cell.translate(_LATEX) for cell in row) + r" \\" + (r" \hline" if not at else "")
-    yield r"\hline"
-    yield r"\end{tabular}"
 
 
 def _latex_example(each: Shown, report: Report, what: Evaluated) -> Iterator[str]:
     """A small table, whose second column breaks lines."""
     yield r"\begin{tabular}{lp{0.8\linewidth}}"
     yield r"\hline"
-    yield rf"\multicolumn{{2}}{{l}}{{{_headline(each, report).translate(_LATEX)}}} \\ \hline"
+    yield rf"\multicolumn{{2}}{{l}}{{{in_latex(_headline(each, report))}}} \\ \hline"
     for name, text in _texts(each, what):
-        yield rf"{name} & {text.translate(_LATEX)} \\"
+        yield rf"{name} & {in_latex(text)} \\"
     yield r"\hline"
     yield r"\end{tabular}"
 
 
-def _below(report: Report) -> Iterator[str]:
+def below(report: Report) -> Iterator[str]:
     """What a reader must know to trust the numbers, and to have them again."""
     for title, signature in report.signatures:
         yield f"{title}: {signature}"

@@ -1,26 +1,16 @@
 """A report as tables: the same cells for a terminal, a pipe, Markdown and LaTeX."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Measured, Report, SliceScore
+from seqloom.jobs.table import Table
 from seqloom.settings.words import counted
 
 FLOOR = 0.0001  # smaller p-values are not told apart
 KINDS = 30  # labels that are shown at most: those that are wanted most
-
-
-@dataclass(frozen=True)
-class Table:
-    """left: how many columns hold words; the others hold numbers."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left: int = 1
 
 
 def tables(report: Report) -> list[Table]:

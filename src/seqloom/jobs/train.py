@@ -15,7 +15,7 @@ from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, longest_of, shown
 from seqloom.jobs.decide import decide, device_of
 from seqloom.jobs.drawing import objective_of
-from seqloom.jobs.plan import amount, flops_per_token, passes, steps_of, threads
+from seqloom.jobs.plan import amount, steps_of, threads, training_flops_per_token
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, metrics_of, validator
@@ -35,6 +35,7 @@ from seqloom.tasks import Codecs
 from seqloom.text import Vocabulary
 from seqloom.training.loop import Limits, Loop, Setup, best_weights
 from seqloom.training.peak import peak_flops
+from seqloom.training.peak_memory import forget_peak
 from seqloom.training.place import Place
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.watch import Facts, View
@@ -128,7 +129,12 @@ def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
 def _as_before(run: RunFolder, wish: Asked) -> Recipe:
     """The run's own recipe, in which all is decided; how long it goes on may have been asked for anew."""
     recipe, new = load(run.recipe, Recipe), wish.recipe.training
-    limits: dict[str, float | None] = {"steps": new.steps, "epochs": new.epochs, "minutes": new.minutes}
+    limits: dict[str, float | None] = {
+        "steps": new.steps,
+        "epochs": new.epochs,
+        "minutes": new.minutes,
+        "flops": new.flops,
+    }
     update: dict[str, Any] = {name: getattr(new, name) for name in ("patience", "save_every", "spike", "clip")}
     update |= limits if any(value is not None for value in limits.values()) else {}
     if not wish.rate_open:
@@ -184,7 +190,7 @@ def _run(
     torch.manual_seed(training.seed)
     model = build_model(recipe.model, data.task.sizes()).to(device).train()
     much = amount(data)
-    per_token = passes(training) * flops_per_token(recipe.model, data.task.sizes(), much, much.tokens / much.examples)
+    per_token = training_flops_per_token(recipe, data, much)
     precision = None if training.precision == "float32" else torch.bfloat16
     telling.main = main_score(data.task) if training.reward is None else training.reward.kind
     longest, metrics = longest_of(recipe), metrics_of(data.task, data.valid, training)
@@ -193,7 +199,7 @@ def _run(
         model,
         data.order(training.batch, training.seed),
         training,
-        Limits(steps_of(training, much, training.batch), None, asked_for(training)),
+        Limits(steps_of(training, much, training.batch), None, asked_for(training), training.flops),
         validator(data.task, data.valid, training.batch, device, metrics),
         training.validate_every,
         device,
@@ -221,6 +227,7 @@ def _run(
         run.path.name, setup.limits.steps, loop.place.step, loop.done, _about(run, recipe, data, model, device)
     )
     facts = replace(facts, best=training.best)
+    forget_peak(device)
     telling.begin(facts, per_token, peak_flops(device, precision))
     place = loop.train()
     if not place.step and setup.limits.steps != 0:
@@ -238,7 +245,9 @@ def _run(
 
 
 def asked_for(training: TrainingSettings) -> tuple[float | None, ...]:
-    return training.steps, training.epochs, training.minutes, training.patience
+    # FLOPs last, and only if there are: runs that ended before they could be asked for stay ended
+    flops = () if training.flops is None else (training.flops,)
+    return training.steps, training.epochs, training.minutes, training.patience, *flops
 
 
 def _start_vectors(model: Model, data: Corpora, telling: Telling) -> None:

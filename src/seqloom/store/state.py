@@ -46,11 +46,15 @@ class Checkpoints:
         return bool(self._all())
 
     def newest(self) -> Checkpoint | None:
-        found = self._all()
-        if not found:
+        numbers, found = self.numbers(), self._all()
+        if numbers is None:
             return None
-        numbers = _numbers(found[-1] / "state.json")
         return Checkpoint({file.stem: read_tensors(file) for file in found[-1].glob("*.safetensors")}, numbers)
+
+    def numbers(self) -> dict[str, Any] | None:
+        """Those of the newest, without its tensors."""
+        found = self._all()
+        return _numbers(found[-1] / "state.json") if found else None
 
     def _all(self) -> list[Path]:
         return sorted(place for place in self.folder.glob("step-*") if place.suffix == "")

@@ -17,7 +17,7 @@ _BUCKETS = 250  # each drawn by its lowest and its highest point
 _SMOOTHED_FROM = 40  # points: fewer are drawn as they are
 
 # The same hues on light and on dark ground; the lighter ones are for the dark.
-_STYLE = """
+STYLE = """
 text { font: 12px system-ui, sans-serif } .title { font-size: 15px } .head { font-weight: 600 }
 .line { fill: none; stroke: currentColor; stroke-width: 1.8; stroke-linejoin: round }
 .raw { stroke-width: 1; opacity: .3 }
@@ -96,9 +96,9 @@ def _drawing(charts: Sequence[_Chart], title: str) -> str:
     steps = [x for chart in charts for curve in chart.curves for x, _ in curve.points]
     across = Scale(min(steps, default=0), max(max(steps, default=1), min(steps, default=0) + 1), LEFT, WIDTH - RIGHT)
     parts = [f'<rect class="ground" width="{WIDTH}" height="{height}" rx="6"/>']
-    parts.append(_words(LEFT, 24, title, "head title") if title else "")
+    parts.append(words(LEFT, 24, title, "head title") if title else "")
     if not charts:
-        parts.append(_words(LEFT, TOP + 20, "nothing has been measured yet", "words"))
+        parts.append(words(LEFT, TOP + 20, "nothing has been measured yet", "words"))
     top = TOP
     for index, chart in enumerate(charts):
         parts += _chart(chart, across, top, f"clip{index}", last=index == len(charts) - 1)
@@ -109,7 +109,7 @@ def _drawing(charts: Sequence[_Chart], title: str) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
             ' role="img">',
             f"<title>{name}</title>",
-            f"<style>{_STYLE}</style>",
+            f"<style>{STYLE}</style>",
             *filter(None, parts),
             "</svg>",
             "",
@@ -122,16 +122,16 @@ def _chart(chart: _Chart, across: Scale, top: float, clip: str, last: bool) -> l
     # what is smoothed may stick out in places: only its smooth line must fit
     shown = [y for curve in chart.curves for _, y in _smooth(curve) if math.isfinite(y)]
     up = fit(shown, bottom, top, chart.even)
-    parts = [_words(LEFT, top - 8, chart.name + (" (log)" if up.log else ""), "head")]
+    parts = [words(LEFT, top - 8, chart.name + (" (log)" if up.log else ""), "head")]
     for tick in up.ticks(max(2, chart.height // 30)):
         y = up.place(tick)
         parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
-        parts.append(_words(LEFT - 8, y + 4, tick_label(tick), "words", "end"))
+        parts.append(words(LEFT - 8, y + 4, tick_label(tick), "words", "end"))
     parts.append(f'<path class="axis" d="M{LEFT} {bottom}H{WIDTH - RIGHT}"/>')
     for tick in across.ticks(8) if last else []:
         parts.append(f'<path class="axis" d="M{across.place(tick):.1f} {bottom}v5"/>')
-        parts.append(_words(across.place(tick), bottom + 19, tick_label(tick), "words", "middle"))
-    parts += [_words(WIDTH - RIGHT, bottom + 36, "step", "words", "end")] if last else []
+        parts.append(words(across.place(tick), bottom + 19, tick_label(tick), "words", "middle"))
+    parts += [words(WIDTH - RIGHT, bottom + 36, "step", "words", "end")] if last else []
     box = f'<rect x="{LEFT}" y="{top - 4}" width="{WIDTH - RIGHT - LEFT + 4}" height="{chart.height + 8}"/>'
     parts.append(f'<clipPath id="{clip}">{box}</clipPath><g clip-path="url(#{clip})">')
     for curve in chart.curves:
@@ -168,7 +168,7 @@ def _labels(curves: Sequence[_Curve], up: Scale, top: float, bottom: float) -> l
     for y, colour, lines in sorted(blocks):
         y = max(y, free)
         for line in lines:
-            parts.append(_words(WIDTH - RIGHT + 10, y + 4, line, f"label {colour}"))
+            parts.append(words(WIDTH - RIGHT + 10, y + 4, line, f"label {colour}"))
             y += 15
         free = y + 3
     return parts
@@ -219,5 +219,5 @@ def _circle(kind: str, colour: str, x: float, y: float, radius: float) -> str:
     return f'<circle class="{kind} {colour}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'
 
 
-def _words(x: float, y: float, text: str, kind: str, anchor: str = "start") -> str:
+def words(x: float, y: float, text: str, kind: str, anchor: str = "start") -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

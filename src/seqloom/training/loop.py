@@ -22,6 +22,7 @@ from seqloom.training.interrupts import Interrupts
 from seqloom.training.nonsense import refuse_nonsense, refuse_validation
 from seqloom.training.objective import Objective
 from seqloom.training.optimisers import build_optimiser, clip
+from seqloom.training.peak_memory import peak_memory
 from seqloom.training.place import Place
 from seqloom.training.schedules import Progress, build_schedule
 from seqloom.training.settings import TrainingSettings
@@ -47,12 +48,15 @@ class Limits:
     """Of training, validations included."""
     asked: tuple[float | None, ...] = ()
     """What the user said of the end: a run that ended for the same stays ended."""
+    flops: float | None = None
 
-    def done(self, step: int, seconds: float, spare: float) -> float:
+    def done(self, step: int, seconds: float, spare: float, flops: float = 0.0) -> float:
         """The share that is over; spare: seconds that are kept free at the end."""
         parts = [] if self.steps is None else [step / self.steps if self.steps else 1.0]
         if self.seconds is not None:
             parts.append(seconds / max(self.seconds - spare, self.seconds / 2, 1e-9))
+        if self.flops is not None:
+            parts.append(flops / self.flops)
         return min(1.0, max(parts, default=0.0))
 
 
@@ -127,6 +131,7 @@ class Loop:
 
     def save(self) -> None:
         self.place.seconds = self.seconds
+        self.place.memory = max(self.place.memory, peak_memory(self.setup.device))
         self.place.ended_for = list(self.setup.limits.asked) if self.place.ended else []
         steps, numbers = self.optimiser.state()
         tensors: dict[str, Mapping[str, Any]] = {"weights": weights(self.model), "optimiser": steps}
@@ -191,8 +196,10 @@ class Loop:
         """Why the run is at its end, if it is."""
         if self.done < 1:
             return None
-        steps = self.setup.limits.steps
-        return "the time is over" if steps is None or self.place.step < steps else "all steps are done"
+        steps, flops = self.setup.limits.steps, self.setup.limits.flops
+        if steps is not None and self.place.step >= steps:
+            return "all steps are done"
+        return "all FLOPs are spent" if flops is not None and self.place.flops >= flops else "the time is over"
 
     def _patience_over(self) -> str | None:
         waited = self.place.since_best
@@ -204,7 +211,7 @@ class Loop:
         """The share of the run that is over; the time that its last validation will take is kept free."""
         validations = SPARE + bool(self.training.average)  # a mean is validated once more
         spare = validations * self.place.validation_seconds
-        return self.setup.limits.done(self.place.step, self.seconds, spare)
+        return self.setup.limits.done(self.place.step, self.seconds, spare, self.place.flops)
 
     def step(self, batches: list[Numbered]) -> None:
         place = self.place
@@ -256,6 +263,7 @@ class Loop:
                 write_tensors(self.run.model, weights(self.model))
         self.validated_at = time.monotonic()
         place.validation_seconds = self.validated_at - began
+        place.validating += place.validation_seconds
         self.schedule.saw(value)
         place.ended = place.ended or self._patience_over()
         line = {"step": place.step, **{f"valid.{name}": score for name, score in scores.items()}}

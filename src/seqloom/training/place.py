@@ -13,6 +13,8 @@ class Place:
     pool: int = 0
     batch: int = 0
     seconds: float = 0.0
+    validating: float = 0.0  # of these seconds
+    memory: float = 0.0  # the most bytes that were in use
     tokens: int = 0
     flops: float = 0.0
     mean_loss: float | None = None  # of the recent steps

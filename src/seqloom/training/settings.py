@@ -14,11 +14,17 @@ from seqloom.training.schedules import Cosine, ScheduleSettings
 
 
 class TrainingSettings(Frozen):
-    """It ends when the first of steps, epochs and minutes is over; with none of them, a number of steps is chosen."""
+    """It ends when the first of steps, epochs, minutes and flops is over; with none, a number of steps is chosen."""
 
     steps: int | None = Field(default=None, ge=0)
     epochs: float | None = Field(default=None, gt=0)
     minutes: float | None = Field(default=None, gt=0, description="of the whole command, its preparations included")
+    flops: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="of all steps, as counted from the settings: models/cost.py",
+    )
     seed: int = Field(default=1, ge=0, le=2**63 - 1)
     batch: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         default="auto", description="tokens: no side of a batch has more; auto: as many as suit the data and fit"

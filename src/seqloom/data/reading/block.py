@@ -1,7 +1,7 @@
 """What readers give: some thousand examples at a time."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from seqloom.data.reading.faults import Skipped
@@ -34,6 +34,12 @@ class Block:
     """how many bytes of the files (compressed as they are) were read for this block"""
     report: Skipped = field(default_factory=Skipped)
     """why examples were left out, and where"""
+
+    def take(self, rows: Iterable[int]) -> "Block":
+        """Of the examples only these."""
+        kept = list(rows)
+        columns = tuple([column[row] for row in kept] for column in self.columns)
+        return replace(self, lines=[self.lines[row] for row in kept], columns=columns)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,157 @@
+"""Systems at equal cost: each is trained, each answers the same test, one table shows them all."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from seqloom.evaluation.report import Report
+from seqloom.evaluation.settings import EvaluationSettings
+from seqloom.jobs.compare_command import ALL, BEST, Compare
+from seqloom.jobs.compared import Compared
+from seqloom.jobs.compared_folder import ComparedFolder
+from seqloom.jobs.compared_result import Result
+from seqloom.jobs.compared_rows import baseline, ensemble_row, evaluated, metrics_of, of_same_examples, row_of
+from seqloom.jobs.compared_system import System, in_training, refuse_known, systems_of
+from seqloom.jobs.compared_work import Workshop
+from seqloom.jobs.corpora import fingerprints
+from seqloom.jobs.evaluate import SECTION as EVALUATION
+from seqloom.jobs.evaluate import evaluation_settings, reported
+from seqloom.jobs.evaluated import Note
+from seqloom.settings import UserError
+from seqloom.settings.words import nearest
+from seqloom.training.watch import View
+
+HELD_OUT = "which also chose each system's best model; what no training saw would be --test FILE"
+
+
+def compare(command: Compare, note: Note = lambda text: None, view: View = "auto") -> Compared:
+    """note: hears what is going on. What failed is told in its row; the table is in the folder then."""
+    folder = ComparedFolder(command.out)
+    settings = evaluation_settings(command.changed(EVALUATION))
+    _refuse_first(command)
+    systems = systems_of(command.systems, command.training(), folder.runs)
+    _refuse(command, systems)
+    if command.test:
+        refuse_known(systems, command.test, command.columns)
+    with folder.locked():
+        folder.begin(_request(command, systems), command.force)
+        compared = _compared(command, systems, Workshop(command, folder, note, view), settings, note)
+        folder.write(compared)
+    return compared
+
+
+def _compared(
+    command: Compare, systems: Sequence[System], workshop: Workshop, settings: EvaluationSettings, note: Note
+) -> Compared:
+    results = workshop.all(systems)
+    rows = [row_of(system, results[system.name]) for system in systems]
+    if command.ensemble:
+        name, members, result = workshop.ensemble(systems, results)
+        results[name] = result
+        rows.append(ensemble_row(name, members, result, rows))
+    rows = of_same_examples(rows, results)
+    good = {row.name for row in rows if not row.failed}
+    measured = {name: result for name, result in results.items() if name in good and isinstance(result, Result)}
+    return Compared(
+        tuple(rows),
+        _report(command, measured, settings, note) if measured else None,
+        command.budget,
+        _test(command),
+        next((result.device for result in measured.values()), ""),
+        _differ(measured),
+        tuple(_notes(command, systems, measured)),
+    )
+
+
+def _report(command: Compare, measured: dict[str, Result], settings: EvaluationSettings, note: Note) -> Report:
+    """With the baseline first: the others are compared with it."""
+    names, asked = metrics_of(measured, _differ(measured) and not command.metrics), bool(command.metrics)
+    found = reported(evaluated(measured, names), names, settings, note, asked)
+    first = baseline(command.baseline, found)
+    if first == found.systems[0]:
+        return found
+    return reported(evaluated({first: measured[first], **measured}, names), names, settings, note, asked)
+
+
+def _differ(measured: Mapping[str, Result]) -> bool:
+    """Whether their vocabularies do, so that tokens of one are not those of another."""
+    return len({result.vocabulary.rpartition(" ")[2] for result in measured.values()}) > 1
+
+
+def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, Result]) -> Iterator[str]:
+    """What all systems have to tell is told once."""
+    known = in_training(systems, command.test) if command.test else None
+    yield from [] if known is None else [known]
+    every = Counter(said for result in measured.values() for said in set(result.notes))
+    yield from (said for said, times in every.items() if times == len(measured))
+    for name, result in measured.items():
+        yield from (f"{name}: {said}" for said in result.notes if every[said] < len(measured))
+
+
+# -- what cannot be done
+
+
+def _refuse_first(command: Compare) -> None:
+    if not command.systems:
+        raise UserError("nothing to compare: name recipes or runs, such as seqloom compare A B --data FILE --minutes 5")
+    if "-" in (*command.data, *command.valid, *command.test):
+        raise UserError("standard input can be read once, but each system reads the data: write it into a file")
+    if command.budget is not None and not 0 < command.budget.amount < float("inf"):
+        limit = command.budget.limit
+        raise UserError(f"--{limit} {command.budget.amount}: a number above 0 is needed, such as 5")
+
+
+def _refuse(command: Compare, systems: Sequence[System]) -> None:
+    trained = [system for system in systems if system.command is not None]
+    if trained and command.budget is None:
+        raise UserError(
+            f"{trained[0].name}: how much may its training cost? Give --minutes N, --flops N or --epochs N, "
+            "which hold for every recipe"
+        )
+    for system in trained[1:]:
+        if _learnt(system) != _learnt(trained[0]):
+            raise UserError(
+                f"{system.name}: learns from other data than {trained[0].name}; name it for all with --data"
+            )
+    if not trained and command.budget is not None:
+        raise UserError(f"all systems are runs that are trained: --{command.budget.limit} has nothing to limit")
+    done = next((system for system in systems if system.command is None), None)
+    if done is not None and not command.test:
+        raise UserError(
+            f"{done.run}: a run that was trained before may have seen what others hold out: name a --test FILE"
+        )
+    names = [system.name for system in systems]
+    wanted = [(name, "--ensemble") for name in command.ensemble if name != ALL]
+    wanted += [(command.baseline, "--baseline")] if command.baseline not in (None, BEST) else []
+    for name, option in wanted:
+        if name not in names:
+            near = nearest(name, names)
+            raise UserError(
+                f"{option} {name}: no such system; " + (f"did you mean {near!r}?" if near else f"it is one of {names}")
+            )
+    if len(command.ensemble) == 1 and command.ensemble != (ALL,):
+        raise UserError(
+            f"--ensemble {command.ensemble[0]}: one system is no ensemble; name two or more, or none for all"
+        )
+
+
+def _request(command: Compare, systems: Sequence[System]) -> dict[str, Any]:
+    """What has to be the same for systems to be compared, also with those of an earlier go."""
+    trained = next((system for system in systems if system.command is not None), None)
+    return {
+        "budget": None if command.budget is None else {command.budget.limit: command.budget.amount},
+        "data": [] if trained is None else _learnt(trained),
+        "settings": sorted(command.training().changes),
+    }
+
+
+def _learnt(system: System) -> list[str]:
+    return sorted(fingerprints(system.recipe.data).values())
+
+
+def _test(command: Compare) -> str:
+    if command.test:
+        return " ".join(command.test)
+    if command.valid:
+        return f"{' '.join(command.valid)}, {HELD_OUT}"
+    return f"examples held out of {' '.join(command.data) or 'the training data'}, {HELD_OUT}"

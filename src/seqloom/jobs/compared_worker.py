@@ -1,0 +1,154 @@
+"""A process that trains one system, if that is still to be done, and has it answer the test.
+
+It reads a pickled `Work` from its standard input, and says on its standard output why it failed, if it did. When its
+input ends, the process that started it is gone: it keeps what it has, as after Ctrl-C.
+"""
+
+import gc
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from seqloom.data.reading import Block, read
+from seqloom.jobs.asked import Columns, Command, asked, corpora_like
+from seqloom.jobs.card import device_words
+from seqloom.jobs.compared_result import Facts, Result, models_of
+from seqloom.jobs.corpora import corpora, table_notes, validation_blocks
+from seqloom.jobs.decide import device_of
+from seqloom.jobs.model import Model, load
+from seqloom.jobs.said import metrics_of_task, read_data, refuse_other_labels, say, unknown_of
+from seqloom.jobs.train import train
+from seqloom.models import model_cost
+from seqloom.settings import FailedError, UserError
+from seqloom.store import RunFolder
+from seqloom.training.place import Place
+from seqloom.training.watch import View
+
+FAILED, STOPPED = 1, 130
+FEW = 2  # metrics of a task that a table has room for
+
+
+@dataclass(frozen=True)
+class Work:
+    """command: a training; None: it is done. runs: those that answer, several together.
+
+    test: its files; none: what was held out of training. changes: how answers are written.
+    """
+
+    command: Command | None
+    runs: tuple[Path, ...]
+    test: tuple[str, ...]
+    columns: Columns
+    metrics: tuple[str, ...]
+    changes: tuple[str, ...]
+    device: str
+    skip_bad: bool
+    view: View
+    key: str
+    into: Path
+
+
+def main() -> None:
+    # what prints by mistake must not stand in the answer
+    answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    work: Work = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=_end_with_the_other, daemon=True).start()
+    with suppress(OSError):  # where memory runs out, this process is the one to go
+        Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
+    code, why = _guarded(work)
+    with suppress(BrokenPipeError):
+        answer.write(why)
+        answer.close()
+    os._exit(code)  # a thread still waits for the input
+
+
+def _end_with_the_other() -> None:
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _guarded(work: Work) -> tuple[int, str]:
+    """The exit code, and why it failed."""
+    try:
+        done(work)
+    except KeyboardInterrupt:
+        return STOPPED, ""
+    except (UserError, FailedError) as error:
+        return FAILED, str(error)
+    except (MemoryError, torch.OutOfMemoryError):
+        return FAILED, "the memory was not enough; set training.batch or the model smaller"
+    except Exception as error:  # whatever it is, the other systems have nothing to do with it
+        traceback.print_exc()
+        return FAILED, f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    return 0, ""
+
+
+def done(work: Work) -> None:
+    """Train and answer; the result is in its file then."""
+    if work.command is not None:
+        _train(work.command, work.view)
+    model, notes = load(work.runs, work.device), list[str]()
+    data = read_data(_blocks(work, model, notes))
+    notes += data.skipped.lines()
+    names = metrics_of_task(model.task, data, work.metrics)
+    if model.task.shape == "pairs" and not work.metrics:
+        names = list(dict.fromkeys([*names[:FEW], "perplexity", "bpc"]))
+    refuse_other_labels(model, data, str(work.runs[0]), work.test)
+    title = " and ".join(run.name for run in work.runs)
+    said = say(model, data, names, work.changes, title, notes.append)
+    Result(
+        model.task.shape,
+        data.columns,
+        unknown_of(model, data),
+        names,
+        said,
+        _facts(work, model),
+        f"{model.recipe.task.model_dump_json()} {model.task.codecs.fingerprint}",
+        device_words(device_of(model.recipe.training.device if work.command else work.device)),
+        notes,
+        work.key,
+        models_of(work.runs),
+    ).save(work.into)
+
+
+def _train(command: Command, view: View) -> None:
+    # who comes first makes vocabularies and caches for all: that is no matter of the system, and is not counted
+    corpora(asked(command).recipe)
+    train(command, view, began=time.monotonic())
+    gc.collect()  # the model, its gradients and the optimiser's state go before the model is loaded
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _blocks(work: Work, model: Model, notes: list[str]) -> Iterator[Block]:
+    """Of the test; without one, of what the run validated on."""
+    recipe, shape = model.recipe, model.task.shape
+    if not work.test:
+        yield from validation_blocks(recipe)
+        return
+    if work.command is None:
+        files = corpora_like(work.test, recipe.data.corpora, work.columns)
+    else:
+        files = asked(replace(work.command, test=work.test)).recipe.data.test
+    notes += table_notes(files, shape)
+    for corpus in files:
+        yield from read(corpus, shape, "skip" if work.skip_bad else "stop")
+
+
+def _facts(work: Work, model: Model) -> Facts:
+    # not those in memory: to write faster, weights that are shared may have been copied
+    parameters = sum(model_cost(one.recipe.model, one.task.sizes()).parameters for one in model.opened)
+    numbers = RunFolder(work.runs[0]).checkpoints.numbers() if len(work.runs) == 1 else None
+    return Facts.of(parameters, None if numbers is None else Place.of(numbers["place"]))

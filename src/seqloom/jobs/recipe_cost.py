@@ -1,0 +1,63 @@
+"""What the model of a recipe costs, before any data is seen: parameters, and training FLOPs for each token."""
+
+from dataclasses import dataclass
+
+from seqloom.jobs.plan import passes
+from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipe_list import CHARACTERS, LABELS, LENGTH, WORDS, Listed
+from seqloom.models import Sizes, model_cost
+from seqloom.models.cost import training_flops
+from seqloom.tasks import Language, Masked, task_class
+from seqloom.text import BPE, Bytes, Characters, Unigram, Words
+from seqloom.text.settings import BYTES, PieceSettings
+from seqloom.text.specials import SPECIALS
+
+
+@dataclass(frozen=True)
+class _Size:
+    """Of a vocabulary. known: nothing had to be assumed."""
+
+    entries: int
+    known: bool = True
+
+
+def listed(recipe: Recipe) -> Listed:
+    source, target = _sizes(recipe)
+    length, written = _lengths(recipe)
+    cost = model_cost(recipe.model, Sizes(source.entries, target.entries), length)
+    flops = passes(recipe.training) * training_flops(cost) * length / written
+    return Listed(recipe.source, cost.parameters, flops, source.known and target.known)
+
+
+def _lengths(recipe: Recipe) -> tuple[float, float]:
+    """Of the sequence, and of the part of it whose tokens the cost is for."""
+    if isinstance(recipe.task, Language | Masked):
+        return recipe.task.context, recipe.task.context
+    # a decoder alone reads source and target as one
+    joined = recipe.model.family == "decoder-only"
+    return (2 * LENGTH, LENGTH) if joined else (LENGTH, LENGTH)
+
+
+def _sizes(recipe: Recipe) -> tuple[_Size, _Size]:
+    """What was published; else what the recipe allows; else what is usual."""
+    published, text = recipe.target, recipe.text
+    source = _Size(published.source_size) if published.source_size else _pieces(text.source)
+    if published.target_size:
+        return source, _Size(published.target_size)
+    if task_class(recipe.task).shape in ("tags", "classes"):
+        return source, _Size(LABELS, known=False)
+    if published.source_size or text.shared or text.target is None:
+        return source, source
+    return source, _pieces(text.target)
+
+
+def _pieces(settings: PieceSettings) -> _Size:
+    match settings:
+        case BPE() | Unigram():
+            return _Size(settings.size)
+        case Bytes():
+            return _Size(BYTES + len(SPECIALS))
+        case Words():
+            return _Size(settings.size or WORDS, settings.size is not None)
+        case Characters():
+            return _Size(CHARACTERS, known=False)

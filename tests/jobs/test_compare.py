@@ -1,0 +1,329 @@
+"""Comparisons, in this process: what is trained and asked, what is kept, and what is refused."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seqloom
+from seqloom.jobs import compared_work
+from seqloom.jobs.asked import Budget
+from seqloom.jobs.compare import compare
+from seqloom.jobs.compare_command import Compare, budget_of
+from seqloom.jobs.compared import Compared
+from seqloom.jobs.compared_result import load_result
+from seqloom.jobs.compared_worker import Work, done
+from seqloom.jobs.recipe import Recipe
+from seqloom.models import Sizes, model_cost
+from seqloom.settings import FailedError, UserError, load
+from tests.jobs.asked_runs import recipe
+from tests.jobs.run import PAIRS, write_pairs, write_recipe
+from tests.jobs.shapes import write_conllu, write_text
+
+TARGET = """
+[target]
+parameters = 65e6
+flops = 3.3e18
+results = [{ data = "newstest", metric = "bleu", score = 27.3 }]
+"""
+QUICK = ("evaluation.trials=100", "evaluation.resamples=100", "generation.beam=1")
+
+
+@pytest.fixture
+def worked(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
+    """What was to be done; done in this process, as starting another takes seconds."""
+    works = list[Work]()
+
+    def here(work: Work) -> None:
+        works.append(work)
+        try:
+            done(work)
+        except UserError as error:
+            raise FailedError(str(error)) from None
+
+    monkeypatch.setattr(compared_work, "work_apart", here)
+    return works
+
+
+@pytest.fixture
+def pairs(place: Path, worked: list[Work]) -> Path:
+    write_pairs(place / "pairs.tsv")
+    write_pairs(place / "test.tsv", count=30, seed=2)
+    write_recipe(place / "a.toml")
+    write_recipe(place / "b.toml", TARGET, 'source = "Someone 2017"\n' + PAIRS.replace("width = 16", "width = 32"))
+    write_recipe(place / "broken.toml", "[data]\nlongest = 1\n")
+    write_recipe(place / "words.toml", text=PAIRS.replace('"characters"', '"words"'))
+    return place
+
+
+def _compare(*systems: str, note: Callable[[str], None] = lambda text: None, **more: Any) -> Compared:
+    more = {"data": ("pairs.tsv",), "test": ("test.tsv",), "budget": Budget("epochs", 1), "out": Path("out")} | more
+    return compare(Compare(systems, **{"changes": QUICK} | more), note, view="none")
+
+
+def test_one_table_of_all(pairs: Path, worked: list[Work]) -> None:
+    heard = list[str]()
+    found = _compare("a.toml", "broken.toml", "b.toml", ensemble=("all",), note=heard.append)
+    assert [row.name for row in found.rows] == ["a", "broken", "b", "a + b"]
+    assert [row.name for row in found.failed] == ["broken"]
+    assert "no example is left to train on" in found.failed[0].failed
+    assert found.scores.keys() == {"a", "b", "a + b"}
+    assert found.scores["a"].keys() == {"exact", "cer", "perplexity", "bpc"}
+    assert "[2 of 3] broken: trains for 1 epoch; about " in heard[1]
+    assert heard[1].endswith(" left for all")
+
+    kept = json.loads(Path("out/results.json").read_text())
+    assert [system["status"] for system in kept["systems"]] == ["measured", "failed", "measured", "measured"]
+    one, _, other, both = kept["systems"]
+    assert other["parameters"] > one["parameters"] > 1000
+    recipe = load("out/runs/a/recipe.toml", Recipe)
+    assert one["parameters"] == model_cost(recipe.model, Sizes(13, 13)).parameters  # eight letters and the marks
+    assert both["parameters"] == one["parameters"] + other["parameters"]
+    assert both["flops"] == pytest.approx(one["flops"] + other["flops"])
+    assert both["members"] == ["a", "b"]
+    assert one["memory"] > 2e7
+    assert one["tokens_per_second"] > 0
+    assert one["steps"] == other["steps"]
+    assert {"difference", "p_randomisation", "low", "high"} <= other["scores"]["perplexity"].keys()
+    assert {part["by"] for part in one["slices"]} >= {"source characters", "reference characters"}
+    assert kept["published"][0]["score"] == 27.3
+    assert kept["examples"] == 30
+
+    table = Path("out/table.txt").read_text()
+    assert "b † newstest" in table
+    assert "† published, not measured: b (Someone 2017)" in table
+    assert "broken failed: pairs.tsv: no example is left to train on; pairs.tsv: 300 left out" in table
+    assert "exact by source characters" in table
+    assert repr(found) + "\n" == table
+    assert "| a + b |" in Path("out/table.md").read_text()
+    assert r"b $\dagger$ newstest" in Path("out/table.tex").read_text()
+    assert Path("out/picture.svg").read_text().count("<circle") == 3
+
+
+def test_an_ensemble_says_what_load_says(pairs: Path) -> None:
+    _compare("a.toml", "b.toml", ensemble=("a", "b"))
+    sources = [line.split("\t")[0] for line in Path("test.tsv").read_text().splitlines()]
+    model = seqloom.load(["out/runs/a", "out/runs/b"])
+    result = load_result(Path("out/answers/+ensemble.json"))
+    assert result is not None
+    assert result.said.texts == [answer.text for answer in model.predict(sources, beam=1)]
+
+
+@pytest.mark.slow
+def test_what_is_done_is_not_done_again(pairs: Path, worked: list[Work]) -> None:
+    first = _compare("a.toml", "b.toml")
+    assert [work.runs[0].name for work in worked] == ["a", "b"]
+    heard = list[str]()
+    again = _compare("a.toml", "b.toml", note=heard.append)
+    assert len(worked) == 2
+    assert heard == ["[1 of 2] a: done before", "[2 of 2] b: done before"]
+    assert repr(again) == repr(first)
+    _compare("a.toml", "b.toml", changes=(*QUICK[:2], "generation.beam=2"))  # it is asked anew, and not trained
+    assert len(worked) == 4
+    assert load_result(Path("out/answers/a.json")) is not None
+    model = Path("out/runs/a/model.safetensors")
+    model.write_bytes(model.read_bytes()[:-4] + b"\0\0\0\0")  # another model: what the old one said does not hold
+    _compare("a.toml", "b.toml", changes=(*QUICK[:2], "generation.beam=2"))
+    assert [work.runs[0].name for work in worked[4:]] == ["a"]
+
+
+@pytest.mark.slow
+def test_what_failed_is_tried_again_and_others_join(pairs: Path, worked: list[Work]) -> None:
+    assert _compare("a.toml", "broken.toml").failed
+    write_recipe(pairs / "broken.toml")
+    found = _compare("a.toml", "broken.toml", "b.toml")
+    assert not found.failed
+    assert [work.runs[0].name for work in worked] == ["a", "broken", "broken", "b"]
+
+
+def test_equal_flops(pairs: Path) -> None:
+    found = _compare("a.toml", "b.toml", budget=Budget("flops", 1e8))
+    for row in found.rows:
+        assert row.facts is not None
+        assert row.facts.flops is not None
+        assert row.facts.steps is not None
+        assert 1e8 <= row.facts.flops < 1e8 * (1 + 2 / row.facts.steps)
+    assert "each trained for 1e+08 FLOPs" in repr(found)
+    assert "seconds of training" in Path("out/picture.svg").read_text()
+
+
+@pytest.mark.slow
+def test_without_a_test_what_was_held_out_counts(pairs: Path) -> None:
+    found = _compare("a.toml", "b.toml", test=())
+    result = load_result(Path("out/answers/a.json"))
+    assert result is not None
+    every = [line.split("\t") for line in Path("pairs.tsv").read_text().splitlines()]
+    held = list(zip(*result.columns, strict=True))
+    trained = seqloom.train("a.toml", data="pairs.tsv", out="alone", changes=["training.steps=0"], view="none")
+    assert 0 < len(held) < 60
+    assert {tuple(pair) for pair in held} <= {tuple(pair) for pair in every}
+    assert len(held) == sum(map(len, trained.corpora.valid))
+    assert len(every) - len(held) == trained.corpora.examples
+    assert "examples held out of pairs.tsv, which also chose each system's best model" in repr(found)
+    write_pairs(pairs / "valid.tsv", count=20, seed=3)
+    other = _compare("a.toml", valid=("valid.tsv",), test=(), out=Path("other"))
+    assert other.report is not None
+    assert other.report.examples == 20
+    assert "scored on valid.tsv, which also chose" in repr(other)
+
+
+def test_other_examples_are_not_compared(pairs: Path) -> None:
+    write_recipe(pairs / "b.toml", "[data]\nheld_out = 0.5\n")
+    found = _compare("a.toml", "b.toml", test=())
+    assert [row.name for row in found.failed] == ["b"]
+    assert "was scored on other examples than a (" in found.failed[0].failed
+
+
+def test_runs_that_are_trained(pairs: Path) -> None:
+    for name in "ab":
+        seqloom.train(f"{name}.toml", data="pairs.tsv", out=f"runs/{name}", changes=["training.steps=2"], view="none")
+    found = _compare("runs/a", "runs/b", data=(), budget=None, baseline="b")
+    assert found.report is not None
+    assert found.report.systems == ("b", "a")  # what others are compared with comes first there
+    assert [row.name for row in found.rows] == ["a", "b"]
+    assert [row.facts.steps for row in found.rows if row.facts] == [2, 2]
+    assert "a: a run that was trained before, at a cost of its own" in repr(found)
+    best = _compare("runs/a", "runs/b", data=(), budget=None, baseline="best", metrics=("perplexity",))
+    scores = {name: each["perplexity"] for name, each in best.scores.items()}
+    assert best.report is not None
+    assert best.report.systems[0] == min(scores, key=lambda name: scores[name])
+
+
+def test_other_vocabularies(pairs: Path) -> None:
+    """Perplexities do not compare then, and they cannot write together."""
+    found = _compare("a.toml", "words.toml", ensemble=("all",))
+    assert "perplexity is per token, and the systems' vocabularies differ" in repr(found)
+    assert "bits/char" in repr(found).splitlines()[1]
+    assert [row.failed for row in found.failed] == [
+        "no two systems have the same task and vocabulary: give them the same [text]"
+    ]
+
+
+def test_language_models_of_other_pieces(place: Path, worked: list[Work]) -> None:
+    """Bits per character are the score then."""
+    write_text(place / "text.txt")
+    (place / "test.txt").write_text("the end is here\n" * 20)
+    for name, pieces in ("a", '{ kind = "characters" }'), ("b", '{ kind = "words" }'):
+        write_recipe(place / f"{name}.toml", text=recipe('kind = "language"', "decoder-only", text=pieces))
+    more = {"data": ("text.txt",), "test": ("test.txt",)}
+    found = _compare("a.toml", "b.toml", **more)
+    assert found.report is not None
+    assert found.report.measured[0].metric.name == "bpc"
+    alone = _compare("a.toml", out=Path("alone"), **more)
+    assert alone.report is not None
+    assert alone.report.measured[0].metric.name == "perplexity"
+
+
+def test_tags(place: Path, worked: list[Work]) -> None:
+    write_conllu(place / "tags.conllu")
+    write_recipe(place / "a.toml", text=recipe('kind = "tag"', "encoder-only", "tags"))
+    found = _compare("a.toml", data=("tags.conllu",), test=())
+    assert found.scores["a"].keys() == {"accuracy", "f1-macro"}
+
+
+def test_examples_of_the_test_in_training_are_told(pairs: Path) -> None:
+    lines = Path("pairs.tsv").read_text().splitlines(keepends=True)
+    strange = "".join(f"{'h' * n}\t{'h' * n}\n" for n in range(9, 19))
+    Path("test.tsv").write_text("".join(lines[:5]) + strange)
+    assert "5 of 15 examples of the test stand in the training data too" in repr(_compare("a.toml"))
+
+
+def test_all_fail(pairs: Path) -> None:
+    found = _compare("broken.toml")
+    assert found.report is None
+    assert any(line.split()[:2] == ["broken", "failed"] for line in repr(found).splitlines())
+    assert "nothing has been measured" in Path("out/picture.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("systems", "more", "message"),
+    [
+        ((), {}, "nothing to compare"),
+        (("a.toml",), {"budget": None}, "how much may its training cost"),
+        (("a.toml",), {"budget": Budget("flops", -1.0)}, "--flops -1.0: a number above 0 is needed"),
+        (("a.toml",), {"data": ("-",)}, "standard input can be read once"),
+        (("a.toml",), {"test": ("pairs.tsv",)}, "pairs.tsv: a is trained on it (pairs.tsv)"),
+        (("a.toml", "./a.toml"), {}, "./a.toml and a.toml: both would be called 'a'"),
+        (("a.toml", "tags.toml"), {}, "tags: does another task (tag) than a (translate)"),
+        (("a.toml", "nothing.toml"), {}, "nothing.toml"),
+        (("a.toml", "empty"), {}, "empty: holds no run that is trained"),
+        (("a.toml", "b.toml"), {"ensemble": ("a", "bb")}, "--ensemble bb: no such system; did you mean 'b'?"),
+        (("a.toml", "b.toml"), {"ensemble": ("a",)}, "one system is no ensemble"),
+        (("a.toml", "b.toml"), {"baseline": "c"}, "--baseline c: no such system"),
+        (("a.toml",), {"changes": ("modle.width=3",)}, "did you mean 'model'?"),
+        (("a.toml",), {"out": Path("strange")}, "strange: holds other things than a comparison (file)"),
+        (("a.toml",), {"out": Path("a.toml")}, "a.toml: is a file"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_trained(
+    pairs: Path, worked: list[Work], systems: tuple[str, ...], more: dict[str, Any], message: str
+) -> None:
+    tags = "[task]\nkind = 'tag'\n[model]\nfamily = 'encoder-only'\noutput = { kind = 'tags' }\n"
+    write_recipe(pairs / "tags.toml", text=tags)
+    for name in ("empty", "strange"):
+        (pairs / name).mkdir()
+    (pairs / "strange" / "file").touch()
+    with pytest.raises(UserError) as caught:
+        _compare(*systems, **more)
+    assert message in str(caught.value)
+    assert worked == []
+    assert not Path("out").exists()
+
+
+def test_a_run_needs_a_test(pairs: Path) -> None:
+    seqloom.train("a.toml", data="pairs.tsv", out="runs/a", changes=["training.steps=0"], view="none")
+    with pytest.raises(UserError, match="may have seen what others hold out: name a --test FILE"):
+        _compare("runs/a", "b.toml", test=())
+    with pytest.raises(UserError, match=r"pairs\.tsv: a is trained on it"):
+        _compare("runs/a", test=("pairs.tsv",), budget=None, data=())
+    with pytest.raises(UserError, match="--epochs has nothing to limit"):
+        _compare("runs/a", data=())
+
+
+def test_another_comparison_is_not_written_over(pairs: Path, worked: list[Work]) -> None:
+    _compare("a.toml")
+    with pytest.raises(UserError, match=r"(?s)out: holds another comparison.*budget: .*1.* there, .*2.* now"):
+        _compare("a.toml", budget=Budget("epochs", 2))
+    with pytest.raises(UserError, match="settings"):
+        _compare("a.toml", changes=(*QUICK, "model.dropout=0.3"))
+    assert len(worked) == 1
+    steps = _compare("a.toml", budget=Budget("epochs", 2), force=True).rows[0].facts
+    assert steps is not None
+    assert steps.steps == 14
+    assert len(worked) == 2
+
+
+def test_systems_learn_from_the_same(pairs: Path, worked: list[Work]) -> None:
+    for name, file in ("a", "pairs.tsv"), ("b", "test.tsv"):
+        write_recipe(pairs / f"{name}.toml", f"[[data.corpora]]\nfiles = ['{file}']\n")
+    with pytest.raises(UserError, match="b: learns from other data than a; name it for all with --data"):
+        _compare("a.toml", "b.toml", data=(), test=())
+    assert not worked
+
+
+def test_a_recipe_that_changed_is_told(pairs: Path) -> None:
+    """A run is not gone on with as if nothing had happened."""
+    _compare("a.toml", "b.toml")
+    write_recipe(pairs / "a.toml", text=PAIRS.replace("width = 16", "width = 8"))
+    found = _compare("a.toml", "b.toml")
+    assert "holds a run with other settings" in found.failed[0].failed
+    assert found.scores.keys() == {"b"}
+
+
+def test_budgets() -> None:
+    assert budget_of(5.0, None, None) == Budget("minutes", 5.0)
+    assert budget_of(None, None, None) is None
+    with pytest.raises(UserError, match="--minutes and --flops: systems can be equal in one cost only"):
+        budget_of(1.0, 1.0, None)
+
+
+def test_from_python(pairs: Path) -> None:
+    found = seqloom.compare(
+        ["a.toml", "b.toml"], data="pairs.tsv", test="test.tsv", epochs=1, ensemble=True, changes=QUICK, view="none"
+    )
+    assert found.scores.keys() == {"a", "b", "a + b"}
+    assert Path("runs/compare/table.md").exists()
+    assert replace(found, notes=()).failed == ()
