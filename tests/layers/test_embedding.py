@@ -136,3 +136,15 @@ def test_patches_of_one_step_are_readings() -> None:
     readings.load_state_dict(patches.state_dict())
     x = torch.randn(2, 5, 2)
     torch.testing.assert_close(patches(x, Padded.whole(2, 5))[0], readings(x, Padded.whole(2, 5))[0])
+
+
+def test_whole_tokens_are_dropped() -> None:
+    torch.manual_seed(0)
+    embedding = TokenEmbedding(Tokens(dropout=0.5), 40, 8)
+    tokens = torch.arange(40).repeat(2)
+    x, _ = embedding(tokens, Packed.of([40, 40]))
+    gone = (x == 0).all(-1)
+    assert torch.equal(gone[:40], gone[40:])
+    assert 10 < gone[:40].sum() < 30
+    torch.testing.assert_close(x[~gone], 2 * embedding.weight_VD[tokens[~gone]])
+    torch.testing.assert_close(embedding.eval()(tokens, Packed.of([80]))[0], embedding.weight_VD[tokens])

@@ -404,3 +404,20 @@ def test_all_that_cannot_be_is_said_at_once() -> None:
         "x.toml:5: [model.norm] batch norm takes its statistics over all steps, the future too: "
         "a causal layer must not see it",
     ]
+
+
+@pytest.mark.parametrize(
+    ("encoder", "why"),
+    [
+        ('{ kind = "convolution" }', "the encoder has no recurrence here to begin from"),
+        ('{ kind = "recurrence", direction = "both" }', "the encoder goes both ways here"),
+        ('{ kind = "recurrence", cell = "gru" }', "the encoder's cell is gru, this one is lstm"),
+        ('{ kind = "recurrence", depth = 2 }', "the encoder has 2 recurrent layers here, the decoder 1"),
+        ('{ kind = "recurrence", hidden = 5 }', "widths [[5, 5]], the decoder's [[8, 8]]"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["recurrence", "attentive-recurrence"])
+def test_layers_begin_where_like_ones_ended(encoder: str, why: str, kind: str) -> None:
+    both = f'[model.encoder]\nmixer = {encoder}\n[model.decoder]\nmixer = {{ kind = "{kind}", initial = "layers" }}'
+    assert why in message(recipe(both))
+    assert message(recipe(both)).startswith("x.toml:7: [model.decoder.mixer] ")

@@ -178,7 +178,7 @@ def test_the_laws_hold(name: str) -> None:
     laws.loaded_is_the_same(it, subject(name), rows)
 
 
-@pytest.mark.parametrize("name", [name for name in PAIRS + TEXTS if name != "moe-lstm"])
+@pytest.mark.parametrize("name", PAIRS + TEXTS)
 def test_fast_and_plain_paths_agree(name: str) -> None:
     it = subject(name)
     laws.paths_agree(it, it.rows([4, 1, 3], [3, 5, 1]), Form("right", 1))

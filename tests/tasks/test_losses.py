@@ -1,4 +1,4 @@
-"""R-Drop, and the balance of mixtures, against their formulas."""
+"""R-Drop, the balance of mixtures, and the rest of states, against their formulas."""
 
 import torch
 import torch.nn.functional as F
@@ -76,3 +76,22 @@ def test_experts_are_kept_in_balance_for_each_token_that_counts() -> None:
     assert output.report.loss > 0
     plain = by_hand([model.scores(output)], [batch.goal.tolist()])
     torch.testing.assert_close(task.loss(model, batch, Goals()), plain + output.report.loss * batch.count)
+
+
+def test_activation_and_temporal_regularisation() -> None:
+    """+ count · (α mean h² + β mean (h_{t+1} − h_t)²) of the last states; in training only."""
+    task = task_of(Translate(), "pairs", WORDS, *PAIRS)
+    model = model_for(task, "encoder-decoder").train()
+    assert isinstance(model, EncoderDecoder)
+    batch = task.batch(encoded(task, *PAIRS))
+    assert batch.source is not None
+    assert batch.target is not None
+    plain = task.loss(model, batch, Goals())
+    loss = task.loss(model, batch, Goals(activation=2.0, temporal=3.0))
+    output = model(batch.source.tokens_N, batch.source.layout, batch.target.tokens_N, batch.target.layout)
+    rows = output.hidden.split(batch.target.layout.lengths_B.tolist())
+    squares = torch.cat([row.square().flatten() for row in rows])
+    changes = torch.cat([(row[1:] - row[:-1]).square().flatten() for row in rows])
+    torch.testing.assert_close(loss, plain + batch.count * (2 * squares.mean() + 3 * changes.mean()))
+    model.eval()
+    assert torch.equal(task.loss(model, batch, Goals(activation=2.0)), task.loss(model, batch, Goals()))

@@ -165,9 +165,10 @@ class RecurrenceMixer(Mixer):
             raise ValueError("this recurrence begins from a memory: pass the state that `start` makes from it")
         x_BTD = layout.pad(x)
         chance = Chance(self.settings, self.training)
+        ends: list[RecurrentState] = []
         if "interleaved" in self.settings.directions():
             columns = [self._column(x_BTD, layout, chance, side) for side in (0, 1)]
-            y_BTP, ends = self._meet(columns), list[RecurrentState]()
+            y_BTP = self._meet(columns)
         else:
             y_BTP, ends = self._up(x_BTD, layout, chance, state)
         y = layout.unpad(y_BTP)
@@ -181,13 +182,14 @@ class RecurrenceMixer(Mixer):
         layers = self._layers
 
         def run(layer: int, inputs_BTD: Tensor) -> tuple[Tensor, Tensor]:
-            ys, shares = list[Tensor](), list[Tensor]()
+            ys: list[Tensor] = []
+            shares: list[Tensor] = []
             for side, cell in enumerate((layers[layer].ahead, layers[layer].back)):
                 if cell is not None:
                     begin = cell.zeros(layout.rows, x_BTD) if state is None else state[layer]
                     y, end, share = self._read(layer, side, cell, inputs_BTD, layout, begin, chance, bool(side))
-                    for pile, part in (ys, y), (shares, share):
-                        pile.append(part)
+                    ys.append(y)
+                    shares.append(share)
                     ends.append(end)
             return self._joined(ys), torch.cat(shares, -1) if len(shares) > 1 else shares[0]
 

@@ -49,7 +49,7 @@ class EncoderDecoder(nn.Module):
         x, layout = self.source(source, layout, segments=segments)
         hidden, ends, report = self.encoder(x, layout)
         left = tuple(None if end is None else end.mixer for end in ends or ())
-        return Memory(hidden, layout, left), Output(hidden, layout, None, report)
+        return Memory(hidden, layout, ends=left), Output(hidden, layout, None, report)
 
     def start(self, memory: Memory, capacity: int | None = None) -> DecoderState:
         """The state before the first target step; its rows can be reordered."""
