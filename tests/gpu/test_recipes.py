@@ -37,7 +37,7 @@ def trained(name: str, data: Path, tmp_path: Path) -> Model:
         "training.steps=6",
         "training.batch=512",
         "training.validate_every=6",
-        "text.source.size=60",
+        "text.source.size=300",
     ]
     if load(names()[name], Recipe).text.source.kind in ("characters", "bytes", "words"):
         changes.pop()
