@@ -167,7 +167,8 @@ def test_minutes_and_out(place: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[model]\nfamily = "decoder-only"\n', "r.toml:2: .*translate reads one sequence.*not decoder-only"),
+        ('[model]\nfamily = "encoder-only"\n', "r.toml:2: .*translate reads one sequence.*not encoder-only"),
+        ('[model]\nfamily = "decoder-only"\n', "r.toml:1: .*source and target as one text.*shared = true"),
         ('[task]\nkind = "tag"\n', "tag gives each word a tag: it needs an encoder-only model, not encoder-decoder"),
         ('[training]\nbest = "rouge"\n', "r.toml:2: .*translate has no score 'rouge'; it has loss, exact, bleu, chrf"),
         (

@@ -21,6 +21,7 @@ from seqloom.layers import (
     masks,
     multi_step_attention,
     recurrence,
+    recurrent_cell,
 )
 from seqloom.layers.layout import Layout, Packed, Padded, packed
 from seqloom.layers.mixer import Mixer
@@ -132,8 +133,8 @@ def cache_by_the_batch(patch: pytest.MonkeyPatch) -> None:
 
 def state_runs_on(patch: pytest.MonkeyPatch) -> None:
     """A recurrence goes on over the padding."""
-    patch.setattr(recurrence.RecurrentState, "where", lambda self, new_B1, new: new)
-    patch.setattr(recurrence, "fast", lambda: False)
+    patch.setattr(recurrent_cell.RecurrentState, "where", lambda self, new_B1, new: new)
+    patch.setattr(recurrent_cell, "fast", lambda: False)
 
 
 def flipped_by_the_batch(patch: pytest.MonkeyPatch) -> None:
