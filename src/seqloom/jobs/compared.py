@@ -100,8 +100,8 @@ class Compared:
                     "name": row.name,
                     "source": row.source,
                     "parameters": row.published.parameters,
-                    "flops": row.published.flops,
                     **result.model_dump(mode="json"),
+                    "flops": row.published.spent(result),
                 }
 
 

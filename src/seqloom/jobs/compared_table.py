@@ -126,13 +126,13 @@ def flops(value: float) -> str:
 def _published(row: Row, result: Result, metrics: list[Metric[object]]) -> tuple[str, ...]:
     """In the column of its metric; where there is none, in the first, with the metric's name."""
     score, mine = f"{result.score:g}", [metric.name == result.metric for metric in metrics]
-    cells = [f"{row.name} {PUBLISHED} {result.data}"]
+    cells = [f"{row.name} {PUBLISHED} {row.published.named(result)}"]
     for at, same in enumerate(mine):
         stray = not at and not any(mine)
         cells += [score if same else f"{result.metric} {score}" if stray else NONE] + ([] if at else [NONE] * 3)
-    published = row.published
-    size = NONE if published.parameters is None else count(published.parameters)
-    return (*cells, size, NONE if published.flops is None else flops(published.flops), NONE, NONE, NONE)
+    size, cost = row.published.parameters, row.published.spent(result)
+    size_cell, cost_cell = NONE if size is None else count(size), NONE if cost is None else flops(cost)
+    return (*cells, size_cell, cost_cell, NONE, NONE, NONE)
 
 
 # -- by length, and by what else examples differ in
@@ -179,7 +179,8 @@ def told(compared: Compared) -> Iterator[str]:
         yield "perplexity is per token, and the systems' vocabularies differ: bits per character compare them"
     for row in compared.rows:
         if row.published.results:
-            about = "; ".join(filter(None, [row.source, *(result.note for result in row.published.results)]))
+            notes = dict.fromkeys(result.note for result in row.published.results)
+            about = "; ".join(filter(None, [row.source, *notes]))
             yield f"{PUBLISHED} published, not measured: {row.name}" + (f" ({about})" if about else "")
     yield from compared.notes
     yield from below(compared.report) if compared.report is not None else ()

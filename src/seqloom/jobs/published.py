@@ -12,6 +12,7 @@ class Result(Frozen):
     metric: str = Field(description="for example bleu or perplexity")
     score: float
     note: str = Field(default="", description="what is special about it, for example an ensemble of 8")
+    flops: float | None = Field(default=None, gt=0, description="of its training, where the target's are not its own")
 
 
 class Published(Frozen):
@@ -23,3 +24,13 @@ class Published(Frozen):
     counted: str = Field(default="", description="what the paper's count leaves out or adds, where it is not ours")
     flops: float | None = Field(default=None, gt=0, description="of the whole training")
     results: tuple[Result, ...] = ()
+
+    def spent(self, result: Result) -> float | None:
+        """FLOPs of the training behind a result. Those of the target are of the data that its first result tells of."""
+        same = result.data == self.results[0].data
+        return self.flops if result.flops is None and same else result.flops
+
+    def named(self, result: Result) -> str:
+        """Its data; with its note, where there are several of the same data and metric."""
+        like = [each for each in self.results if (each.data, each.metric) == (result.data, result.metric)]
+        return f"{result.data}, {result.note}" if result.note and len(like) > 1 else result.data
