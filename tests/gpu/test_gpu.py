@@ -122,7 +122,7 @@ def test_recurrence_on_the_kernel(cell: Cell, width: int, lengths: list[int]) ->
         with path():
             y, state = module(given, layout, module.start(len(lengths)))
         y.sin().sum().backward()
-        results.append([y, state.hidden_BH, given.grad, *(p.grad for p in module.parameters())])
+        results.append([y, state[0].hidden_BH, given.grad, *(p.grad for p in module.parameters())])
     for result in results[:2]:
         for a, b in zip(result, results[2], strict=True):
             # gradients of weights are sums over all steps: errors add up

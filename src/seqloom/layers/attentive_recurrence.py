@@ -16,7 +16,7 @@ from seqloom.layers.cross_attention import MemoryAttention, SharedMemory
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.mixer import Memory, Mixer
-from seqloom.layers.recurrent_cell import RecurrentCell, RecurrentState
+from seqloom.layers.recurrent_cell import RecurrentCell, RecurrentState, last_of
 from seqloom.layers.recurrent_layers import Chance, FirstState, LayerStates, RecurrentLayers, climb, left_by_encoder
 from seqloom.layers.scores import ScoreName
 
@@ -218,16 +218,17 @@ class AttentiveRecurrenceMixer(Mixer):
     def _bottom_first(self, x_BTD: Tensor, layout: Layout, state: AttentiveState, chance: Chance) -> Passed:
         """The bottom layer and its attention step by step; the layers above, which only hear of it, at once."""
         cell, weights, share = self._cells[0], chance.weights(0, 0, self._cells[0]), self._share(0)
-        one, bottom = Padded.whole(layout.rows, 1, x_BTD.device), state.layers[0]
+        one, states = Padded.whole(layout.rows, 1, x_BTD.device), [state.layers[0]]
         seen: list[tuple[Tensor, ...]] = []
-        for t, x_BD in enumerate(x_BTD.unbind(1)):
-            query_BD = bottom.hidden_BH
+        for x_BD in x_BTD.unbind(1):
+            query_BD = states[-1].hidden_BH
             context_BD = self._context(query_BD, one, state)
-            new, shared_BS = cell.step(torch.cat((x_BD, context_BD), -1), bottom, weights, share)
+            new, shared_BS = cell.step(torch.cat((x_BD, context_BD), -1), states[-1], weights, share)
             seen.append((new.hidden_BH, context_BD, query_BD, shared_BS))
-            bottom = bottom.where(layout.lengths_B[:, None] > t, new)
+            states.append(new)
         if not seen:
             return Passed(x_BTD, x_BTD, state)
+        bottom = RecurrentState.at_end(states[0], states[1:], layout)
         h_BTD, context_BTD, asked_BTD, shared_BTS = (torch.stack(each, 1) for each in zip(*seen, strict=True))
         handed, above = (shared_BTS if share else None), range(1, self.settings.depth)
         h_BTD, after = self._above(h_BTD, layout, state, chance, above, context_BTD, handed)
@@ -235,16 +236,27 @@ class AttentiveRecurrenceMixer(Mixer):
         return Passed(y_BTD, asked_BTD, AttentiveState((bottom, *after), state.memory, state.fed_BD))
 
     def _steps(self, x_BTD: Tensor, layout: Layout, state: AttentiveState, chance: Chance) -> Passed:
-        outputs, asked = [x_BTD[:, :0]], [x_BTD[:, :0]]
-        one = Padded.whole(layout.rows, 1, x_BTD.device)
-        for t in range(x_BTD.shape[1]):
-            y_BD, query_BD, new = self._step(x_BTD[:, t], one, state, chance)
-            real_B1 = layout.lengths_B[:, None] > t
-            layers = tuple(old.where(real_B1, end) for old, end in zip(state.layers, new.layers, strict=True))
-            state = AttentiveState(layers, state.memory, torch.where(real_B1, new.fed_BD, state.fed_BD))
-            outputs.append(y_BD[:, None])
-            asked.append(query_BD[:, None])
-        return Passed(torch.cat(outputs, 1), torch.cat(asked, 1), state)
+        if not x_BTD.shape[1]:
+            return Passed(x_BTD, x_BTD, state)
+        one, states = Padded.whole(layout.rows, 1, x_BTD.device), [state]
+        seen: list[tuple[Tensor, Tensor]] = []
+        for x_BD in x_BTD.unbind(1):
+            y_BD, query_BD, new = self._step(x_BD, one, states[-1], chance)
+            states.append(new)
+            seen.append((y_BD, query_BD))
+        y_BTD, asked_BTD = (torch.stack(each, 1) for each in zip(*seen, strict=True))
+        return Passed(y_BTD, asked_BTD, self._at_end(states, layout))
+
+    def _at_end(self, states: list[AttentiveState], layout: Layout) -> AttentiveState:
+        """states: before the first step, and after each."""
+        if layout.uniform:
+            return states[-1]
+        layers = [
+            RecurrentState.at_end(each[0], each[1:], layout)
+            for each in zip(*(state.layers for state in states), strict=True)
+        ]
+        fed_BD = last_of([state.fed_BD for state in states], layout.lengths_B)
+        return AttentiveState(tuple(layers), states[0].memory, fed_BD)
 
     def _step(
         self, x_BD: Tensor, one: Layout, state: AttentiveState, chance: Chance

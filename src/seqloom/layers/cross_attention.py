@@ -206,6 +206,6 @@ class MemoryAttention(Mixer):
 
     def _shared(self, k: Tensor, v: Tensor, layout: Layout) -> SharedMemory:
         k_BGSK, v_BGSK = (layout.pad(part).transpose(1, 2) for part in (k, v))
-        lengths_B, looks = layout.lengths_B, not (k.requires_grad or torch.compiler.is_compiling())
-        filled = looks and lengths_B.device.type == "cpu" and bool((lengths_B > 0).all())
+        lengths_B, knows = layout.lengths_B, isinstance(layout, Packed) or layout.lengths_B.device.type == "cpu"
+        filled = knows and not torch.compiler.is_compiling() and bool((layout.lengths_on_host > 0).all())
         return SharedMemory(self.heads.score.key(k_BGSK), v_BGSK, lengths_B, layout.uniform, filled=filled)

@@ -35,6 +35,21 @@ class RecurrentState:
             torch.where(new_B1, new.hidden_BH, self.hidden_BH), torch.where(new_B1, new.cell_BH, self.cell_BH)
         )
 
+    @classmethod
+    def at_end(cls, first: "RecurrentState", after: "Sequence[RecurrentState]", layout: Layout) -> "RecurrentState":
+        """Of states after each step those after each row's last one; an empty row's is the first of all."""
+        if layout.uniform:
+            return after[-1] if after else first
+        hidden_BH = last_of([first.hidden_BH, *(state.hidden_BH for state in after)], layout.lengths_B)
+        cells = [state.cell_BH for state in (first, *after) if state.cell_BH is not None]
+        return cls(hidden_BH, last_of(cells, layout.lengths_B) if cells else None)
+
+
+def last_of(steps: Sequence[Tensor], lengths_B: Tensor) -> Tensor:
+    """steps[0] is what was before the first. Rows run on behind their ends: nobody looks at what comes of it."""
+    every_BTD = torch.stack(list(steps), 1)
+    return every_BTD[torch.arange(len(lengths_B), device=lengths_B.device), lengths_B]
+
 
 KERNELS: dict[Cell, Callable[..., tuple[Tensor, ...]]] = {
     "elman": torch.rnn_tanh,
@@ -92,6 +107,8 @@ class RecurrentCell(nn.Module):
         match self.cell:
             case "elman":
                 return RecurrentState(torch.tanh(x_BG + h_BG))
+            case "gru" | "lstm" if x_BG.is_cuda and fast() and not torch.compiler.is_compiling():
+                return self._fused(x_BG, h_BG, state, weights)
             case "gru":
                 # as in torch and cuDNN: the reset gate acts behind the product (Cho et al. 2014 have it before)
                 (rx, zx, nx), (rh, zh, nh) = x_BG.chunk(3, -1), h_BG.chunk(3, -1)
@@ -103,6 +120,15 @@ class RecurrentCell(nn.Module):
                 c_BH = torch.sigmoid(f) * state.cell_BH + torch.sigmoid(i) * torch.tanh(g)
                 h_BH = torch.sigmoid(o) * torch.tanh(c_BH)
                 return RecurrentState(h_BH if len(weights) == 4 else F.linear(h_BH, weights[4]), c_BH)
+
+    def _fused(self, x_BG: Tensor, h_BG: Tensor, state: RecurrentState, weights: Weights) -> RecurrentState:
+        """The gates in one kernel: a GPU takes longer to begin a small one than to run it."""
+        wide = torch.promote_types(state.hidden_BH.dtype, torch.float32)
+        x_BG, h_BG, carried_BH = x_BG.to(wide), h_BG.to(wide), state.cell_BH
+        if carried_BH is None:
+            return RecurrentState(torch.ops.aten._thnn_fused_gru_cell(x_BG, h_BG, state.hidden_BH.to(wide))[0])
+        h_BH, c_BH, _ = torch.ops.aten._thnn_fused_lstm_cell(x_BG, h_BG, carried_BH.to(wide))
+        return RecurrentState(h_BH if len(weights) == 4 else F.linear(h_BH, weights[4]), c_BH)
 
     def forward(
         self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights | None = None, share: int = 0
@@ -125,12 +151,11 @@ class RecurrentCell(nn.Module):
     def _plain(
         self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights, share: int
     ) -> tuple[Tensor, RecurrentState, Tensor]:
-        outputs, x_BTG = [], F.linear(x_BTD, weights[0], weights[2])
-        for t, x_BG in enumerate(x_BTG.unbind(1)):
-            new = self._step(x_BG, state, weights)
-            state = new if layout.uniform else state.where(layout.lengths_B[:, None] > t, new)
-            outputs.append(new.hidden_BH)
-        return torch.stack(outputs, 1), state, x_BTG[..., :share]
+        x_BTG, after = F.linear(x_BTD, weights[0], weights[2]), [state]
+        for x_BG in x_BTG.unbind(1):
+            after.append(self._step(x_BG, after[-1], weights))
+        y_BTP = torch.stack([one.hidden_BH for one in after[1:]], 1)
+        return y_BTP, RecurrentState.at_end(state, after[1:], layout), x_BTG[..., :share]
 
     def _fast(
         self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights
