@@ -330,14 +330,28 @@ def test_another_input_is_refused(stopped: Path, change: str) -> None:
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        ({"lines": AnswerLines("tsv")}, "format and batch"),
-        ({"n_best": 2}, "generation.n_best"),
-        ({"skip_bad": True}, "--skip-bad"),
+        ({"lines": AnswerLines("tsv")}, "with --format text"),
+        ({"lines": AnswerLines(scores=True)}, "without --scores"),
+        ({"lines": AnswerLines("jsonl", alignment=True)}, "with --format text and without --alignment"),
+        ({"n_best": 2}, "with another generation.n_best"),
+        ({"skip_bad": True}, "without --skip-bad"),
+        ({"column": 1}, "without --column"),
     ],
 )
 def test_another_question_is_refused(stopped: Path, more: dict[str, Any], what: str) -> None:
-    with pytest.raises(UserError, match=rf"out\.txt\.part: was begun with another {what}; .*--force"):
+    with pytest.raises(UserError, match=rf"out\.txt\.part: was begun {what}; .*--force"):
         go_on(**more)
+
+
+def test_what_was_asked_for_and_is_no_longer(tmp_path: Path) -> None:
+    """The batch, which only scores depend on, is told where nothing else differs."""
+    file, out, scored = tmp_path / "in.txt", tmp_path / "out", AnswerLines(scores=True)
+    file.write_text("a\n")
+    predict(cast(Model, Echo()), asking(file, out=out, lines=scored), print)
+    with pytest.raises(UserError, match="was written with --scores; name"):
+        predict(cast(Model, Echo()), asking(file, out=out), print)
+    with pytest.raises(UserError, match="was written with another batch; name"):
+        predict(cast(Model, Echo()), Asking(str(file), GenerationSettings(batch=7), scored, out=out), print)
 
 
 def test_another_run_is_refused(stopped: Path) -> None:

@@ -18,7 +18,7 @@ from seqloom.jobs.answer_lines import AnswerLines
 from seqloom.jobs.asked_lines import AskedLine, AskedLines, InputFormat, size_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.output_file import Output, OutputFile, Screen, finished
-from seqloom.jobs.output_note import OutputNote
+from seqloom.jobs.output_note import BATCH, OutputNote
 from seqloom.jobs.progress import LineReport, line_bar
 from seqloom.jobs.writing import Prepared
 from seqloom.settings import UserError
@@ -211,9 +211,12 @@ def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
     return {
         "run": [[_weights(one.run.model), one.task.codecs.fingerprint] for one in model.opened],
         "generation": asking.settings.model_dump(mode="json", exclude={"batch"}),
-        "format": [asking.lines.form, asking.lines.several, asking.lines.scores, asking.lines.alignment],
-        "batch": None if asking.lines.plain else asking.settings.together,
-        "input format": asking.input,
+        "--format": asking.lines.form,
+        "--n-best": asking.lines.several,
+        "--scores": asking.lines.scores,
+        "--alignment": asking.lines.alignment,
+        BATCH: None if asking.lines.plain else asking.settings.together,
+        "--input": asking.input,
         "--column": asking.column,
         "--skip-bad": asking.skip_bad,
         "version of seqloom": __version__,
