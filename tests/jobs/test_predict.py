@@ -78,7 +78,7 @@ def answered(content: bytes, tmp_path: Path, model: Echo | None = None, **more: 
 def test_a_column_of_lines(tmp_path: Path) -> None:
     assert answered(b"ab\tcd\nef\t\n\n", tmp_path, column=1)[0] == b"ba\nfe\n\n"
     assert answered(b"ab\tcd\nef\tgh\n", tmp_path, column=2)[0] == b"dc\nhg\n"
-    with pytest.raises(UserError, match=r"in\.txt:2: there is no column 2 \(1 column\); mend the line, or"):
+    with pytest.raises(UserError, match=r"in\.txt:2: there is no column 2 \(1 column\); mend the line \("):
         answered(b"ab\tcd\nef\n", tmp_path, column=2)
     with pytest.raises(UserError, match="--column: only lines of text have columns"):
         answered(b"", tmp_path, column=2, input="jsonl")
@@ -148,7 +148,8 @@ def test_a_line_that_is_no_text(tmp_path: Path, line: bytes, what: str) -> None:
     content = b"ab\n" * 6 + line + b"\ncd\n"
     with pytest.raises(UserError) as caught:
         answered(content, tmp_path)
-    assert str(caught.value) == f"{tmp_path / 'in.txt'}:7: {what}, or pass --skip-bad; what comes before it is kept"
+    remedy = "(--skip-bad leaves such answers empty); what comes before it is kept"
+    assert str(caught.value) == f"{tmp_path / 'in.txt'}:7: {what} {remedy}"
     assert (tmp_path / "out.txt.part").read_bytes() == b"ba\n" * 6
     (tmp_path / "in.txt").write_bytes(content.replace(line, b"ef"))  # mended: it goes on from there
     predict(cast(Model, Echo()), asking(tmp_path / "in.txt", out=tmp_path / "out.txt"), print)
@@ -159,6 +160,14 @@ def test_a_line_that_is_no_text(tmp_path: Path, line: bytes, what: str) -> None:
         f"{tmp_path / 'in.txt'}:7: {what}",
         "1 line could not be answered: an empty answer stands in its place",
     ]
+
+
+@pytest.mark.parametrize(("bad", "rest"), [(5, []), (6, ["… and 1 more"]), (11, ["… and 6 more"])])
+def test_not_every_bad_line_is_told(tmp_path: Path, bad: int, rest: list[str]) -> None:
+    _, notes = answered(b"a\0b\ncd\n" * bad, tmp_path, skip_bad=True)
+    assert notes[4].endswith("in.txt:9: a NUL byte at column 2; remove it")
+    assert notes[5:-1] == rest
+    assert notes[-1].startswith(f"{bad} lines could not be answered")
 
 
 def test_standard_input_is_answered_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,6 +115,7 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
                     note(f"{lines.name}: has tabs, and lines are read whole; --column 1 takes the first column alone")
                     noted = True
                 job.answer(window)
+            job.tell_rest()
         for text in counts.notes():
             note(text)
         return lines.taken
@@ -280,6 +281,10 @@ class _Job:
         if self.asking.talk or self.told <= TOLD:
             self.note(error if self.asking.talk else f"{self.name}:{number}: {error}")
 
+    def tell_rest(self) -> None:
+        if not self.asking.talk and self.told > TOLD:
+            self.note(f"… and {self.told - TOLD:,} more")
+
     def _write(
         self, window: Sequence[AskedLine], said: dict[int, list[Answer]], errors: dict[int, str], written: int
     ) -> int:
@@ -305,5 +310,6 @@ class _Job:
 
 
 def _remedy(asking: Asking) -> str:
+    """In brackets, as it stands behind whatever is wrong with a line: a fix, a question, or neither."""
     kept = "" if asking.out is None else "; what comes before it is kept"
-    return f", or pass --skip-bad{kept}"
+    return f" (--skip-bad leaves such answers empty){kept}"
