@@ -104,7 +104,7 @@ def test_wishes_of_json_lines(place: Path, runs: Runs) -> None:
     Path("in.jsonl").write_text('{"source": "abc"}\n{"source": "abc", "prefix": "Ж"}\n{"source": "abc"}\n')
     ran = run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl")
     assert ran.code == 2
-    assert re.search(r"in\.jsonl:2: prefix 'Ж': the model cannot write it, .*; leave it out, or pass", ran.error)
+    assert re.search(r"in\.jsonl:2: prefix 'Ж': the model cannot write it, .*; leave it out \(--skip-bad", ran.error)
     assert len(ran.out.splitlines()) == 1  # what comes before it
     ran = run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl", "--skip-bad")
     assert ran.code == 0
@@ -124,7 +124,10 @@ def test_mistakes(place: Path, runs: Runs) -> None:
     refused(run("predict", pairs, "in.txt", "--set", "generation.beem=3"), r"did you mean 'beam'\?")
     refused(run("predict", pairs, "in.txt", "--beam", "0"), r"Invalid value for '--beam'")
     refused(run("predict", pairs, "in.txt", "--format", "xml"), r"Invalid value for '--format'")
-    refused(run("predict", pairs, "in.txt", "--device", "moon"), r"--device = 'moon' cannot be used")
+    refused(
+        run("predict", pairs, "in.txt", "--device", "moon"),
+        r"--device = 'moon' cannot be used: there is no such device; take auto\b[^;]{0,20}$",
+    )
     refused(run("predict", pairs, "in.txt", "--ensemble", str(runs["sentences"])), r"has another vocabulary")
     refused(run("predict", str(runs["tags"]), "in.txt", "--alignment"), r"--alignment: no layer of this model looks")
     refused(run("predict", pairs, "in.txt", "--out", "in.txt"), r"in\.txt: is what is read")
@@ -190,6 +193,16 @@ def test_the_run_comes_first(place: Path, runs: Runs) -> None:
     refused(run("predict", "it's", str(name)), rf"the run comes first: echo .* \| seqloom predict {name}")
     refused(run("predict", "nothing", "in.txt"), "nothing: there is no such run")
     refused(run("predict", 300 * "long ", "in.txt"), "cannot be read: File name too long")
+
+
+def test_a_file_instead_of_its_run(place: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = runs["pairs"]
+    for file in (name / "model.safetensors", next((name / "vocabulary").iterdir())):
+        refused(run("predict", str(file), "in.txt"), rf"{file}: is a file; name the folder of a run: {name}\n")
+    refused(run("predict", "in.txt"), r"in\.txt: is a file; name the folder of a run, as `seqloom train` leaves it\n")
+    monkeypatch.chdir(name.parent.parent)
+    Path("pairs.test.tsv").write_text("")
+    refused(run("predict", "pairs.test.tsv"), r"pairs\.test\.tsv: is a file; name the folder of a run: runs/pairs\n")
 
 
 def test_a_run_that_is_still_training(place: Path, runs: Runs) -> None:

@@ -213,7 +213,6 @@ def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
         "run": [[_weights(one.run.model), one.task.codecs.fingerprint] for one in model.opened],
         "generation": asking.settings.model_dump(mode="json", exclude={"batch"}),
         "--format": asking.lines.form,
-        "--n-best": asking.lines.several,
         "--scores": asking.lines.scores,
         "--alignment": asking.lines.alignment,
         BATCH: None if asking.lines.plain else asking.settings.together,
