@@ -128,6 +128,8 @@ def test_tags_in_files(place: Path) -> None:
     assert [each.score for each in found.measured] == [80.0, 50.0, 50.0]
     assert [(kind.kind, kind.f1) for _, _, kind in found.kinds] == [("LOC", 100.0), ("PER", 0.0)]
     assert "said: span F1 by label" in page(found, what, "text")
+    records = [json.loads(line) for line in page(found, what, "jsonl").splitlines()]
+    assert {record["metric"] for record in records if record["kind"] == "label"} == {"span-f1"}
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,9 @@ def test_a_terminal_gets_drawn_tables(place: Path) -> None:
 def test_markdown(place: Path) -> None:
     found, what = _files("good", "bad", metrics=("ter",), examples=1)
     text = page(found, what, "markdown")
-    assert "| metric | system | score | 95 % interval | difference |  | p (randomisation) | p (bootstrap) |\n" in text
+    assert "| metric | system | score | 95 % interval | difference |  | p (randomisation, two-sided) |" in text
+    assert " | p (bootstrap, one-sided) |\n" in text
+    assert "- p (bootstrap, one-sided): paired bootstrap (Koehn 2004)|resamples:" in text
     assert "| --- | --- | ---: |" in text
     assert "| TER ↓ | bad | 46.20 | " in text
     assert " | \\*\\*\\* | " in text
