@@ -113,6 +113,28 @@ def test_a_run_that_is_still_training(runs: Runs, place: Path) -> None:
     assert notes == [f"{runs['classes']}: still training: the best model so far"]
 
 
+def test_data_that_was_trained_on_is_told(runs: Runs, place: Path) -> None:
+    """By its content, whatever it is called; what was only validated on is a fair test."""
+    data, copy = runs.files["labels"], place / "copy.tsv"
+    copy.write_bytes(data.read_bytes())
+    other = _head(data, place / "other.tsv", 4)
+    valid = seqloom.train(
+        write_recipe(place / "r.toml", text=RECIPES["classes"][0]), data=other, valid=copy, out=place / "r", view="none"
+    ).run.path
+    for folders, file, learnt in (
+        ((runs["classes"],), copy, [runs["classes"]]),
+        ((runs["classes"],), other, []),
+        ((valid, runs["classes"]), copy, [runs["classes"]]),
+        ((valid, runs["classes"]), other, [valid]),
+    ):
+        notes = list[str]()
+        evaluate(Evaluate(runs=tuple(map(str, folders)), data=(str(file),), metrics=("accuracy",)), notes.append)
+        told = [note for note in notes if "trained on" in note]
+        assert [note.split("; ")[0] for note in told] == [
+            f"{file}: {run} was trained on these examples" for run in learnt
+        ]
+
+
 @pytest.mark.parametrize("name", ["documents", "window", "words"])
 def test_language(runs: Runs, place: Path, name: str) -> None:
     data = _head(runs.files["text"], place / "test.txt")

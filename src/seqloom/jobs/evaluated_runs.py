@@ -1,18 +1,19 @@
 """Runs and data: each run answers all examples, or says how likely they are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from seqloom.data.reading import Shape, read
-from seqloom.data.settings import Bad
+from seqloom.data.reading import Shape, fingerprint, read
+from seqloom.data.settings import Bad, Corpus
 from seqloom.evaluation.build import RATE, MetricName, RateMetric, rate_metric
 from seqloom.evaluation.metric import Statistics
 from seqloom.evaluation.report import Counts
 from seqloom.jobs.asked import Columns, corpora_like
-from seqloom.jobs.corpora import table_notes
+from seqloom.jobs.corpora import name_of, table_notes
 from seqloom.jobs.evaluated import Evaluated, Note
-from seqloom.jobs.model import load
+from seqloom.jobs.model import Model, load
+from seqloom.jobs.request import data_of
 from seqloom.jobs.said import Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
 from seqloom.settings import UserError
 
@@ -32,7 +33,7 @@ def evaluated_runs(
     corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
     bad: Bad = "skip" if skip_bad else "stop"
     data = read_data(block for corpus in corpora for block in read(corpus, model.task.shape, bad))
-    for line in (*table_notes(corpora, model.task.shape), *data.skipped.lines()):
+    for line in (*table_notes(corpora, model.task.shape), *data.skipped.lines(), *_learnt(model, corpora)):
         note(line)
     names = metrics_of_task(model.task, data, metrics)
     refuse_other_labels(model, data, runs[0], files)
@@ -46,6 +47,8 @@ def evaluated_runs(
                 f"{run}: does another task ({kinds[0]}) than {runs[0]} ({kinds[1]}); compare like with like"
             )
         refuse_other_labels(other, data, run, files)
+        for line in _learnt(other, corpora):
+            note(line)
         parts.append(say(other, data, names, changes, run, note))
     return together(systems, data.columns, parts, names, model.task.shape, unknown), names
 
@@ -70,6 +73,19 @@ def together(
         counts=tuple(_rated(name, parts) for name in names if name in RATE),
         labels=(*(part.labels for part in parts), wanted) if shape in ("tags", "classes") else None,
     )
+
+
+def _learnt(model: Model, corpora: Sequence[Corpus]) -> Iterator[str]:
+    """What was trained on, which a run knows by its content: whoever learnt it by heart scores well there."""
+    for one in model.opened:
+        validated = {name_of(corpus) for corpus in one.recipe.data.valid}
+        learnt = {content for name, content in data_of(one.run).items() if name not in validated}
+        for corpus in corpora:
+            if learnt and fingerprint(corpus) in learnt:
+                yield (
+                    f"{name_of(corpus)}: {one.run.path} was trained on these examples; "
+                    "its scores on others, which it never saw, may be lower"
+                )
 
 
 def _rated(name: RateMetric, parts: Sequence[Said]) -> Counts:
