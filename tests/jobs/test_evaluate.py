@@ -143,7 +143,7 @@ def test_tags_in_files(place: Path) -> None:
         ({"runs": ("r",), "hypotheses": ("good",)}, "either runs with --data, or --hypotheses with --references"),
         ({"hypotheses": ("short", "good"), "references": ("ref", "shorter")},
          "ref has 16 lines, but shorter has 1, short has 2; line n of each file belongs to line n"),
-        ({"hypotheses": ("good", "good"), "references": ("ref",)}, "good: is named twice in --hypotheses"),
+        ({"hypotheses": ("good", "good"), "references": ("ref",)}, "good: is named twice; name each"),
         ({"hypotheses": ("empty",), "references": ("ref",)}, "empty: empty; is it the right file?"),
         ({"hypotheses": ("goood",), "references": ("ref",)}, "goood: no such file; did you mean good?"),
         ({"hypotheses": ("latin",), "references": ("ref",)}, "latin:2: not UTF-8 text (byte 0xe4 at column 1)"),
@@ -174,6 +174,17 @@ def test_systems_of_the_same_name_are_told_by_their_folders(place: Path) -> None
         _write(f"{folder}/out.txt", GOOD)
     found, _ = _files("one/out.txt", "two/out.txt", metrics=("exact",))
     assert found.systems == ("one/out.txt", "two/out.txt")
+
+
+def test_systems_are_called_as_is_said(place: Path) -> None:
+    Path("beam=8").write_bytes(Path("good").read_bytes())
+    names = "our own=good", "bad", "other=good", "beam=8"
+    found, what = _files(*names, metrics=("exact",))
+    assert found.systems == ("our own", "bad", "other", "beam=8")
+    assert what.answers[0] == what.answers[2] == what.answers[3] == GOOD
+    Path("a=b").mkdir()
+    _write("a=b/out", BAD)
+    assert _files("x=a=b/out", "a=b/out", metrics=("exact",))[0].systems == ("x", "out")
 
 
 def test_a_terminal_gets_drawn_tables(place: Path) -> None:

@@ -47,9 +47,10 @@ def test_characters_two_runs_and_unknown_letters(runs: Runs, place: Path) -> Non
     data = _head(runs.files["pairs"], place / "test.tsv")
     with Path(data).open("a") as file:
         file.write("abz\tzba\nzz\tzz\n")
-    found, what = _run(runs["pairs"], runs["other"], data=data, metrics=("cer", "perplexity"))
-    assert found.systems == ("pairs", "other")
-    assert [each.system for each in found.measured] == ["pairs", "other"] * 2
+    named = Path(f"mine={runs['other']}")
+    found, what = _run(runs["pairs"], named, data=data, metrics=("cer", "perplexity"))
+    assert found.systems == ("pairs", "mine")
+    assert [each.system for each in found.measured] == ["pairs", "mine"] * 2
     assert found.measured[1].comparison is not None
     unknown = [each for each in found.slices if each.slice.by == "unknown in the source"]
     assert [(each.slice.name, len(each.slice.rows)) for each in unknown[::4]] == [("0", FEW), ("1", 1), ("2", 1)]

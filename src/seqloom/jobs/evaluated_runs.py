@@ -1,7 +1,6 @@
 """Runs and data: each run answers all examples, or says how likely they are."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from seqloom.data.reading import Shape, fingerprint, read
@@ -15,6 +14,7 @@ from seqloom.jobs.evaluated import Evaluated, Note
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.request import data_of
 from seqloom.jobs.said import Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
+from seqloom.jobs.system_name import name_systems
 from seqloom.settings import UserError
 
 
@@ -28,8 +28,12 @@ def evaluated_runs(
     note: Note,
     columns: tuple[str | None, str | None] = (None, None),
 ) -> tuple[Evaluated, list[MetricName]]:
-    """What was said, and the metrics to count: those asked for, or those of the task. columns: of source and target."""
-    systems, model = _systems(runs), load(runs[0], device)
+    """What was said, and the metrics to count: those asked for, or those of the task.
+
+    runs: their folders, or NAME=FOLDER. columns: of source and target.
+    """
+    systems, runs = name_systems(runs, "run")
+    model = load(runs[0], device)
     corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
     bad: Bad = "skip" if skip_bad else "stop"
     data = read_data(block for corpus in corpora for block in read(corpus, model.task.shape, bad))
@@ -95,12 +99,3 @@ def _rated(name: RateMetric, parts: Sequence[Said]) -> Counts:
         units = part.likely.tokens if name == "perplexity" else part.likely.characters
         stats.append(metric.statistics(part.likely.log_probs, [units]))
     return Counts(metric, tuple(stats))
-
-
-def _systems(runs: Sequence[str]) -> tuple[str, ...]:
-    """The folders' names, where they tell the runs apart."""
-    short = [Path(run).name or run for run in runs]
-    if len(set(runs)) < len(runs):
-        twice = next(run for run in runs if runs.count(run) > 1)
-        raise UserError(f"{twice}: is named twice; name each run once")
-    return tuple(short if len(set(short)) == len(short) else runs)
