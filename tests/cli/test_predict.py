@@ -138,6 +138,23 @@ def test_mistakes(place: Path, runs: Runs) -> None:
     assert Path("there.txt").read_text() != "mine"
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--seed", "3"], "--seed: is no option of predict, but a setting: --set generation.seed=3"),
+        (["--no-repeat=2"], "--no-repeat: is no option of predict, but a setting: --set generation.no_repeat=2"),
+        (["--temperature", "--sample"], "a setting: --set generation.sample.temperature=…"),
+        (["--rerank", "mbr"], "a setting: --set generation.rerank.kind=mbr"),
+        (["--length=mean"], "a setting: --set generation.length.kind=mean"),
+        (["--candidates"], "a setting: --set generation.rerank.candidates=…"),
+        (["--nonsense"], "No such option: --nonsense"),
+        (["--set", "generation.sample.seed=3"], "has no setting 'seed'; did you mean generation.seed?"),
+    ],
+)
+def test_settings_that_are_no_options(place: Path, runs: Runs, words: list[str], message: str) -> None:
+    refused(run("predict", str(runs["pairs"]), "in.txt", *words), re.escape(message))
+
+
 def test_the_same_again(place: Path, runs: Runs) -> None:
     words = "predict", str(runs["pairs"]), "in.txt", "--out", "out.txt"
     assert run(*words).code == 0
