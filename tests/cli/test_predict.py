@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import seqloom
 from seqloom.jobs import predict as job
+from seqloom.jobs.generation import generation_of
 from seqloom.store import RunFolder
 from tests.cli.run import Ran, run
 from tests.jobs.asked_runs import Runs
@@ -234,6 +236,19 @@ def test_the_beam_that_is_not_named(place: Path, runs: Runs) -> None:
     refused(
         run("predict", str(runs["pairs"]), "in.txt", "--n-best", "3", "--beam", "2"), "^--n-best 3: 3 answers cannot"
     )
+
+
+def test_the_settings_that_help_shows(place: Path, runs: Runs) -> None:
+    """Each can be set as it stands there."""
+    text = run("predict", "--help").out
+    text = text[text.index("How answers are found") : text.index("Arguments:")]
+    shown = re.findall(r"\bgeneration\.[\w.]+=[\w.]+", text)
+    shown += [f"generation.sample.{each}" for each in re.findall(r"\b(?:top_k|top_p|min_p)=[\d.]+", text)]
+    names = {each.split(".")[1].partition("=")[0] for each in shown}
+    assert names == {"sample", "seed", "rerank", "groups", "diversity", "no_repeat", "shortest", "longest", "length"}
+    opened = seqloom.load(runs["pairs"]).opened[0]
+    for each in shown:
+        assert generation_of(opened, [each]) != generation_of(opened), each
 
 
 def test_a_column(place: Path, runs: Runs) -> None:
