@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -306,10 +307,28 @@ def test_a_text_alone_is_scored_behind_a_line_end(runs: Runs) -> None:
     assert scored.log_prob == pytest.approx(sum(piece.log_prob for piece in scored.pieces))
     documents = seqloom.load(runs["documents"]).score("good")
     assert [piece.text for piece in documents.pieces] == ["g", "o", "o", "d", "</s>"]
-    first, second = running.score("good"), running.score("good", " film")
-    assert first.log_prob == pytest.approx(sum(p.log_prob for p in scored.pieces[: len(first.pieces)]), abs=1e-4)
-    assert second.pieces  # behind a prompt, without a line end before it: another number, but of the same pieces
-    assert [*first.pieces, *second.pieces][0].text == scored.pieces[0].text
+
+
+@pytest.mark.parametrize("name", ["text", "words", "window", "documents"])
+def test_the_scores_of_parts_add_up(runs: Runs, name: str) -> None:
+    """log P(a b) = log P(a) + log P(b | a); and what is written behind a prompt is scored in the same way."""
+    model = seqloom.load(runs[name])
+    whole, first, second = model.score("good film"), model.score("good"), model.score("good", " film")
+    begun = first.pieces[:-1] if name == "documents" else first.pieces  # whose end mark is scored too
+    assert [piece.text for piece in (*begun, *second.pieces)] == [piece.text for piece in whole.pieces]
+    total = sum(piece.log_prob for piece in begun) + second.log_prob
+    assert total == pytest.approx(whole.log_prob, abs=1e-4)
+    assert model.score("", "good film").log_prob == pytest.approx(whole.log_prob, abs=1e-4)
+    answer = model.predict("good", changes=["generation.longest=3"])
+    total = sum(piece.log_prob for piece in begun) + answer.log_prob
+    behind = model.score("", replace(answer, tokens=(*model.task.encoder.begun("good"), *answer.tokens)))  # type: ignore[attr-defined]
+    assert behind.log_prob == pytest.approx(total, abs=1e-4)
+
+
+def test_a_mark_before_a_prompt_is_no_part_of_it(runs: Runs) -> None:
+    """What is cut is counted in the tokens of the line."""
+    answer = seqloom.load(runs["window"]).predict("good film good film good film ", changes=["generation.longest=9"])
+    assert answer.cut == 30 - (23 - 9)
 
 
 # -- mistakes
