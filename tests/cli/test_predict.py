@@ -211,3 +211,9 @@ def test_a_column(place: Path, runs: Runs) -> None:
     whole, first = (run("predict", str(runs["pairs"]), "tabs.txt", *more) for more in ([], ["--column", "1"]))
     assert (first.out, first.error) == (run("predict", str(runs["pairs"]), "in.txt").out, "")
     assert "tabs.txt: has tabs" in whole.error
+
+
+def test_a_nul_that_json_spells(place: Path, runs: Runs) -> None:
+    Path("in.jsonl").write_text('{"source": "a\\u0000b"}\n')
+    words = "predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl"
+    refused(run(*words), r"in\.jsonl:1: a NUL byte at column 2; remove it, or pass --skip-bad")

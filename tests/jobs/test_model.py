@@ -365,6 +365,89 @@ def test_a_longest_that_is_no_length(pairs: Model, longest: Any) -> None:
         pairs.predict(["ab", Question("ab", longest=longest)])
 
 
+# -- arguments
+
+
+@pytest.mark.parametrize("name", ["must", "must_not"])
+def test_a_text_is_no_list_of_phrases(pairs: Model, name: str) -> None:
+    match = f"^{name} should be a list of texts, but is 'abc'"
+    with pytest.raises(UserError, match=match):
+        pairs.predict("ab", **{name: "abc"})  # type: ignore[call-overload]
+    with pytest.raises(UserError, match=match):
+        Question("ab", **{name: "abc"})  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=f"^{name} should be a list of texts, but is a list of 1"):
+        Question("ab", **{name: [3]})  # type: ignore[arg-type]
+    assert pairs.predict("ab", must=iter(["dd"])) == pairs.predict(Question("ab", must=["dd"]))  # type: ignore[arg-type, call-overload]
+
+
+def test_a_prefix_for_each(pairs: Model) -> None:
+    match = (
+        r'^prefix should be text, but is a list of 2; for each answer its own: ask seqloom.Question\("…", prefix="…"\)'
+    )
+    with pytest.raises(UserError, match=match):
+        pairs.predict(["ab", "c"], prefix=["a", "b"])  # type: ignore[call-overload]
+
+
+def test_a_source_with_many_targets_and_the_other_way_round(pairs: Model) -> None:
+    each = [pairs.score("abc", target).log_prob for target in ("cba", "h")]
+    assert [one.log_prob for one in pairs.score("abc", ["cba", "h"])] == pytest.approx(each, abs=1e-4)
+    answers = pairs.predict("abc", n_best=3)
+    scored = pairs.score("abc", answers)
+    assert [one.log_prob for one in scored] == pytest.approx([one.log_prob for one in answers], abs=1e-4)
+    each = [pairs.score(source, "cba").log_prob for source in ("abc", "h")]
+    assert [one.log_prob for one in pairs.score(["abc", "h"], "cba")] == pytest.approx(each, abs=1e-4)
+    assert pairs.score("abc", []) == []
+    with pytest.raises(TypeError, match=r"text 2: its target should be a text or an Answer, but is int"):
+        pairs.score("abc", ["a", 3])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"text 1: should be a text, but is Question"):
+        pairs.score([Question("abc")], "a")  # type: ignore[list-item]
+
+
+def test_settings_are_no_arguments(pairs: Model) -> None:
+    match = r"^predict has no argument 'seed'; it is a setting: changes=\[\"generation.seed=3\"\]$"
+    with pytest.raises(TypeError, match=match):
+        pairs.predict("abc", seed=3)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"^predict has no argument 'nbest'; did you mean 'n_best'\?"):
+        pairs.predict("abc", nbest=3)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"^predict has no argument 'zzz'; there are n_best, beam, "):
+        pairs.predict("abc", zzz=3)  # type: ignore[call-overload]
+
+
+def test_texts_that_come_one_by_one(pairs: Model) -> None:
+    texts = ["abc", "hh"]
+    assert pairs.predict(text for text in texts) == pairs.predict(texts)
+    with pytest.raises(TypeError, match="not dict"):
+        pairs.predict({"abc": 1})
+
+
+def test_several_runs_are_a_list(runs: Runs) -> None:
+    for other in runs["other"], str(runs["other"]):
+        with pytest.raises(UserError, match=r"other: is no device, but a folder; several runs are a list: load\(\["):
+            seqloom.load(runs["pairs"], other)  # type: ignore[arg-type]
+
+
+def test_what_no_text_holds(pairs: Model, runs: Runs) -> None:
+    half, nul = (
+        r"^text 2: half a surrogate pair, '\\ud800' in .*; remove it$",
+        "^text 2: a NUL byte at column 2; remove",
+    )
+    for bad, match in ("a\ud800", half), ("a\0b", nul):
+        for question in (
+            bad,
+            Question("a", prefix=bad),
+            Question("a", must=(bad,)),
+            Question("a", must_not=(bad,)),
+        ):
+            with pytest.raises(UserError, match=match):
+                pairs.predict(["ab", question])
+        for sources, targets in (["a", bad], ["a", "a"]), (["a", "a"], ["a", bad]):
+            with pytest.raises(UserError, match=match):
+                pairs.score(sources, targets)
+        for name, source in ("tags", ["good", bad]), ("classes", bad), ("text", bad):
+            with pytest.raises(UserError, match=match):
+                seqloom.load(runs[name]).predict(["good", Question(source)])
+
+
 # -- wishes
 
 

@@ -15,7 +15,7 @@ from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.live_stream import LiveStream
 from seqloom.data.reading.stored_file import stored
-from seqloom.jobs.answer import Question, longest_fault
+from seqloom.jobs.answer import Question, are_texts, longest_fault
 from seqloom.settings.words import counted, nearest, show
 
 InputFormat = Literal["text", "jsonl"]
@@ -145,21 +145,17 @@ def _fault(fields: Any) -> str | None:
 
 def _faults(fields: dict[str, Any]) -> Iterator[str]:
     source, longest = fields.get("source"), fields.get("longest")
-    if not isinstance(source, str) and not _texts(source):
+    if not isinstance(source, str) and not are_texts(source):
         yield f"the source should be text, but is {_shown(source)}"
     if not isinstance(fields.get("prefix") or "", str):
         yield f"prefix should be text, but is {_shown(fields['prefix'])}"
     if not _characters(fields):
         yield "half a surrogate pair is no character; remove it"
     for name in ("must", "must_not"):
-        if not _texts(fields.get(name) or []):
+        if not are_texts(fields.get(name) or []):
             yield f"{name} should be a list of texts, but is {_shown(fields[name])}"
     if wrong := longest_fault(longest):
         yield wrong
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _characters(fields: dict[str, Any]) -> bool:
