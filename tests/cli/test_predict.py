@@ -80,6 +80,20 @@ def test_labels(place: Path, runs: Runs) -> None:
     assert sum(float(line.split("\t")[2]) for line in classes[:2]) == pytest.approx(1.0, abs=1e-5)
 
 
+def test_the_score_of_a_label_is_its_probability_in_every_format(place: Path, runs: Runs) -> None:
+    Path("in.txt").write_text("good film\n\n")
+    for name in "tags", "classes":
+        columns = run("predict", str(runs[name]), "in.txt", "--format", "tsv").out.splitlines()
+        objects = [
+            json.loads(one) for one in run("predict", str(runs[name]), "in.txt", "--format", "jsonl").out.splitlines()
+        ]
+        assert [one["score"] for one in objects] == pytest.approx(
+            [float(line.split("\t")[1]) for line in columns], abs=1e-6
+        )
+        assert [one["probability"] for one in objects] == [one["score"] for one in objects]
+        assert objects[1]["score"] == 1
+
+
 def test_how_it_writes(place: Path, runs: Runs) -> None:
     words = ("predict", str(runs["pairs"]), "in.txt", "--set", "generation.shortest=5")
     first = run(*words, "--sample").out

@@ -235,7 +235,8 @@ def test_an_empty_answer_to_an_empty_text_is_certain(runs: Runs, name: str) -> N
     model = seqloom.load(runs[name])
     for text in "", " \t":
         answer = model.predict(text)
-        assert (answer.score, answer.log_prob, answer.pieces) == (0.0, 0.0, ())
+        assert (answer.log_prob, answer.pieces) == (0.0, ())
+        assert answer.score == (1.0 if model.labels else 0.0)
         for target in answer, "":
             assert model.score(text, target) == Scored(0.0, ())
     if name == "pairs":
@@ -256,7 +257,7 @@ def test_tags_are_one_a_word(runs: Runs) -> None:
     for source in ("good film so", "so  nice", "unheard-of wörds 1234 ☃", " so "):
         answer = model.predict(source)
         assert len(answer.text.split(" ")) == len(source.split()) == len(answer.pieces)
-        assert 0 < answer.probability <= 1
+        assert 0 < answer.score == answer.probability <= 1
         assert model.score(source.strip(), answer).log_prob == pytest.approx(answer.log_prob, abs=1e-5)
     assert model.predict(Question(["so so", "nice"])).text.count(" ") == 1  # split already
     whole = model.predict(["good film", "so"])
@@ -268,7 +269,7 @@ def test_classes_have_probabilities(runs: Runs) -> None:
     best, other = model.predict("good film", n_best=5)
     assert {best.text, other.text} == {"pos", "neg"}
     assert best.probability + other.probability == pytest.approx(1.0)
-    assert best.probability >= other.probability
+    assert best.score == best.probability >= other.probability == other.score
     assert model.score("good film", "pos").log_prob == pytest.approx(
         {best.text: best, other.text: other}["pos"].log_prob
     )

@@ -36,7 +36,8 @@ def predict(
         Literal["text", "jsonl"],
         typer.Option(
             "--input",
-            help='jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}. End a prefix behind a word.',
+            help='jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}. '
+            "A prefix should end behind a word.",
         ),
     ] = "text",
     column: Annotated[

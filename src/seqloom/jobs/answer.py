@@ -87,7 +87,8 @@ class Answer:
 
     text: str
     score: float = 0.0
-    """What answers are ranked by: the log_prob, with penalties for length and coverage where it was searched for."""
+    """What answers are ranked by: the log_prob, with penalties for length and coverage where it was searched for; of
+    labels the probability."""
     log_prob: float = 0.0
     pieces: tuple[Piece, ...] = ()
     tokens: tuple[int, ...] = ()
