@@ -227,6 +227,15 @@ def test_a_column(place: Path, runs: Runs) -> None:
     assert "tabs.txt: has tabs" in whole.error
 
 
+def test_settings_that_change_nothing(place: Path, runs: Runs) -> None:
+    for name, options, message in (
+        ("classes", ["--sample"], "^--sample: a classifier chooses among its labels; leave it out"),
+        ("tags", ["--n-best", "2"], "^--n-best 2: a tagger gives each word its likeliest tag; leave it out"),
+        ("pairs", ["--sample", "--beam", "8"], "^--beam 8: answers are drawn by chance, and there is no beam"),
+    ):
+        refused(run("predict", str(runs[name]), "in.txt", *options), message)
+
+
 def test_a_nul_that_json_spells(place: Path, runs: Runs) -> None:
     Path("in.jsonl").write_text('{"source": "a\\u0000b"}\n')
     words = "predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl"

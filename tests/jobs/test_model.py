@@ -366,6 +366,37 @@ def test_a_longest_that_is_no_length(pairs: Model, longest: Any) -> None:
         pairs.predict(["ab", Question("ab", longest=longest)])
 
 
+@pytest.mark.parametrize(
+    ("name", "more", "match"),
+    [
+        ("classes", {"sample": True}, "sample=True: a classifier chooses among its labels; leave it out"),
+        ("classes", {"beam": 4}, "beam=4: a classifier"),
+        ("classes", {"changes": ["generation.longest=3"]}, "--set generation.longest=3: a classifier"),
+        ("classes", {"changes": ["generation.sample.top_k=3"]}, "--set generation.sample.top_k=3: a classifier"),
+        ("tags", {"n_best": 2}, "n_best=2: a tagger gives each word its likeliest tag; leave it out"),
+        ("tags", {"changes": ["generation.n_best=2"]}, "--set generation.n_best=2: a tagger"),
+        ("masked", {"beam": 2}, "beam=2: a masked model fills the gaps"),
+        (
+            "pairs",
+            {"sample": True, "beam": 8},
+            "beam=8: answers are drawn by chance, and there is no beam; leave it out",
+        ),
+        ("pairs", {"sample": True, "changes": ["generation.beam=8"]}, "--set generation.beam=8: answers are drawn"),
+        ("pairs", {"beam": 8, "changes": ["generation.rerank.kind=mbr"]}, "beam=8: answers are drawn"),
+        ("pairs", {"sample": {"temperature": 0.01}}, r"sample should be True or False, not a table; changes=\["),
+    ],
+)
+def test_settings_that_change_nothing(runs: Runs, name: str, more: dict[str, Any], match: str) -> None:
+    with pytest.raises(UserError, match="^" + match):
+        seqloom.load(runs[name]).predict("good [MASK]", **more)
+
+
+def test_settings_that_change_something(runs: Runs, pairs: Model) -> None:
+    assert len(seqloom.load(runs["classes"]).predict("good", n_best=2, changes=["generation.batch=3"])) == 2
+    assert len(seqloom.load(runs["tags"]).predict("good", n_best=1)) == 1
+    assert len(pairs.predict("ab", n_best=6, sample=True)) == 6  # no beam was asked for
+
+
 # -- arguments
 
 

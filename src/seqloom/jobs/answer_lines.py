@@ -22,8 +22,8 @@ class AnswerLines:
     jsonl  an object a line; nothing in a text is changed
 
     The columns: the input line's number (if it may have several answers), text, score, alignment. Where there is no
-    answer, the score is empty, in JSON null: nothing is certain of it. A line feed inside an answer would break the line, and is written as \\n; in columns also \\t for a tab
-    and \\\\ for a backslash.
+    answer, the score is empty, in JSON null. A line feed inside an answer would break the line, and is written as \\n;
+    in columns also \\t for a tab and \\\\ for a backslash.
     """
 
     form: OutputFormat = "text"
