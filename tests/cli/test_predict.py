@@ -236,6 +236,16 @@ def test_settings_that_change_nothing(place: Path, runs: Runs) -> None:
         refused(run("predict", str(runs[name]), "in.txt", *options), message)
 
 
+def test_json_that_is_read_as_text(place: Path, runs: Runs) -> None:
+    hint = "in.jsonl: has JSON, and lines are read as text; --input jsonl answers its sources"
+    Path("in.jsonl").write_text('{"source": "abc"}\n' * 3)
+    ran = run("predict", str(runs["pairs"]), "in.jsonl", "--set", "generation.longest=3")
+    assert (ran.code, len(ran.out.splitlines()), ran.error.count(hint)) == (0, 3, 1)
+    assert hint not in run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl").error
+    Path("in.jsonl").write_text('{"abc": 3}\n{a}\n{"source"\n[1]\n')
+    assert hint not in run("predict", str(runs["pairs"]), "in.jsonl", "--set", "generation.longest=3").error
+
+
 def test_a_nul_that_json_spells(place: Path, runs: Runs) -> None:
     Path("in.jsonl").write_text('{"source": "a\\u0000b"}\n')
     words = "predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl"

@@ -44,6 +44,8 @@ class AskedLines:
         self.form, self.column = form, column
         self.tabs = False
         """whether a line that was read whole holds a tab"""
+        self.json = False
+        """whether a line that was read as text is a question in JSON"""
         self._lines = Lines(name, stream=_stream(name), binary=True)
         self.name = self._lines.name
         self._digest = blake2b(digest_size=16)
@@ -86,6 +88,7 @@ class AskedLines:
         return AskedLine(self.taken, _question(fields), fields.get("id"))
 
     def _text(self, line: str) -> Question | str:
+        self.json = self.json or _asks_in_json(line)
         if self.column is None:
             self.tabs = self.tabs or "\t" in line
             return Question(line)
@@ -119,6 +122,16 @@ def _stream(name: str) -> LiveStream | ByteStream:
 
 def _bytes(line: str | Broken) -> bytes:
     return (line.text if isinstance(line, Broken) else line).encode("utf-8", "surrogatepass")
+
+
+def _asks_in_json(line: str) -> bool:
+    if not line.lstrip().startswith("{") or '"source"' not in line:
+        return False
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(fields, dict) and "source" in fields
 
 
 def _question(fields: dict[str, Any]) -> Question:

@@ -32,6 +32,32 @@ def generation_of(
 
     words: what whoever asks calls these, for messages.
     """
+    _refuse(changes, beam, n_best, sample, words)
+    own = opened.recipe.generation
+    drawn = [f"{SECTION}sample={{temperature = 1.0}}"] if sample and own.sample is None else []
+    beam_set = beam is not None or any(change.partition("=")[0].strip() == f"{SECTION}beam" for change in changes)
+    asked = {} if beam is None else {f"{SECTION}beam={beam}": f"{words['beam']}{beam}"}
+    asked |= {} if n_best in (None, own.n_best) else {f"{SECTION}n_best={n_best}": f"{words['n_best']}{n_best}"}
+    if not beam_set and (n_best or 0) > own.beam:
+        asked[f"{SECTION}beam={n_best}"] = f"{words['n_best']}{n_best}"
+    given = [*drawn, *changes, *asked]
+    try:
+        found = loads(opened.text, Recipe, given, name=str(opened.run.recipe)).generation if given else own
+    except SettingsError as error:
+        text = str(error)
+        for change, option in asked.items():  # nobody typed --set
+            text = text.replace(f"--set {change}: [{SECTION[:-1]}]", f"{option}:")
+        raise SettingsError(text) from None
+    typed = _typed(changes, beam, n_best, sample, words)
+    for name, why in _unused(opened.recipe.task, found):
+        if name in typed:
+            raise UserError(f"{typed[name]}: {why}; leave it out")
+    return found
+
+
+def _refuse(
+    changes: Sequence[str], beam: int | None, n_best: int | None, sample: bool, words: Mapping[str, str]
+) -> None:
     for change in changes:
         if not change.strip().startswith(SECTION):
             raise UserError(
@@ -43,29 +69,16 @@ def generation_of(
     if not isinstance(sample, bool):
         how = 'changes=["generation.sample.temperature=0.8"] says how'
         raise UserError(f"sample should be True or False, not {show(sample)}; {how}")
-    own = opened.recipe.generation
-    drawn = [f"{SECTION}sample={{temperature = 1.0}}"] if sample and own.sample is None else []
-    beam_set = beam is not None or any(change.partition("=")[0].strip() == f"{SECTION}beam" for change in changes)
-    asked = {} if beam is None else {f"{SECTION}beam={beam}": f"{words['beam']}{beam}"}
-    asked |= {} if n_best in (None, own.n_best) else {f"{SECTION}n_best={n_best}": f"{words['n_best']}{n_best}"}
-    if not beam_set and (n_best or 0) > own.beam:
-        asked[f"{SECTION}beam={n_best}"] = f"{words['n_best']}{n_best}"
-    given = [*drawn, *changes, *asked]
+
+
+def _typed(
+    changes: Sequence[str], beam: int | None, n_best: int | None, sample: bool, words: Mapping[str, str]
+) -> dict[str, str]:
+    """The settings that somebody asked for, each as it was typed."""
     typed = {_field(change): f"--set {change}" for change in changes}
     typed |= {} if beam is None else {"beam": f"{words['beam']}{beam}"}
     typed |= {} if n_best in (None, 1) else {"n_best": f"{words['n_best']}{n_best}"}
-    typed |= {"sample": words["sample"]} if sample else {}
-    try:
-        found = loads(opened.text, Recipe, given, name=str(opened.run.recipe)).generation if given else own
-    except SettingsError as error:
-        text = str(error)
-        for change, option in asked.items():  # nobody typed --set
-            text = text.replace(f"--set {change}: [{SECTION[:-1]}]", f"{option}:")
-        raise SettingsError(text) from None
-    for name, why in _unused(opened.recipe.task, found):
-        if name in typed:
-            raise UserError(f"{typed[name]}: {why}; leave it out")
-    return found
+    return typed | ({"sample": words["sample"]} if sample else {})
 
 
 def _field(change: str) -> str:
