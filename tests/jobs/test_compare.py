@@ -19,7 +19,7 @@ from seqloom.jobs.compared_worker import Work, done
 from seqloom.jobs.recipe import Recipe
 from seqloom.models import Sizes, model_cost
 from seqloom.settings import FailedError, UserError, load
-from tests.jobs.asked_runs import recipe
+from tests.jobs.asked_runs import RECIPES, recipe
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
 from tests.jobs.shapes import write_conllu, write_text
 
@@ -195,7 +195,7 @@ def test_runs_that_are_trained(pairs: Path) -> None:
 def test_other_vocabularies(pairs: Path) -> None:
     """Perplexities do not compare then, and they cannot write together."""
     found = _compare("a.toml", "words.toml", ensemble=("all",))
-    assert "perplexity is per token, and the systems' vocabularies differ" in repr(found)
+    assert "perplexity is per token, and the systems' vocabularies differ, so that it is not compared" in repr(found)
     assert "bits/char" in repr(found).splitlines()[1]
     assert [row.failed for row in found.failed] == [
         "no two systems have the same task and vocabulary: give them the same [text]"
@@ -205,13 +205,30 @@ def test_other_vocabularies(pairs: Path) -> None:
 def test_language_models_of_other_pieces(place: Path, worked: list[Work]) -> None:
     """Bits per character are the score then."""
     write_text(place / "text.txt")
-    (place / "test.txt").write_text("the end is here\n" * 20)
-    for name, pieces in ("a", '{ kind = "characters" }'), ("b", '{ kind = "words" }'):
-        write_recipe(place / f"{name}.toml", text=recipe('kind = "language"', "decoder-only", text=pieces))
+    (place / "test.txt").write_text("so good\nnot very nice\n" * 20)
+    for name, pieces in ("a", '"characters"'), ("b", '"words"'), ("few", '"words", size = 7'):
+        text = recipe('kind = "language"', "decoder-only", text=f"{{ kind = {pieces} }}")
+        write_recipe(place / f"{name}.toml", text=text)
     more = {"data": ("text.txt",), "test": ("test.txt",)}
     found = _compare("a.toml", "b.toml", **more)
     assert found.report is not None
     assert found.report.measured[0].metric.name == "bpc"
+    assert [each.comparison is None for each in found.report.measured] == [True, False, True, True]
+    few = _compare("a.toml", "b.toml", "few.toml", **more)
+    assert few.report is not None
+    assert few.scores["a"] == found.scores["a"]
+    assert few.scores["few"].keys() == {"perplexity"}  # its few words would be paid for all letters of the others
+    assert "few: no bits/char: " in repr(few)
+    assert " % of the characters cannot be written by its vocabulary" in repr(few)
+    row = next(line.split() for line in repr(few).splitlines() if line.startswith("few "))
+    assert row[1:5] == ["–"] * 4
+    for metric in "perplexity", "bpc":
+        asked = _compare("b.toml", "few.toml", metrics=(metric,), **more)
+        assert asked.report is not None
+        assert all(each.comparison is None for each in asked.report.measured)
+    none = _compare("few.toml", metrics=("bpc",), **more)
+    assert none.report is None
+    assert "few: no bits/char: " in repr(none)
     alone = _compare("a.toml", out=Path("alone"), **more)
     assert alone.report is not None
     assert alone.report.measured[0].metric.name == "perplexity"
@@ -248,6 +265,7 @@ def test_all_fail(pairs: Path) -> None:
         (("a.toml",), {"test": ("pairs.tsv",)}, "pairs.tsv: a is trained on it (pairs.tsv)"),
         (("a.toml", "./a.toml"), {}, "./a.toml and a.toml: both would be called 'a'"),
         (("a.toml", "tags.toml"), {}, "tags: does another task (tag) than a (translate)"),
+        (("lm.toml", "masked.toml"), {}, "masked: does another task (masked) than lm (language)"),
         (("a.toml", "nothing.toml"), {}, "nothing.toml"),
         (("a.toml", "empty"), {}, "empty: holds no run that is trained"),
         (("a.toml", "b.toml"), {"ensemble": ("a", "bb")}, "--ensemble bb: no such system; did you mean 'b'?"),
@@ -263,6 +281,8 @@ def test_mistakes_are_told_before_anything_is_trained(
 ) -> None:
     tags = "[task]\nkind = 'tag'\n[model]\nfamily = 'encoder-only'\noutput = { kind = 'tags' }\n"
     write_recipe(pairs / "tags.toml", text=tags)
+    write_recipe(pairs / "lm.toml", text="[task]\nkind = 'language'\n[model]\nfamily = 'decoder-only'\n")
+    write_recipe(pairs / "masked.toml", text=RECIPES["masked"][0])
     for name in ("empty", "strange"):
         (pairs / name).mkdir()
     (pairs / "strange" / "file").touch()

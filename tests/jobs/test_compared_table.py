@@ -81,7 +81,7 @@ def test_other_vocabularies_need_bits(compared: Compared) -> None:
     assert "bits/char ↓" not in tables(compared)[0].head
     other = replace(compared, own_vocabularies=True)
     assert "bits/char ↓" in tables(other)[0].head
-    assert "bits per character compare them" in text(other, "text")
+    assert "so that it is not compared; bits per character are" in text(other, "text")
 
 
 def test_a_published_metric_without_a_column(compared: Compared) -> None:

@@ -63,9 +63,11 @@ def _compared(
     )
 
 
-def _report(command: Compare, measured: dict[str, Result], settings: EvaluationSettings, note: Note) -> Report:
-    """With the baseline first: the others are compared with it."""
+def _report(command: Compare, measured: dict[str, Result], settings: EvaluationSettings, note: Note) -> Report | None:
+    """With the baseline first: the others are compared with it. None: nobody has one of the scores."""
     names, asked = metrics_of(measured, _differ(measured) and not command.metrics), bool(command.metrics)
+    if names == ["bpc"] and all(_fault(result) for result in measured.values()):
+        return None
     found = reported(evaluated(measured, names), names, settings, note, asked)
     first = baseline(command.baseline, found)
     if first == found.systems[0]:
@@ -74,8 +76,14 @@ def _report(command: Compare, measured: dict[str, Result], settings: EvaluationS
 
 
 def _differ(measured: Mapping[str, Result]) -> bool:
-    """Whether their vocabularies do, so that tokens of one are not those of another."""
-    return len({result.vocabulary.rpartition(" ")[2] for result in measured.values()}) > 1
+    """Whether the vocabularies that they write in do, so that tokens of one are not those of another."""
+    likely = [result.said.likely for result in measured.values()]
+    return len({one.vocabulary for one in likely if one is not None}) > 1
+
+
+def _fault(result: Result) -> str | None:
+    """Why it has no bits per character."""
+    return None if result.said.likely is None else result.said.likely.fault
 
 
 def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, Result]) -> Iterator[str]:
@@ -86,6 +94,9 @@ def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, R
     yield from (said for said, times in every.items() if times == len(measured))
     for name, result in measured.items():
         yield from (f"{name}: {said}" for said in result.notes if every[said] < len(measured))
+    names = metrics_of(measured) if measured else []
+    if "bpc" in names and (_differ(measured) or "perplexity" not in names):  # else perplexity says as much
+        yield from (f"{name}: {_fault(result)}" for name, result in measured.items() if _fault(result))
 
 
 # -- what cannot be done

@@ -14,13 +14,12 @@ from seqloom.jobs.compared import Compared, Row, spent
 from seqloom.jobs.compared_result import Facts
 from seqloom.jobs.published import Result
 from seqloom.jobs.score_page import below
-from seqloom.jobs.score_table import number, probability, titled
+from seqloom.jobs.score_table import NONE, number, probability, titled
 from seqloom.jobs.table import Table, draw, latex, markdown, plain
 from seqloom.settings.words import counted
 from seqloom.training.figures import count, duration, memory
 
 Form = Literal["text", "markdown", "latex", "json"]
-NONE = "–"
 PUBLISHED = "†"
 COSTS = ("parameters", "FLOPs", "time", "tokens/s", "memory")
 
@@ -92,17 +91,20 @@ def _row(row: Row, compared: Compared, metrics: list[Metric[object]]) -> tuple[s
     cells = [row.name]
     measured = {each.metric.name: each for each in compared.measured(row.name)}
     for at, metric in enumerate(metrics):
-        each = measured[metric.name]
-        cells += [number(metric, each.score)] + ([] if at else _sure(each, compared))
+        each = measured.get(metric.name)
+        cells += [NONE if each is None else number(metric, each.score)] + ([] if at else _sure(each, compared))
     assert row.facts is not None
     return (*cells, *_costs(row.facts))
 
 
-def _sure(each: Measured, compared: Compared) -> list[str]:
+def _sure(each: Measured | None, compared: Compared) -> list[str]:
     assert compared.report is not None
+    if each is None:
+        return [NONE] * 3
     interval = f"{number(each.metric, each.interval.low)} – {number(each.metric, each.interval.high)}"
     if each.comparison is None:
-        return [interval, "", ""]
+        none = "" if each.system == compared.report.systems[0] else NONE
+        return [interval, none, none]
     difference = f"{each.comparison.difference:+.{each.metric.digits}f} {each.comparison.mark}".strip()
     return [interval, difference, probability(each.comparison.randomisation, compared.report.settings.trials)]
 
@@ -145,9 +147,9 @@ def _slices(compared: Compared, report: Report) -> Iterator[Table]:
     for by, group in groupby(of_first, lambda score: score.slice.by):
         scores = list(group)
         parts = list({score.slice.name: score.slice for score in scores}.values())
-        found = {(score.system, score.slice.name): score.score for score in scores}
+        found = {(score.system, score.slice.name): number(first, score.score) for score in scores}
         rows = [
-            (row.name, *(number(first, found[row.name, part.name]) for part in parts))
+            (row.name, *(found.get((row.name, part.name), NONE) for part in parts))
             for row in compared.rows
             if not row.failed
         ]
@@ -176,7 +178,8 @@ def told(compared: Compared) -> Iterator[str]:
         "most in training, on a GPU of tensors, elsewhere of the whole process"
     )
     if compared.own_vocabularies and any(metric.name == "perplexity" for metric in _metrics(compared)):
-        yield "perplexity is per token, and the systems' vocabularies differ: bits per character compare them"
+        bits = "; bits per character are" if any(metric.name == "bpc" for metric in _metrics(compared)) else ""
+        yield f"perplexity is per token, and the systems' vocabularies differ, so that it is not compared{bits}"
     for row in compared.rows:
         if row.published.results:
             notes = dict.fromkeys(result.note for result in row.published.results)

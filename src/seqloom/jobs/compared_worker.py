@@ -106,8 +106,7 @@ def done(work: Work) -> None:
     if model.task.shape == "pairs" and not work.metrics:
         names = list(dict.fromkeys([*names[:FEW], "perplexity", "bpc"]))
     refuse_other_labels(model, data, str(work.runs[0]), work.test)
-    title = " and ".join(run.name for run in work.runs)
-    said = say(model, data, names, work.changes, title, notes.append)
+    said = say(model, data, names, work.changes, " and ".join(run.name for run in work.runs), notes.append)
     Result(
         model.task.shape,
         data.columns,
