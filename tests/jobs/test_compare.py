@@ -85,7 +85,8 @@ def test_one_table_of_all(pairs: Path, worked: list[Work]) -> None:
     assert both["flops"] == pytest.approx(one["flops"] + other["flops"])
     assert both["members"] == ["a", "b"]
     assert one["memory"] > 2e7
-    assert one["tokens_per_second"] > 0
+    assert one["per_second"] > 0
+    assert kept["per_second"] == "tokens of targets, end marks included"
     assert one["steps"] == other["steps"]
     assert {"difference", "p_randomisation", "low", "high"} <= other["scores"]["perplexity"].keys()
     assert {part["by"] for part in one["slices"]} >= {"source characters", "reference characters"}
@@ -148,6 +149,18 @@ def test_equal_flops(pairs: Path) -> None:
         assert 1e8 <= row.facts.flops < 1e8 * (1 + 2 / row.facts.steps)
     assert "each trained for 1e+08 FLOPs" in repr(found)
     assert "seconds of training" in Path("out/picture.svg").read_text()
+
+
+def test_other_ends_are_told(pairs: Path) -> None:
+    write_recipe(pairs / "b.toml", "patience = 1\n[training.optimiser]\nkind = 'adam'\nrate = 1e-20\n")
+    found = _compare("a.toml", "b.toml", budget=Budget("epochs", 9))
+    said = repr(found).splitlines()
+    assert said[0].startswith("each trained for 9 epochs, but not b (see below); ")
+    assert "b: trained for less than 9 epochs: no better loss in 1 validations after 16 steps" in said
+    much = repr(_compare("a.toml", budget=Budget("flops", 1e5), out=Path("flops"))).splitlines()
+    assert any(
+        line.startswith("a: its training took ") and line.endswith("times 1e+05 FLOPs, in 1 step") for line in much
+    )
 
 
 @pytest.mark.slow
@@ -265,6 +278,7 @@ def test_all_fail(pairs: Path) -> None:
         (("a.toml",), {"test": ("pairs.tsv",)}, "pairs.tsv: a is trained on it (pairs.tsv)"),
         (("a.toml", "./a.toml"), {}, "./a.toml and a.toml: both would be called 'a'"),
         (("a.toml", "tags.toml"), {}, "tags: does another task (tag) than a (translate)"),
+        (("a.toml", "reward.toml"), {}, "reward: training.reward is for a model that has learnt already"),
         (("lm.toml", "masked.toml"), {}, "masked: does another task (masked) than lm (language)"),
         (("a.toml", "nothing.toml"), {}, "nothing.toml"),
         (("a.toml", "empty"), {}, "empty: holds no run that is trained"),
@@ -282,6 +296,7 @@ def test_mistakes_are_told_before_anything_is_trained(
     tags = "[task]\nkind = 'tag'\n[model]\nfamily = 'encoder-only'\noutput = { kind = 'tags' }\n"
     write_recipe(pairs / "tags.toml", text=tags)
     write_recipe(pairs / "lm.toml", text="[task]\nkind = 'language'\n[model]\nfamily = 'decoder-only'\n")
+    write_recipe(pairs / "reward.toml", "reward = { kind = 'gleu' }\n")
     write_recipe(pairs / "masked.toml", text=RECIPES["masked"][0])
     for name in ("empty", "strange"):
         (pairs / name).mkdir()

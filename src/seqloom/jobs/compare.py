@@ -19,6 +19,7 @@ from seqloom.jobs.evaluate import evaluation_settings, reported
 from seqloom.jobs.evaluated import Note
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
+from seqloom.tasks import task_class
 from seqloom.training.watch import View
 
 HELD_OUT = "which also chose each system's best model; what no training saw would be --test FILE"
@@ -60,6 +61,7 @@ def _compared(
         next((result.device for result in measured.values()), ""),
         _differ(measured),
         tuple(_notes(command, systems, measured)),
+        task_class(systems[0].recipe.task).shape,
     )
 
 
@@ -119,6 +121,12 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
             f"{trained[0].name}: how much may its training cost? Give --minutes N, --flops N or --epochs N, "
             "which hold for every recipe"
         )
+    rewarded = next((system for system in trained if system.recipe.training.reward is not None), None)
+    if rewarded is not None:
+        raise UserError(
+            f"{rewarded.name}: training.reward is for a model that has learnt already, and here all begin anew: "
+            f"train it with `seqloom train {rewarded.name} --from RUN` and name its run"
+        )
     for system in trained[1:]:
         if _learnt(system) != _learnt(trained[0]):
             raise UserError(
@@ -131,7 +139,11 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
         raise UserError(
             f"{done.run}: a run that was trained before may have seen what others hold out: name a --test FILE"
         )
-    names = [system.name for system in systems]
+    _refuse_names(command, [system.name for system in systems])
+
+
+def _refuse_names(command: Compare, names: Sequence[str]) -> None:
+    """Of systems that are to write together, or to be compared with."""
     wanted = [(name, "--ensemble") for name in command.ensemble if name != ALL]
     wanted += [(command.baseline, "--baseline")] if command.baseline not in (None, BEST) else []
     for name, option in wanted:
