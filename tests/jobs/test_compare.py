@@ -140,6 +140,13 @@ def test_what_failed_is_tried_again_and_others_join(pairs: Path, worked: list[Wo
     assert [work.runs[0].name for work in worked] == ["a", "broken", "broken", "b"]
 
 
+def test_a_note_names_its_system_once(pairs: Path) -> None:
+    write_recipe(pairs / "short.toml", text=PAIRS.replace('"sinusoidal"', '"learned", length = 7'))
+    Path("test.tsv").write_text("abcdefghabc\tab\n" * 3)
+    said = repr(_compare("a.toml", "short.toml", metrics=("exact",))).splitlines()
+    assert "short: 3 lines were cut: they are longer than the model's learned positions" in said
+
+
 def test_equal_flops(pairs: Path) -> None:
     found = _compare("a.toml", "b.toml", budget=Budget("flops", 1e8))
     for row in found.rows:

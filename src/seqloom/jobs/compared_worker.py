@@ -83,6 +83,7 @@ def _end_with_the_other() -> None:
 def _guarded(work: Work) -> tuple[int, str]:
     """The exit code, and why it failed."""
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # until here it ended the process
         done(work)
     except KeyboardInterrupt:
         return STOPPED, ""
