@@ -19,9 +19,10 @@ from seqloom.jobs.compared_worker import Work, done
 from seqloom.jobs.recipe import Recipe
 from seqloom.models import Sizes, model_cost
 from seqloom.settings import FailedError, UserError, load
+from seqloom.store import RunFolder
 from tests.jobs.asked_runs import RECIPES, recipe
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
-from tests.jobs.shapes import write_conllu, write_text
+from tests.jobs.shapes import write_conllu, write_sentences, write_text
 
 TARGET = """
 [target]
@@ -252,6 +253,19 @@ def test_language_models_of_other_pieces(place: Path, worked: list[Work]) -> Non
     alone = _compare("a.toml", out=Path("alone"), **more)
     assert alone.report is not None
     assert alone.report.measured[0].metric.name == "perplexity"
+
+
+def test_the_speed_of_source_and_target_in_one(place: Path, worked: list[Work]) -> None:
+    """Its loss is of both; its speed is of targets, as that of others is."""
+    write_sentences(place / "pairs.tsv")
+    write_recipe(place / "joined.toml", text=RECIPES["joined"][0])
+    (row,) = _compare("joined.toml", test=()).rows
+    numbers = RunFolder(Path("out/runs/joined")).checkpoints.numbers()
+    assert numbers is not None
+    assert row.facts is not None
+    assert row.facts.per_second is not None
+    learning = numbers["place"]["seconds"] - numbers["place"]["validating"]
+    assert 0.3 < row.facts.per_second * learning / numbers["place"]["tokens"] < 0.7
 
 
 def test_tags(place: Path, worked: list[Work]) -> None:

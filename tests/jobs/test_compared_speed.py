@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 import seqloom
+from seqloom.jobs.compared_result import Facts
 from seqloom.jobs.compared_speed import per_part
 from seqloom.tasks.masked import MaskedTask
+from seqloom.training.place import Place
 from tests.jobs.asked_runs import RECIPES, Runs
 from tests.jobs.run import write_recipe
 
@@ -30,3 +32,10 @@ def test_an_epoch_has_as_many(runs: Runs, place: Path, name: str) -> None:
     assert found is not None
     assert found * counted == pytest.approx(wanted, rel=0.15 if name == "masked" else 1e-6)  # rounded, row by row
     assert (per_part(task, None) is None) is (name == "joined")
+
+
+def test_the_speed_of_a_training() -> None:
+    place = Place(step=2, tokens=100, seconds=6.0, validating=1.0)
+    assert Facts.of(7, place, 0.5).per_second == 10.0
+    assert Facts.of(7, place, None).per_second is None
+    assert Facts.of(7, None, 1.0).per_second is None

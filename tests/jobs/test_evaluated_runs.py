@@ -79,6 +79,13 @@ def test_a_guess_of_columns_is_told(runs: Runs, place: Path) -> None:
     assert "1 and 2 are read; others: --source COL --target COL" in said[0]
 
 
+def test_a_note_names_its_run(runs: Runs, place: Path) -> None:
+    (place / "test.tsv").write_text("abcdefghabcdefgh\tab\n")
+    notes, run = list[str](), str(runs["short"])
+    evaluate(Evaluate((run,), (str(place / "test.tsv"),), metrics=("exact",)), notes.append)
+    assert f"{run}: 1 line was cut: it is longer than the model's learned positions" in notes
+
+
 def test_tags(runs: Runs, place: Path) -> None:
     found, what = _run(runs["tags"], data=str(runs.files["conllu"]))
     assert _scores(found).keys() == {"accuracy", "f1-macro"}
