@@ -28,6 +28,9 @@ from seqloom.models import model_cost
 from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder, atomic
 from seqloom.text import Vocabulary
+from seqloom.training import peak_memory
+from seqloom.training.loop import Loop
+from seqloom.training.place import Place
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
 from tests.jobs.shapes import write_conllu, write_labels, write_sentences, write_text
 
@@ -125,6 +128,19 @@ def test_minutes_count_from_when_the_command_began(pairs: Path) -> None:
     command = Command("r.toml", ("pairs.tsv",), out=Path("run"), minutes=1.0, changes=("training.steps=100000",))
     assert train(command, view="none", began=began).place.ended == "the time is over"
     assert time.monotonic() - began < 110
+
+
+def test_memory_of_what_was_tried_out_before_is_forgotten(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forgotten, seen, steps = pairs / "forgotten", list[bool](), Loop.train
+    monkeypatch.setattr(peak_memory, "FORGET", forgotten)
+
+    def from_the_first_step_on(loop: Loop) -> Place:
+        seen.append(forgotten.exists())
+        return steps(loop)
+
+    monkeypatch.setattr(Loop, "train", from_the_first_step_on)
+    _again(set={"training.steps": 3})
+    assert seen == [True]
 
 
 def test_no_steps(pairs: Path) -> None:

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from seqloom.models.build import Model
 from seqloom.settings import FailedError, UserError
 from seqloom.store import weights
+from seqloom.training import loop as loop_module
 from seqloom.training.loop import SPARE, Limits, Loop
 from seqloom.training.nonsense import WARM, refuse_nonsense
 from seqloom.training.place import Place
@@ -204,6 +205,16 @@ def test_memory_and_the_time_of_validations_are_kept(made: Small) -> None:
     assert place.memory > 2e7
     assert 0 < place.validation_seconds < place.validating < place.seconds
     assert Place.of(place.numbers()) == place
+
+
+def test_the_most_memory_of_all_goes_is_kept(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is gone on with may need less than it did."""
+    peaks = iter([5e9, 7e9, 6e9])
+    monkeypatch.setattr(loop_module, "peak_memory", lambda device: next(peaks))
+    for steps, most in (2, 5e9), (4, 7e9), (6, 7e9):
+        loop = made.loop(limits=Limits(steps, None), every=100)
+        loop.resume()
+        assert loop.train().memory == most
 
 
 def test_a_run_that_ended_for_its_time_stays_ended(made: Small) -> None:
