@@ -49,9 +49,10 @@ def test_characters_two_runs_and_unknown_letters(runs: Runs, place: Path) -> Non
     data = _head(runs.files["pairs"], place / "test.tsv")
     with Path(data).open("a") as file:
         file.write("abz\tzba\nzz\tzz\n")
-    found, what = _run(runs["pairs"], runs["other"], data=data, metrics=("cer", "perplexity"))
-    assert found.systems == ("pairs", "other")
-    assert [each.system for each in found.measured] == ["pairs", "other"] * 2
+    named = Path(f"mine={runs['other']}")
+    found, what = _run(runs["pairs"], named, data=data, metrics=("cer", "perplexity"))
+    assert found.systems == ("pairs", "mine")
+    assert [each.system for each in found.measured] == ["pairs", "mine"] * 2
     assert found.measured[1].comparison is not None
     unknown = [each for each in found.slices if each.slice.by == "unknown in the source"]
     assert [(each.slice.name, len(each.slice.rows)) for each in unknown[::4]] == [("0", FEW), ("1", 1), ("2", 1)]
@@ -120,6 +121,28 @@ def test_a_run_that_is_still_training(runs: Runs, place: Path) -> None:
     with RunFolder(runs["classes"]).locked():
         evaluate(Evaluate(runs=(str(runs["classes"]),), data=(data,)), notes.append)
     assert notes == [f"{runs['classes']}: still training: the best model so far"]
+
+
+def test_data_that_was_trained_on_is_told(runs: Runs, place: Path) -> None:
+    """By its content, whatever it is called; what was only validated on is a fair test."""
+    data, copy = runs.files["labels"], place / "copy.tsv"
+    copy.write_bytes(data.read_bytes())
+    other = _head(data, place / "other.tsv", 4)
+    valid = seqloom.train(
+        write_recipe(place / "r.toml", text=RECIPES["classes"][0]), data=other, valid=copy, out=place / "r", view="none"
+    ).run.path
+    for folders, file, learnt in (
+        ((runs["classes"],), copy, [runs["classes"]]),
+        ((runs["classes"],), other, []),
+        ((valid, runs["classes"]), copy, [runs["classes"]]),
+        ((valid, runs["classes"]), other, [valid]),
+    ):
+        notes = list[str]()
+        evaluate(Evaluate(runs=tuple(map(str, folders)), data=(str(file),), metrics=("accuracy",)), notes.append)
+        told = [note for note in notes if "trained on" in note]
+        assert [note.split("; ")[0] for note in told] == [
+            f"{file}: {run} was trained on these examples" for run in learnt
+        ]
 
 
 @pytest.mark.parametrize("name", ["documents", "window", "words"])

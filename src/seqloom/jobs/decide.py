@@ -67,7 +67,10 @@ def device_of(name: str, asked: str = "training.device") -> torch.device:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         why = str(error).splitlines()[0]
-        raise UserError(f"{asked} = '{name}' cannot be used: {why}") from None
+        if why.startswith("Expected one of"):  # and then come all that torch knows
+            why = "there is no such device"
+        here = "auto, cpu or cuda" if torch.cuda.is_available() else "auto or cpu"
+        raise UserError(f"{asked} = '{name}' cannot be used: {why}; take {here}") from None
     if device.type == "cuda":
         # its plan for each new shape costs more than it brings
         torch.backends.cuda.enable_cudnn_sdp(False)

@@ -18,7 +18,7 @@ from seqloom.jobs.answer_lines import AnswerLines
 from seqloom.jobs.asked_lines import AskedLine, AskedLines, InputFormat, size_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.output_file import Output, OutputFile, Screen, finished
-from seqloom.jobs.output_note import OutputNote
+from seqloom.jobs.output_note import BATCH, OutputNote
 from seqloom.jobs.progress import LineReport, line_bar
 from seqloom.jobs.writing import Prepared
 from seqloom.settings import UserError
@@ -113,6 +113,7 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
             for window in _windows(lines, asking.settings.together):
                 hints.tell()
                 job.answer(window)
+            job.tell_rest()
         for text in counts.notes():
             note(text)
         return lines.taken
@@ -228,9 +229,11 @@ def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
     return {
         "run": [[_weights(one.run.model), one.task.codecs.fingerprint] for one in model.opened],
         "generation": asking.settings.model_dump(mode="json", exclude={"batch"}),
-        "format": [asking.lines.form, asking.lines.several, asking.lines.scores, asking.lines.alignment],
-        "batch": None if asking.lines.plain else asking.settings.together,
-        "input format": asking.input,
+        "--format": asking.lines.form,
+        "--scores": asking.lines.scores,
+        "--alignment": asking.lines.alignment,
+        BATCH: None if asking.lines.plain else asking.settings.together,
+        "--input": asking.input,
         "--column": asking.column,
         "--skip-bad": asking.skip_bad,
         "version of seqloom": __version__,
@@ -294,6 +297,10 @@ class _Job:
         if self.asking.talk or self.told <= TOLD:
             self.note(error if self.asking.talk else f"{self.name}:{number}: {error}")
 
+    def tell_rest(self) -> None:
+        if not self.asking.talk and self.told > TOLD:
+            self.note(f"… and {self.told - TOLD:,} more")
+
     def _write(
         self, window: Sequence[AskedLine], said: dict[int, list[Answer]], errors: dict[int, str], written: int
     ) -> int:
@@ -319,5 +326,6 @@ class _Job:
 
 
 def _remedy(asking: Asking) -> str:
+    """In brackets, as it stands behind whatever is wrong with a line: a fix, a question, or neither."""
     kept = "" if asking.out is None else "; what comes before it is kept"
-    return f", or pass --skip-bad{kept}"
+    return f" (--skip-bad leaves such answers empty){kept}"

@@ -11,6 +11,7 @@ from seqloom.settings.words import counted
 
 FLOOR = 0.0001  # smaller p-values are not told apart
 NONE = "–"
+P_RANDOMISATION, P_BOOTSTRAP = "p (randomisation, two-sided)", "p (bootstrap, one-sided)"
 KINDS = 30  # labels that are shown at most: those that are wanted most
 
 
@@ -59,7 +60,7 @@ def _compared(report: Report) -> Table:
                 probability(with_.bootstrap, settings.resamples),
             )
             rows.append((*row, difference, with_.mark, *ps))
-    head = ("metric", "system", "score", _level(), "difference", "", "p (randomisation)", "p (bootstrap)")
+    head = ("metric", "system", "score", _level(), "difference", "", P_RANDOMISATION, P_BOOTSTRAP)
     return Table(f"{counted(report.examples, 'example')}; differences from {report.systems[0]}", head, tuple(rows), 2)
 
 
