@@ -199,7 +199,7 @@ def _run(
         model,
         data.order(training.batch, training.seed),
         training,
-        Limits(steps_of(training, much, training.batch), None, asked_for(training), training.flops),
+        Limits(steps_of(training, much, training.batch), None, asked_for(training), training.flops, training.epochs),
         validator(data.task, data.valid, training.batch, device, metrics),
         training.validate_every,
         device,
