@@ -94,13 +94,13 @@ def test_what_differs_is_told(first: Path, capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(UserError, match="its weights do not fit the recipe's model: other weights than the model's"):
         train(command, view="lines")
     assert not Path("second").exists()
-    command = Command(
-        "r.toml", ("pairs.tsv",), out=Path("second"), start=Path("first"), changes=(*changes[:2], changes[4])
-    )
+    changes = (*changes[:2], changes[4], "task.reverse=true")
+    command = Command("r.toml", ("pairs.tsv",), out=Path("second"), start=Path("first"), changes=changes)
     train(command, view="lines")
     said = capsys.readouterr().err
     assert "begins from first, with its vocabulary" in said
     assert "model.dropout: 0.1 there, 0.3 from here on" in said
+    assert "task.reverse: false there, true from here on" in said
     assert "training.best = 'loss': the likelihood chooses the model, and is not what is trained for" in said
     assert "reward 0." in said
 

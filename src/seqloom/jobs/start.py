@@ -58,9 +58,9 @@ class Start:
     def notes(self, recipe: Recipe) -> Iterator[str]:
         """What the recipe says otherwise than the run. What is of other shapes is refused, when it is loaded."""
         yield f"begins from {self.run.path}, with its vocabulary"
-        was, now = (_plain(one.model) for one in (self.recipe, recipe))
+        was, now = ({"task": _plain(one.task), "model": _plain(one.model)} for one in (self.recipe, recipe))
         for path in differences(was, now):
-            yield f"model.{'.'.join(path)}: {_at(was, path)} there, {_at(now, path)} from here on"
+            yield f"{'.'.join(path)}: {_at(was, path)} there, {_at(now, path)} from here on"
         if self.recipe.text != recipe.text:
             yield "the recipe's [text] does not count: the vocabulary is that of the run"
 
