@@ -12,7 +12,7 @@ from torch import Tensor
 
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import names
-from seqloom.layers.attentive_recurrence import AttentiveRecurrence, AttentiveRecurrenceMixer
+from seqloom.layers.attentive_recurrence import AttentiveRecurrence, AttentiveRecurrenceMixer, AttentiveState
 from seqloom.layers.experts import MixtureOfExperts
 from seqloom.layers.layout import Padded
 from seqloom.layers.mixer import Memory
@@ -320,6 +320,27 @@ def test_the_scores_of_attention(score: str) -> None:
     assert isinstance(mixer, AttentiveRecurrence)
     assert mixer.attention.score == score
     assert mixer.form == ("bahdanau" if score == "additive" else "luong")
+
+
+@pytest.mark.parametrize("end", ["", "-small"])
+def test_additive_begins_where_the_backward_direction_ends(end: str) -> None:
+    """At the first position, and nowhere else."""
+    settings = recipe(f"rnn-attention-additive{end}", "model.width=8").model
+    model = build_model(settings, Sizes(SIZE, SIZE)).eval()
+    assert isinstance(model, EncoderDecoder)
+    memory = model.encode(torch.tensor([[2, 3, 4]]), Padded.whole(1, 3))
+    states = memory.states.view(3, -1)
+
+    def begun(at: int) -> Tensor:
+        other = states.clone()
+        other[at] = 0
+        (block,) = model.start(replace(memory, states=other.view_as(memory.states))).layers
+        assert block is not None
+        assert isinstance(block.mixer, AttentiveState)
+        return block.mixer.layers[0].hidden_BH
+
+    assert torch.equal(begun(1), begun(2))
+    assert not torch.equal(begun(0), begun(1))
 
 
 def test_lstm_lm_drops_weights_and_whole_words() -> None:
