@@ -132,6 +132,22 @@ def test_not_over_itself(first: Path) -> None:
         _train("pairs.tsv", steps=1, out="first", start=Path("./first"))
 
 
+@pytest.mark.parametrize("recipe", ["reward.toml", None])
+def test_it_goes_on_without_the_run_that_it_began_from(first: Path, recipe: str | None) -> None:
+    """Its weights, vocabulary and settings are its own by then."""
+    changes = "model.dropout=0.2", "training.schedule.kind=constant"
+    begin = {"recipe": recipe, "start": Path("first"), "changes": changes}
+    _train("pairs.tsv", steps=6, out="whole", **begin)
+    _train("pairs.tsv", steps=3, out="parts", **begin)
+    shutil.rmtree("first")
+    assert _train("pairs.tsv", steps=6, out="parts", **begin).place.step == 6
+    assert all(_weights("parts")[name].equal(tensor) for name, tensor in _weights("whole").items())
+    with pytest.raises(UserError, match="--from first: holds no run"):
+        _train("pairs.tsv", steps=6, out="new", **begin)
+    with pytest.raises(UserError, match="--from first: holds no run"):
+        _train("pairs.tsv", steps=6, out="parts", force=True, **begin)
+
+
 def test_the_same_command_goes_on_and_another_does_not(first: Path) -> None:
     _train("pairs.tsv", steps=1, out="second", start=Path("first"))
     with pytest.raises(UserError, match="second: holds a run that began from first: --from first; or name another"):
