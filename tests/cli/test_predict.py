@@ -80,6 +80,20 @@ def test_labels(place: Path, runs: Runs) -> None:
     assert sum(float(line.split("\t")[2]) for line in classes[:2]) == pytest.approx(1.0, abs=1e-5)
 
 
+def test_the_score_of_a_label_is_its_probability_in_every_format(place: Path, runs: Runs) -> None:
+    Path("in.txt").write_text("good film\n\n")
+    for name in "tags", "classes":
+        columns = run("predict", str(runs[name]), "in.txt", "--format", "tsv").out.splitlines()
+        objects = [
+            json.loads(one) for one in run("predict", str(runs[name]), "in.txt", "--format", "jsonl").out.splitlines()
+        ]
+        assert [one["score"] for one in objects] == pytest.approx(
+            [float(line.split("\t")[1]) for line in columns], abs=1e-6
+        )
+        assert [one["probability"] for one in objects] == [one["score"] for one in objects]
+        assert objects[1]["score"] == 1
+
+
 def test_how_it_writes(place: Path, runs: Runs) -> None:
     words = ("predict", str(runs["pairs"]), "in.txt", "--set", "generation.shortest=5")
     first = run(*words, "--sample").out
@@ -211,3 +225,28 @@ def test_a_column(place: Path, runs: Runs) -> None:
     whole, first = (run("predict", str(runs["pairs"]), "tabs.txt", *more) for more in ([], ["--column", "1"]))
     assert (first.out, first.error) == (run("predict", str(runs["pairs"]), "in.txt").out, "")
     assert "tabs.txt: has tabs" in whole.error
+
+
+def test_settings_that_change_nothing(place: Path, runs: Runs) -> None:
+    for name, options, message in (
+        ("classes", ["--sample"], "^--sample: a classifier chooses among its labels; leave it out"),
+        ("tags", ["--n-best", "2"], "^--n-best 2: a tagger gives each word its likeliest tag; leave it out"),
+        ("pairs", ["--sample", "--beam", "8"], "^--beam 8: answers are drawn by chance, and there is no beam"),
+    ):
+        refused(run("predict", str(runs[name]), "in.txt", *options), message)
+
+
+def test_json_that_is_read_as_text(place: Path, runs: Runs) -> None:
+    hint = "in.jsonl: has JSON, and lines are read as text; --input jsonl answers its sources"
+    Path("in.jsonl").write_text('{"source": "abc"}\n' * 3)
+    ran = run("predict", str(runs["pairs"]), "in.jsonl", "--set", "generation.longest=3")
+    assert (ran.code, len(ran.out.splitlines()), ran.error.count(hint)) == (0, 3, 1)
+    assert hint not in run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl").error
+    Path("in.jsonl").write_text('{"abc": 3}\n{a}\n{"source"\n[1]\n')
+    assert hint not in run("predict", str(runs["pairs"]), "in.jsonl", "--set", "generation.longest=3").error
+
+
+def test_a_nul_that_json_spells(place: Path, runs: Runs) -> None:
+    Path("in.jsonl").write_text('{"source": "a\\u0000b"}\n')
+    words = "predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl"
+    refused(run(*words), r"in\.jsonl:1: a NUL byte at column 2; remove it, or pass --skip-bad")

@@ -232,7 +232,6 @@ LINE = AskedLine(3, Question("x"))
         (AnswerLines("tsv", alignment=True), "a\\tb\\\\c\\nd\t-1.250000\t0-0 2-1\n"),
         (AnswerLines(several=True), "3\ta\\tb\\\\c\\nd\n3\t\n"),
         (AnswerLines("tsv", several=True), "3\ta\\tb\\\\c\\nd\t-1.250000\n3\t\t0.000000\n"),
-        (AnswerLines("tsv", labels=True), "a\\tb\\\\c\\nd\t0.082085\n"),
     ],
 )
 def test_columns(form: AnswerLines, wanted: str) -> None:
@@ -248,6 +247,18 @@ def test_json() -> None:
     assert [one["text"] for one in fields["n_best"]] == [ANSWER.text, ""]
     cut = json.loads(AnswerLines("jsonl").lines(LINE, [Answer("a", ended=False, cut=3, unmet=("b",))]))
     assert cut == {"text": "a", "score": 0.0, "ended": False, "cut": 3, "unmet": ["b"]}
+
+
+@pytest.mark.parametrize(("several", "number"), [(False, ""), (True, "3\t")])
+def test_what_was_not_answered_has_no_score(several: bool, number: str) -> None:
+    """The best that there is would be a lie."""
+    columns = AnswerLines("tsv", several, alignment=True), AnswerLines("text", several, scores=True, alignment=True)
+    for form in columns:
+        assert form.lines(LINE, [EMPTY], "no UTF-8") == f"{number}\t\t\n"
+    form = AnswerLines("jsonl", several, scores=True, labels=True)
+    fields = json.loads(form.lines(LINE, [EMPTY], "no UTF-8"))
+    nothing = {"text": "", "score": None, "probability": None, "log_prob": None, "pieces": []}
+    assert fields == nothing | ({"n_best": [nothing]} if several else {}) | {"error": "no UTF-8"}
 
 
 def test_several_answers_to_a_line(tmp_path: Path) -> None:

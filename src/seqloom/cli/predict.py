@@ -34,7 +34,11 @@ def predict(
     ] = "text",
     given: Annotated[
         Literal["text", "jsonl"],
-        typer.Option("--input", help='jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}.'),
+        typer.Option(
+            "--input",
+            help='jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}. '
+            "A prefix should end behind a word.",
+        ),
     ] = "text",
     column: Annotated[
         int | None,

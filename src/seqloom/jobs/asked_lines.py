@@ -15,7 +15,7 @@ from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.live_stream import LiveStream
 from seqloom.data.reading.stored_file import stored
-from seqloom.jobs.answer import Question, longest_fault
+from seqloom.jobs.answer import Question, are_texts, longest_fault
 from seqloom.settings.words import counted, nearest, show
 
 InputFormat = Literal["text", "jsonl"]
@@ -44,6 +44,8 @@ class AskedLines:
         self.form, self.column = form, column
         self.tabs = False
         """whether a line that was read whole holds a tab"""
+        self.json = False
+        """whether a line that was read as text is a question in JSON"""
         self._lines = Lines(name, stream=_stream(name), binary=True)
         self.name = self._lines.name
         self._digest = blake2b(digest_size=16)
@@ -86,6 +88,7 @@ class AskedLines:
         return AskedLine(self.taken, _question(fields), fields.get("id"))
 
     def _text(self, line: str) -> Question | str:
+        self.json = self.json or _asks_in_json(line)
         if self.column is None:
             self.tabs = self.tabs or "\t" in line
             return Question(line)
@@ -121,6 +124,16 @@ def _bytes(line: str | Broken) -> bytes:
     return (line.text if isinstance(line, Broken) else line).encode("utf-8", "surrogatepass")
 
 
+def _asks_in_json(line: str) -> bool:
+    if not line.lstrip().startswith("{") or '"source"' not in line:
+        return False
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(fields, dict) and "source" in fields
+
+
 def _question(fields: dict[str, Any]) -> Question:
     source = fields["source"]
     return Question(
@@ -145,21 +158,17 @@ def _fault(fields: Any) -> str | None:
 
 def _faults(fields: dict[str, Any]) -> Iterator[str]:
     source, longest = fields.get("source"), fields.get("longest")
-    if not isinstance(source, str) and not _texts(source):
+    if not isinstance(source, str) and not are_texts(source):
         yield f"the source should be text, but is {_shown(source)}"
     if not isinstance(fields.get("prefix") or "", str):
         yield f"prefix should be text, but is {_shown(fields['prefix'])}"
     if not _characters(fields):
         yield "half a surrogate pair is no character; remove it"
     for name in ("must", "must_not"):
-        if not _texts(fields.get(name) or []):
+        if not are_texts(fields.get(name) or []):
             yield f"{name} should be a list of texts, but is {_shown(fields[name])}"
     if wrong := longest_fault(longest):
         yield wrong
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _characters(fields: dict[str, Any]) -> bool:

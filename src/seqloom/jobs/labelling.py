@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -57,7 +58,7 @@ class Labeller:
         """Each number with its answers, best first: the likeliest classes, or all tags as one answer."""
         for one in asked:
             if one.item is None:
-                yield one.number, [EMPTY]
+                yield one.number, [replace(EMPTY, score=1.0)]
         rows = [one for one in asked if one.item is not None]
         for part in _batches(sorted(rows, key=_length)):
             for one, scores in zip(part, self.log_probs([_tokens(each) for each in part]), strict=True):
@@ -104,7 +105,9 @@ class Labeller:
         names = self.task.labels.names
         best = scores_V.topk(min(n_best, len(names)))
         return [
-            Answer(names[label], log_prob, log_prob, (Piece(names[label], log_prob),), (label,), cut=asked.cut)
+            Answer(
+                names[label], math.exp(log_prob), log_prob, (Piece(names[label], log_prob),), (label,), cut=asked.cut
+            )
             for log_prob, label in zip(best.values.tolist(), best.indices.tolist(), strict=True)
         ]
 
@@ -114,7 +117,7 @@ class Labeller:
         tags = self.task.labels.decode(best.indices.tolist())
         pieces = tuple(Piece(tag, log_prob) for tag, log_prob in zip(tags, best.values.tolist(), strict=True))
         total = math.fsum(piece.log_prob for piece in pieces)
-        return [Answer(" ".join(tags), total, total, pieces, tuple(best.indices.tolist()), cut=asked.cut)]
+        return [Answer(" ".join(tags), math.exp(total), total, pieces, tuple(best.indices.tolist()), cut=asked.cut)]
 
 
 def words_of(source: str | Sequence[str]) -> list[str]:

@@ -109,15 +109,32 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
             note(f"goes on behind line {before:,}")
         with line_bar(Path(lines.name).name, size_of(asking.file), _shown(asking), lines.bytes) as report:
             job = _Job(model, asking, output, counts, note, lines.name, report, before)
-            noted = not _learnt_from_columns(model)
+            hints = _Hints(lines, note, columns=_learnt_from_columns(model))
             for window in _windows(lines, asking.settings.together):
-                if lines.tabs and not noted:
-                    note(f"{lines.name}: has tabs, and lines are read whole; --column 1 takes the first column alone")
-                    noted = True
+                hints.tell()
                 job.answer(window)
         for text in counts.notes():
             note(text)
         return lines.taken
+
+
+@dataclass
+class _Hints:
+    """Tells once what the lines seem to be, where they are read otherwise. columns: tabs mean them."""
+
+    lines: AskedLines
+    note: Note
+    columns: bool
+    json: bool = True
+
+    def tell(self) -> None:
+        name = self.lines.name
+        if self.columns and self.lines.tabs:
+            self.note(f"{name}: has tabs, and lines are read whole; --column 1 takes the first column alone")
+            self.columns = False
+        if self.json and self.lines.json:
+            self.note(f"{name}: has JSON, and lines are read as text; --input jsonl answers its sources")
+            self.json = False
 
 
 def _already(asking: Asking, done: OutputNote, note: Note) -> int:

@@ -82,12 +82,12 @@ class Writer:
         why = impossible_item(item, candidates_of(settings), lambda phrase: repr(self.target.decode(phrase)))
         if why is not None:
             raise UserError(why)
-        return Prepared(number, question, item, len(whole) - len(source))
+        marks = len(self.task.encoder.before) if isinstance(self.task, LanguageTask) else 0
+        return Prepared(number, question, item, max(0, len(whole) - len(source) - marks))
 
     def _prompt(self, task: LanguageTask, text: str) -> list[int]:
-        """Never empty. A document has a begin mark; running text begins anywhere."""
-        ids = task.encoder.begun(text)
-        return ids if ids and task.encoder.running else [*task.encoder.before, *ids]
+        """Never empty: a text alone is scored behind the same mark, so that its parts' scores add up to its own."""
+        return [*task.encoder.before, *task.encoder.begun(text)]
 
     @property
     def _reversed(self) -> bool:
