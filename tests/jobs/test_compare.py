@@ -348,7 +348,7 @@ def test_another_comparison_is_not_written_over(pairs: Path, worked: list[Work])
     assert len(worked) == 1
     steps = _compare("a.toml", budget=Budget("epochs", 2), force=True).rows[0].facts
     assert steps is not None
-    assert steps.steps == 14
+    assert steps.steps == 16
     assert len(worked) == 2
 
 

@@ -126,7 +126,7 @@ def test_it_trains_and_answers_apart_and_keeps_its_place_when_we_are_gone(place:
     assert numbers is not None
     before = numbers["place"]["step"]
     assert 0 < before < 2000
-    work_apart(_work(Command("r.toml", ("pairs.tsv",), out=Path("run"), budget=Budget("epochs", before / 7 + 1))))
+    work_apart(_work(Command("r.toml", ("pairs.tsv",), out=Path("run"), budget=Budget("epochs", before / 8 + 1))))
     result = load_result(Path("answers/run.json"))
     assert result is not None
     assert result.key == "key"

@@ -153,7 +153,11 @@ def test_epochs(pairs: Path) -> None:
     trained = _train(
         "pairs.tsv", recipe=str(write_recipe(pairs / "e.toml", text=PAIRS.replace("steps = 40", "epochs = 2.0")))
     )
-    assert trained.place.epoch in (1, 2)
+    place, data = trained.place, trained.corpora
+    assert isinstance(trained.recipe.training.batch, int)
+    order = data.order(trained.recipe.training.batch, trained.recipe.training.seed)
+    assert place.step == sum(1 for epoch in range(2) for _ in order.epoch(epoch))
+    assert (place.epochs, place.ended) == (2.0, "all epochs are done")
 
 
 def test_the_best_by_another_score(pairs: Path) -> None:
@@ -517,7 +521,7 @@ def test_flops_end_a_run_and_fit_its_schedule(pairs: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("budget", "steps"), [(Budget("epochs", 2.0), 14), (Budget("minutes", 0.05), None)])
+@pytest.mark.parametrize(("budget", "steps"), [(Budget("epochs", 2.0), 16), (Budget("minutes", 0.05), None)])
 def test_a_budget_stands_over_the_recipe(pairs: Path, budget: Budget, steps: int | None) -> None:
     place = _again(budget=budget).place
     assert place.step == steps if steps else place.ended == "the time is over"

@@ -200,6 +200,28 @@ def test_flops_end_a_run(made: Small) -> None:
     assert (first.step, first.ended) == (2, "all steps are done")
 
 
+def _batches_of_epochs(loop: Loop) -> list[int]:
+    return [sum(1 for _ in loop.setup.order.epoch(epoch)) for epoch in range(4)]
+
+
+@pytest.mark.parametrize("stop", [1, 4, 10])
+def test_epochs_end_where_all_examples_were_seen(made: Small, stop: int) -> None:
+    """Wherever the run was stopped on its way."""
+    counts = _batches_of_epochs(made.loop())
+    made.loop(limits=Limits(stop, None, epochs=3.0)).train()
+    loop = made.loop(limits=Limits(None, None, epochs=3.0))
+    assert loop.resume()
+    place = loop.train()
+    assert (place.step, place.epochs, place.ended) == (sum(counts[:3]), 3.0, "all epochs are done")
+    assert loop.done == 1.0
+
+
+def test_half_an_epoch(made: Small) -> None:
+    counts = _batches_of_epochs(made.loop())
+    place = made.loop(limits=Limits(None, None, epochs=1.5)).train()
+    assert place.step == counts[0] + math.ceil(counts[1] / 2)
+
+
 def test_memory_and_the_time_of_validations_are_kept(made: Small) -> None:
     place = made.loop(limits=Limits(4, None), every=2).train()
     assert place.memory > 2e7
@@ -319,7 +341,7 @@ def test_one_token_in_one_line(made: Small) -> None:
     order = loop.setup.order
     some = examples.take(torch.tensor(keep).numpy())
 
-    order.numbered = lambda *place: iter([(0, 0, some)])  # type: ignore[method-assign]
+    order.numbered = lambda *place: iter([(0, 0, 1.0, some)])  # type: ignore[method-assign]
     loop.setup = replace(loop.setup, validate=lambda model: {"loss": 1.0})
     with torch.no_grad():
         loop.model.get_parameter("source.embedding.weight_VD")[token] = float("inf")

@@ -11,6 +11,7 @@ from torch import Tensor
 from seqloom.generation.contract import Item
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, settled
+from seqloom.jobs.pictures import refuse_unknown
 from seqloom.jobs.wishes import refuse_wishes
 from seqloom.jobs.writing import Prepared, part_empty, room
 from seqloom.layers.layout import Packed
@@ -43,7 +44,9 @@ class Labeller:
         )
 
     def _text(self, text: str) -> list[int]:
-        return self.task.codecs.source.encode([text])[0] if text.strip() else []
+        ids = self.task.codecs.source.encode([text])[0] if text.strip() else []
+        refuse_unknown(self.networks[0].settings, ids, text)
+        return ids
 
     def _words(self, question: Question) -> tuple[list[int], list[int]]:
         return self.task.codecs.source.encode_words(words_of(question.source))
