@@ -14,6 +14,7 @@ from seqloom.jobs.corpora import Corpora, corpora
 from seqloom.jobs.plan import (
     TRIAL,
     Amount,
+    about_steps,
     amount,
     budget_of,
     candidates,
@@ -132,7 +133,7 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
 def _expected(recipe: Recipe, data: Corpora, much: Amount, batch: int) -> int | None:
     """Steps, as far as they are known without a clock."""
     training = recipe.training
-    steps = steps_of(training, much, batch)
+    steps = about_steps(training, much, batch)
     if training.flops is None:
         return steps
     per_token = training_flops_per_token(recipe, data, much)

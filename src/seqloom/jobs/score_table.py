@@ -10,6 +10,7 @@ from seqloom.jobs.table import Table
 from seqloom.settings.words import counted
 
 FLOOR = 0.0001  # smaller p-values are not told apart
+NONE = "–"
 P_RANDOMISATION, P_BOOTSTRAP = "p (randomisation, two-sided)", "p (bootstrap, one-sided)"
 KINDS = 30  # labels that are shown at most: those that are wanted most
 
@@ -49,7 +50,8 @@ def _compared(report: Report) -> Table:
         row = (titled(each.metric), each.system, number(each.metric, each.score), _interval(each))
         with_ = each.comparison
         if with_ is None:
-            rows.append((*row, "", "", "", ""))
+            none = "" if each.system == report.systems[0] else NONE
+            rows.append((*row, none, "", none, none))
         else:
             difference = f"{with_.difference:+.{each.metric.digits}f}"
             settings = report.settings
@@ -80,7 +82,10 @@ def _slices(report: Report) -> Iterator[Table]:
         rows = []
         for _, of_slice in groupby(wanted, lambda score: score.slice.name):
             each = list(of_slice)
-            cells = (number(score.metric, score.score) for score in each)
+            found = {score.system: number(score.metric, score.score) for score in each}
+            cells = [found.get(system, NONE) for system in report.systems]
+            if not several:
+                cells = [number(score.metric, score.score) for score in each]
             rows.append((each[0].slice.name, f"{len(each[0].slice.rows):,}", *cells))
         title = f"by {by}" + (f": {titled(first)}" if several else "")
         yield Table(title, (by, "examples", *columns), tuple(rows))

@@ -39,6 +39,20 @@ class Prepared:
     item: Item | None
     cut: int = 0
 
+    @property
+    def tokens(self) -> Sequence[int]:
+        """Of the source, where there is something to answer."""
+        assert self.item is not None
+        return self.item.source
+
+
+def part_empty(
+    asked: Sequence[Prepared], answer: Answer = EMPTY
+) -> tuple[list[tuple[int, list[Answer]]], list[Prepared]]:
+    """The answers where there is nothing to answer, by number; and the others."""
+    empty = [(one.number, [answer]) for one in asked if one.item is None]
+    return empty, [one for one in asked if one.item is not None]
+
 
 class Writer:
     """networks: several write together, by the mean of their probabilities. seen: tokens that an example had at most
