@@ -21,8 +21,10 @@ from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.opened import still_training
 from seqloom.jobs.writing import Writer
-from seqloom.settings import UserError
+from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder
+from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.tag import TagTask
 from seqloom.text import SPECIALS, UNKNOWN
 from tests.jobs.asked_runs import Runs
 
@@ -145,6 +147,45 @@ def test_weights_with_other_names(copy: Path) -> None:
     name = next(iter(tensors))
     save_file({("x" if key == name else key): value for key, value in tensors.items()}, copy / "model.safetensors")
     refused(copy, r"model\.safetensors: does not belong to .*missing: .*not known: \['x'\]")
+
+
+def test_damaged_weights(copy: Path) -> None:
+    """Some bytes in the middle: names and shapes are as they should be."""
+    file = copy / "model.safetensors"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    refused(copy, r"model\.safetensors: is damaged: .*; put it back as it was saved, or train anew with --force")
+
+
+def spoilt(run: Path, value: float) -> Path:
+    """As old runs are saved, without a digest."""
+    tensors = load_file(run / "model.safetensors")
+    for tensor in tensors.values():
+        tensor.view(-1)[0] = value
+    save_file(tensors, run / "model.safetensors")
+    return run
+
+
+def test_weights_that_are_no_numbers(copy: Path) -> None:
+    refused(spoilt(copy, math.nan), r"model\.safetensors: \S+ holds what is no number \(NaN\); put it back")
+
+
+@pytest.mark.parametrize("name", ["pairs", "text", "tags", "classes", "masked"])
+def test_scores_that_are_no_numbers(runs: Runs, tmp_path: Path, name: str) -> None:
+    run = Path(shutil.copytree(runs[name], tmp_path / name))
+    model = seqloom.load(spoilt(run, math.inf))
+    text, target = {"masked": ("a [MASK] b", None), "text": ("a b", "c")}.get(name, ("a", "a"))
+    message = rf"{name}/model\.safetensors: the model's scores are no numbers \(NaN\): its weights are damaged"
+    for beam in (1, 3) if name == "pairs" else (1,):
+        with pytest.raises(FailedError, match=message):
+            model.predict(text, beam=beam)
+    if name == "pairs":
+        with pytest.raises(FailedError, match=message):
+            model.predict(text, sample=True)
+    target = model.task.labels.names[0] if isinstance(model.task, TagTask | ClassifyTask) else target
+    with pytest.raises(FailedError, match=message):
+        model.score(text, target)
 
 
 def test_a_vocabulary_of_another_task(copy: Path, runs: Runs) -> None:

@@ -16,6 +16,7 @@ from seqloom.generation.draft import Draft, Found
 from seqloom.generation.hypotheses import Hypotheses
 from seqloom.generation.length import penalty
 from seqloom.generation.limits import limited
+from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.phrases import Constraint, Phrases, Progress
 from seqloom.generation.settings import GenerationSettings
 from seqloom.layers.mixer import State, fan_out, fork, join, reorder, roomy
@@ -98,8 +99,12 @@ class Writing:
         best_AN = torch.cat((h.best_AN, score_AC), 1).topk(self.wanted).values
         # no log_prob to come is above 0, no coverage penalty either, and no length is worth more than the longest
         bound_A = choice.going.total_AC.amax(1) / penalty(self.settings.length, h.longest_A.double() + 1)
-        flags = (bound_A <= best_AN[:, -1])[:, None], (bound_A == NOTHING)[:, None]
+        # one NaN among a row's scores makes all of them NaN; the end mark's stands for them
+        no_number_A = log_probs_RV[:, self.scorer.end].isnan().view(h.count, -1).any(1)
+        flags = (bound_A <= best_AN[:, -1])[:, None], (bound_A == NOTHING)[:, None], no_number_A[:, None]
         events = torch.cat((choice.ended.total_AC > NOTHING, *flags), 1).nonzero().tolist()
+        if any(place == score_AC.shape[1] + len(flags) - 1 for _, place in events):
+            raise NoNumbersError
         complete = self._record(h, choice.ended, score_AC, events)
         done = {a for a, place in events if place == score_AC.shape[1]}
         self._advance(replace(h, best_AN=best_AN), choice.going, done)

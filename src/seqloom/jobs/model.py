@@ -1,11 +1,12 @@
 """A trained model, ready to be asked: `seqloom.load`."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
+from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
@@ -158,7 +159,8 @@ class Model:
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
     ) -> Iterator[tuple[int, list[Answer]]]:
         """Each question's number with its answers, best first, in whatever order they are done."""
-        return self._answerer.answer(asked, settings, attention)
+        with self._named():
+            yield from self._answerer.answer(asked, settings, attention)
 
     @overload
     def score(  # type: ignore[overload-overlap]
@@ -176,14 +178,24 @@ class Model:
         """
         if isinstance(source, str):
             assert target is None or isinstance(target, str | Answer)
-            return self._answerer.score([(source, target)])[0]
+            with self._named():
+                return self._answerer.score([(source, target)])[0]
         targets = [None] * len(source) if target is None else target
         assert not isinstance(targets, str | Answer)
         if len(source) != len(targets):
             raise UserError(
                 f"{counted(len(source), 'source')}, but {counted(len(targets), 'target')}; each source needs one"
             )
-        return self._answerer.score(list(zip(source, targets, strict=True)))
+        with self._named():
+            return self._answerer.score(list(zip(source, targets, strict=True)))
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """An error of the weights says of which file."""
+        try:
+            yield
+        except NoNumbersError:
+            raise NoNumbersError(f"{', '.join(str(one.run.model) for one in self.opened)}: ") from None
 
 
 def _refuse_no_texts(texts: object) -> None:
