@@ -24,7 +24,7 @@ def write_text(path: Path, text: str) -> None:
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """A safetensors file, with the digest of what is in it."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    about = {"format": "pt", KEY: digest(whole)}
+    about = {KEY: digest(whole)}  # one entry: safetensors writes several in an order of chance
     _write(path, lambda partial: save_file(whole, partial, about))
 
 
