@@ -111,8 +111,20 @@ class Writing:
         return complete
 
     def _choice(self, h: Hypotheses, given_RV: Tensor) -> Choice:
+        """Where an item refuses what would be written, without that: the next best takes its place."""
         settings, end, phrases, progress = self.settings, self.scorer.end, self.phrases, self.progress
         allowed_RV = limited(given_RV, h, end, min(self.steps), settings.no_repeat, phrases, progress)
+        choice = self._choose(h, allowed_RV)
+        if all(draft.item.refuses is None for draft in self.drafts):
+            return choice
+        allowed_RV = allowed_RV.clone()
+        while refused := self._refused(h, choice.going):
+            allowed_RV[tuple(torch.tensor(refused, device=allowed_RV.device).unbind(1))] = NOTHING
+            choice = self._choose(h, allowed_RV)
+        return choice
+
+    def _choose(self, h: Hypotheses, allowed_RV: Tensor) -> Choice:
+        settings, end, phrases, progress = self.settings, self.scorer.end, self.phrases, self.progress
         if settings.sample is not None:
             return drawn(h, allowed_RV, end, settings.sample, settings.seed)
         if settings.groups > 1:
@@ -120,6 +132,22 @@ class Writing:
         if phrases is not None and progress is not None and any(draft.item.must for draft in self.drafts):
             return constrained(h, allowed_RV, end, phrases, progress)
         return searched(h, allowed_RV, end)
+
+    def _refused(self, h: Hypotheses, going: Candidates) -> list[tuple[int, int]]:
+        """Rows and tokens, in pairs. What an item begins with is not looked at: it was asked for."""
+        found = []
+        for a, (draft, steps) in enumerate(zip(self.drafts, self.steps, strict=True)):
+            refuses = draft.item.refuses
+            if refuses is None or steps < len(draft.item.prefix):
+                continue
+            before = h.tokens_AKT[a, :, :steps].tolist()
+            each = zip(*(part[a].tolist() for part in (going.origin_AC, going.token_AC, going.total_AC)), strict=True)
+            found += [
+                (a * self.beam + origin, token)
+                for origin, token, total in each
+                if total > NOTHING and refuses([*before[origin], token])
+            ]
+        return found
 
     def _attended(self, h: Hypotheses, attention_RS: Tensor | None) -> Hypotheses:
         if not self.trace:
