@@ -64,5 +64,5 @@ class Scorer(Protocol):
     def step(self, last_R: Tensor, state: State, attention: bool) -> tuple[Tensor, Tensor | None, State]:
         """Behind the last tokens: log_probs_RV (normalised), the state behind them, and, on request, attention_RS.
 
-        attention_RS is flush left over each row's source, zero behind its end; None if the model has none.
+        attention_RS is flush left over each row's source and its end mark, zero behind it; None if the model has none.
         """

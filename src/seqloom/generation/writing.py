@@ -163,7 +163,7 @@ class Writing:
         score_AC = ended.total_AC / penalty(self.settings.length, h.step_A.double() + 1)[:, None]
         if self.settings.coverage and h.read_AKS is not None:
             read_ACS = h.read_AKS.gather(1, ended.origin_AC[..., None].expand(-1, -1, h.read_AKS.shape[-1]))
-            score_AC = score_AC + coverage(read_ACS, self.settings.coverage)
+            score_AC = score_AC + coverage(read_ACS, h.source_A[:, None], self.settings.coverage)
         return score_AC
 
     def _record(
@@ -183,7 +183,7 @@ class Writing:
             held = (h.total_AK[a] > NOTHING).nonzero()[:, 0]
             score_E = h.total_AK[a, held] / penalty(self.settings.length, float(max(1, self.steps[a])))
             if self.settings.coverage and h.read_AKS is not None:
-                score_E = score_E + coverage(h.read_AKS[a, held], self.settings.coverage)
+                score_E = score_E + coverage(h.read_AKS[a, held], h.source_A[a], self.settings.coverage)
             self._keep(h, [a] * len(held), held, score_E, None)
         complete = []
         for draft in (self.drafts[a] for a, place in events if place == C):
