@@ -16,8 +16,8 @@ _NAMES: dict[Unit, str] = {"word": "wer", "phoneme": "per", "character": "cer"}
 class ErrorRate(Metric[str]):
     """Edits in percent of the reference's length; above 100 where much is inserted.
 
-    Words and phonemes stand between spaces; white space at the ends of a text is no character of it. Of several references the one with the lowest rate counts, the first of
-    equals. Edits against nothing at all are 100 %.
+    Words and phonemes stand between spaces; white space at the ends of a text is no character of it. Of several
+    references the one with the lowest rate counts, the first of equals. Edits against nothing at all are 100 %.
     """
 
     higher_is_better = False
