@@ -65,6 +65,18 @@ def test_help_has_examples() -> None:
     assert "seqloom evaluate runs/pairs --data test.tsv" in ran.out
 
 
+def test_settings_that_are_no_options(place: Path) -> None:
+    for option, setting in (
+        ("--resamples", "evaluation.resamples"),
+        ("--seed", "evaluation.seed"),
+        ("--beam", "generation.beam"),
+    ):
+        ran = run("evaluate", "--hypotheses", "good", "--references", "ref", option, "9")
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.error == f"{option}: is no option of evaluate, but a setting: --set {setting}=9\n"
+    assert "No such option: --bleu" in run("evaluate", "--hypotheses", "good", "--references", "ref", "--bleu").error
+
+
 def test_metrics_with_commas(place: Path) -> None:
     ran = run("evaluate", "--hypotheses", "good.txt", "bad.txt", "--references", "a.txt", "--metrics", "chrf,ter")
     assert ran.code == 0

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import seqloom
 from seqloom.jobs import predict as job
+from seqloom.jobs.generation import generation_of
 from seqloom.store import RunFolder
 from tests.cli.run import Ran, run
 from tests.jobs.asked_runs import Runs
@@ -80,6 +82,20 @@ def test_labels(place: Path, runs: Runs) -> None:
     assert sum(float(line.split("\t")[2]) for line in classes[:2]) == pytest.approx(1.0, abs=1e-5)
 
 
+def test_the_score_of_a_label_is_its_probability_in_every_format(place: Path, runs: Runs) -> None:
+    Path("in.txt").write_text("good film\n\n")
+    for name in "tags", "classes":
+        columns = run("predict", str(runs[name]), "in.txt", "--format", "tsv").out.splitlines()
+        objects = [
+            json.loads(one) for one in run("predict", str(runs[name]), "in.txt", "--format", "jsonl").out.splitlines()
+        ]
+        assert [one["score"] for one in objects] == pytest.approx(
+            [float(line.split("\t")[1]) for line in columns], abs=1e-6
+        )
+        assert [one["probability"] for one in objects] == [one["score"] for one in objects]
+        assert objects[1]["score"] == 1
+
+
 def test_how_it_writes(place: Path, runs: Runs) -> None:
     words = ("predict", str(runs["pairs"]), "in.txt", "--set", "generation.shortest=5")
     first = run(*words, "--sample").out
@@ -104,7 +120,7 @@ def test_wishes_of_json_lines(place: Path, runs: Runs) -> None:
     Path("in.jsonl").write_text('{"source": "abc"}\n{"source": "abc", "prefix": "Ж"}\n{"source": "abc"}\n')
     ran = run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl")
     assert ran.code == 2
-    assert re.search(r"in\.jsonl:2: prefix 'Ж': the model cannot write it, .*; leave it out, or pass", ran.error)
+    assert re.search(r"in\.jsonl:2: prefix 'Ж': the model cannot write it, .*; leave it out \(--skip-bad", ran.error)
     assert len(ran.out.splitlines()) == 1  # what comes before it
     ran = run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl", "--skip-bad")
     assert ran.code == 0
@@ -124,7 +140,10 @@ def test_mistakes(place: Path, runs: Runs) -> None:
     refused(run("predict", pairs, "in.txt", "--set", "generation.beem=3"), r"did you mean 'beam'\?")
     refused(run("predict", pairs, "in.txt", "--beam", "0"), r"Invalid value for '--beam'")
     refused(run("predict", pairs, "in.txt", "--format", "xml"), r"Invalid value for '--format'")
-    refused(run("predict", pairs, "in.txt", "--device", "moon"), r"--device = 'moon' cannot be used")
+    refused(
+        run("predict", pairs, "in.txt", "--device", "moon"),
+        r"--device = 'moon' cannot be used: there is no such device; take auto\b[^;]{0,20}$",
+    )
     refused(run("predict", pairs, "in.txt", "--ensemble", str(runs["sentences"])), r"has another vocabulary")
     refused(run("predict", str(runs["tags"]), "in.txt", "--alignment"), r"--alignment: no layer of this model looks")
     refused(run("predict", pairs, "in.txt", "--out", "in.txt"), r"in\.txt: is what is read")
@@ -133,6 +152,23 @@ def test_mistakes(place: Path, runs: Runs) -> None:
     assert Path("there.txt").read_text() == "mine"
     assert run("predict", pairs, "in.txt", "--out", "there.txt", "--force").code == 0
     assert Path("there.txt").read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--seed", "3"], "--seed: is no option of predict, but a setting: --set generation.seed=3"),
+        (["--no-repeat=2"], "--no-repeat: is no option of predict, but a setting: --set generation.no_repeat=2"),
+        (["--temperature", "--sample"], "a setting: --set generation.sample.temperature=…"),
+        (["--rerank", "mbr"], "a setting: --set generation.rerank.kind=mbr"),
+        (["--length=mean"], "a setting: --set generation.length.kind=mean"),
+        (["--candidates"], "a setting: --set generation.rerank.candidates=…"),
+        (["--nonsense"], "No such option: --nonsense"),
+        (["--set", "generation.sample.seed=3"], "has no setting 'seed'; did you mean generation.seed?"),
+    ],
+)
+def test_settings_that_are_no_options(place: Path, runs: Runs, words: list[str], message: str) -> None:
+    refused(run("predict", str(runs["pairs"]), "in.txt", *words), re.escape(message))
 
 
 def test_the_same_again(place: Path, runs: Runs) -> None:
@@ -192,6 +228,16 @@ def test_the_run_comes_first(place: Path, runs: Runs) -> None:
     refused(run("predict", 300 * "long ", "in.txt"), "cannot be read: File name too long")
 
 
+def test_a_file_instead_of_its_run(place: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = runs["pairs"]
+    for file in (name / "model.safetensors", next((name / "vocabulary").iterdir())):
+        refused(run("predict", str(file), "in.txt"), rf"{file}: is a file; name the folder of a run: {name}\n")
+    refused(run("predict", "in.txt"), r"in\.txt: is a file; name the folder of a run, as `seqloom train` leaves it\n")
+    monkeypatch.chdir(name.parent.parent)
+    Path("pairs.test.tsv").write_text("")
+    refused(run("predict", "pairs.test.tsv"), r"pairs\.test\.tsv: is a file; name the folder of a run: runs/pairs\n")
+
+
 def test_a_run_that_is_still_training(place: Path, runs: Runs) -> None:
     with RunFolder(runs["pairs"]).locked():
         ran = run("predict", str(runs["pairs"]), "in.txt")
@@ -206,8 +252,46 @@ def test_the_beam_that_is_not_named(place: Path, runs: Runs) -> None:
     )
 
 
+def test_the_settings_that_help_shows(place: Path, runs: Runs) -> None:
+    """Each can be set as it stands there."""
+    text = run("predict", "--help").out
+    text = text[text.index("How answers are found") : text.index("Arguments:")]
+    shown = re.findall(r"\bgeneration\.[\w.]+=[\w.]+", text)
+    shown += [f"generation.sample.{each}" for each in re.findall(r"\b(?:top_k|top_p|min_p)=[\d.]+", text)]
+    names = {each.split(".")[1].partition("=")[0] for each in shown}
+    assert names == {"sample", "seed", "rerank", "groups", "diversity", "no_repeat", "shortest", "longest", "length"}
+    opened = seqloom.load(runs["pairs"]).opened[0]
+    for each in shown:
+        assert generation_of(opened, [each]) != generation_of(opened), each
+
+
 def test_a_column(place: Path, runs: Runs) -> None:
     Path("tabs.txt").write_text("abc\tx\n\nhgf\ty\n")
     whole, first = (run("predict", str(runs["pairs"]), "tabs.txt", *more) for more in ([], ["--column", "1"]))
     assert (first.out, first.error) == (run("predict", str(runs["pairs"]), "in.txt").out, "")
     assert "tabs.txt: has tabs" in whole.error
+
+
+def test_settings_that_change_nothing(place: Path, runs: Runs) -> None:
+    for name, options, message in (
+        ("classes", ["--sample"], "^--sample: a classifier chooses among its labels; leave it out"),
+        ("tags", ["--n-best", "2"], "^--n-best 2: a tagger gives each word its likeliest tag; leave it out"),
+        ("pairs", ["--sample", "--beam", "8"], "^--beam 8: answers are drawn by chance, and there is no beam"),
+    ):
+        refused(run("predict", str(runs[name]), "in.txt", *options), message)
+
+
+def test_json_that_is_read_as_text(place: Path, runs: Runs) -> None:
+    hint = "in.jsonl: has JSON, and lines are read as text; --input jsonl answers its sources"
+    Path("in.jsonl").write_text('{"source": "abc"}\n' * 3)
+    ran = run("predict", str(runs["pairs"]), "in.jsonl", "--set", "generation.longest=3")
+    assert (ran.code, len(ran.out.splitlines()), ran.error.count(hint)) == (0, 3, 1)
+    assert hint not in run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl").error
+    Path("in.jsonl").write_text('{"abc": 3}\n{a}\n{"source"\n[1]\n')
+    assert hint not in run("predict", str(runs["pairs"]), "in.jsonl", "--set", "generation.longest=3").error
+
+
+def test_a_nul_that_json_spells(place: Path, runs: Runs) -> None:
+    Path("in.jsonl").write_text('{"source": "a\\u0000b"}\n')
+    words = "predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl"
+    refused(run(*words), r"in\.jsonl:1: a NUL byte at column 2; remove it, or pass --skip-bad")

@@ -95,11 +95,15 @@ def test_an_epoch_goes_on_from_any_place_and_reads_nothing_before_it(
     numbered = list(order.numbered(1))
     batches, pools = [examples for *_, examples in numbered], {pool for pool, *_ in numbered}
     assert len(pools) > 2
+    shares = [over for _, _, over, _ in numbered]
+    assert shares == sorted(set(shares))
+    assert shares[-1] == 1.0
+    assert shares[len(shares) // 2] == pytest.approx(0.5, abs=0.1)
     real, read = order._pool, list[int]()
     monkeypatch.setattr(order, "_pool", lambda chunks, *rest: (read.append(len(chunks)), real(chunks, *rest))[1])
     for begin in (1, 7, len(batches) // 2, len(batches) - 1):
         read.clear()
-        pool, batch, _ = numbered[begin]
+        pool, batch, *_ = numbered[begin]
         assert _seen([examples for *_, examples in order.numbered(1, pool, batch)]) == _seen(batches[begin:])
         assert len(read) == max(pools) + 1 - pool
     assert not list(order.numbered(1, max(pools), numbered[-1][1] + 1))

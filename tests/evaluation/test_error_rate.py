@@ -38,6 +38,14 @@ def test_nothing_to_say() -> None:
     assert ErrorRate("character").signature(2).startswith("nrefs:2|case:mixed|unit:character|version:seqloom-")
 
 
+def test_words_are_split_at_every_unicode_space() -> None:
+    """jiwer splits at the space of ASCII alone: its words hold the others."""
+    assert score(ErrorRate(), ["10\u00a0km\u2003weit"], ["10 km weit"]) == 0.0
+    assert jiwer.wer("10 km weit", "10\u00a0km\u2003weit") == 1.0
+    assert ErrorRate().signature().startswith("nrefs:1|case:mixed|unit:word|split:unicode-spaces|version:")
+    assert "|split:unicode-spaces|" in ErrorRate("phoneme").signature()
+
+
 def test_ten_thousand_sentences_take_seconds() -> None:
     """About one, of characters; a table in Python takes minutes."""
     said, wanted = MANY_BAD * 32, MANY * 32

@@ -16,7 +16,7 @@ from seqloom.layers.mixer import Memory
 from seqloom.layers.paths import only_plain
 from seqloom.layers.positions import Rotary
 from seqloom.layers.recurrence import Recurrence, RecurrenceMixer
-from seqloom.layers.recurrent_cell import Cell
+from seqloom.layers.recurrent_cell import Cell, RecurrentCell
 from seqloom.models.build import build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
@@ -127,6 +127,17 @@ def test_recurrence_on_the_kernel(cell: Cell, width: int, lengths: list[int]) ->
         for a, b in zip(result, results[2], strict=True):
             # gradients of weights are sums over all steps: errors add up
             torch.testing.assert_close(a, b, atol=2e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_what_is_carried_from_step_to_step_stays_wide(cell: Cell) -> None:
+    """Rounded to bfloat16 at each step, hundreds of steps would forget what is small."""
+    made = RecurrentCell(cell, 16, 16).cuda()
+    x, state = torch.randn(4, 16, device="cuda"), made.zeros(4, torch.zeros(1, device="cuda"))
+    with torch.autocast("cuda", torch.bfloat16):
+        for _ in range(3):
+            state, _ = made.step(x, state)
+    assert {part.dtype for part in (state.hidden_BH, state.cell_BH) if part is not None} == {torch.float32}
 
 
 def test_recurrence_is_saved_and_loaded(tmp_path: Path) -> None:

@@ -19,9 +19,10 @@ from seqloom.jobs.compared_worker import Work, done
 from seqloom.jobs.recipe import Recipe
 from seqloom.models import Sizes, model_cost
 from seqloom.settings import FailedError, UserError, load
-from tests.jobs.asked_runs import recipe
+from seqloom.store import RunFolder
+from tests.jobs.asked_runs import RECIPES, recipe
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
-from tests.jobs.shapes import write_conllu, write_text
+from tests.jobs.shapes import write_conllu, write_sentences, write_text
 
 TARGET = """
 [target]
@@ -85,7 +86,8 @@ def test_one_table_of_all(pairs: Path, worked: list[Work]) -> None:
     assert both["flops"] == pytest.approx(one["flops"] + other["flops"])
     assert both["members"] == ["a", "b"]
     assert one["memory"] > 2e7
-    assert one["tokens_per_second"] > 0
+    assert one["per_second"] > 0
+    assert kept["per_second"] == "tokens of targets, end marks included"
     assert one["steps"] == other["steps"]
     assert {"difference", "p_randomisation", "low", "high"} <= other["scores"]["perplexity"].keys()
     assert {part["by"] for part in one["slices"]} >= {"source characters", "reference characters"}
@@ -139,6 +141,13 @@ def test_what_failed_is_tried_again_and_others_join(pairs: Path, worked: list[Wo
     assert [work.runs[0].name for work in worked] == ["a", "broken", "broken", "b"]
 
 
+def test_a_note_names_its_system_once(pairs: Path) -> None:
+    write_recipe(pairs / "short.toml", text=PAIRS.replace('"sinusoidal"', '"learned", length = 7'))
+    Path("test.tsv").write_text("abcdefghabc\tab\n" * 3)
+    said = repr(_compare("a.toml", "short.toml", metrics=("exact",))).splitlines()
+    assert "short: 3 lines were cut: they are longer than the model's learned positions" in said
+
+
 def test_equal_flops(pairs: Path) -> None:
     found = _compare("a.toml", "b.toml", budget=Budget("flops", 1e8))
     for row in found.rows:
@@ -148,6 +157,18 @@ def test_equal_flops(pairs: Path) -> None:
         assert 1e8 <= row.facts.flops < 1e8 * (1 + 2 / row.facts.steps)
     assert "each trained for 1e+08 FLOPs" in repr(found)
     assert "seconds of training" in Path("out/picture.svg").read_text()
+
+
+def test_other_ends_are_told(pairs: Path) -> None:
+    write_recipe(pairs / "b.toml", "patience = 1\n[training.optimiser]\nkind = 'adam'\nrate = 1e-20\n")
+    found = _compare("a.toml", "b.toml", budget=Budget("epochs", 9))
+    said = repr(found).splitlines()
+    assert said[0].startswith("each trained for 9 epochs, but not b (see below); ")
+    assert "b: trained for less than 9 epochs: no better loss in 1 validations after 16 steps" in said
+    much = repr(_compare("a.toml", budget=Budget("flops", 1e5), out=Path("flops"))).splitlines()
+    assert any(
+        line.startswith("a: its training took ") and line.endswith("times 1e+05 FLOPs, in 1 step") for line in much
+    )
 
 
 @pytest.mark.slow
@@ -195,7 +216,7 @@ def test_runs_that_are_trained(pairs: Path) -> None:
 def test_other_vocabularies(pairs: Path) -> None:
     """Perplexities do not compare then, and they cannot write together."""
     found = _compare("a.toml", "words.toml", ensemble=("all",))
-    assert "perplexity is per token, and the systems' vocabularies differ" in repr(found)
+    assert "perplexity is per token, and the systems' vocabularies differ, so that it is not compared" in repr(found)
     assert "bits/char" in repr(found).splitlines()[1]
     assert [row.failed for row in found.failed] == [
         "no two systems have the same task and vocabulary: give them the same [text]"
@@ -205,16 +226,46 @@ def test_other_vocabularies(pairs: Path) -> None:
 def test_language_models_of_other_pieces(place: Path, worked: list[Work]) -> None:
     """Bits per character are the score then."""
     write_text(place / "text.txt")
-    (place / "test.txt").write_text("the end is here\n" * 20)
-    for name, pieces in ("a", '{ kind = "characters" }'), ("b", '{ kind = "words" }'):
-        write_recipe(place / f"{name}.toml", text=recipe('kind = "language"', "decoder-only", text=pieces))
+    (place / "test.txt").write_text("so good\nnot very nice\n" * 20)
+    for name, pieces in ("a", '"characters"'), ("b", '"words"'), ("few", '"words", size = 7'):
+        text = recipe('kind = "language"', "decoder-only", text=f"{{ kind = {pieces} }}")
+        write_recipe(place / f"{name}.toml", text=text)
     more = {"data": ("text.txt",), "test": ("test.txt",)}
     found = _compare("a.toml", "b.toml", **more)
     assert found.report is not None
     assert found.report.measured[0].metric.name == "bpc"
+    assert [each.comparison is None for each in found.report.measured] == [True, False, True, True]
+    few = _compare("a.toml", "b.toml", "few.toml", **more)
+    assert few.report is not None
+    assert few.scores["a"] == found.scores["a"]
+    assert few.scores["few"].keys() == {"perplexity"}  # its few words would be paid for all letters of the others
+    assert "few: no bits/char: " in repr(few)
+    assert " % of the characters cannot be written by its vocabulary" in repr(few)
+    row = next(line.split() for line in repr(few).splitlines() if line.startswith("few "))
+    assert row[1:5] == ["–"] * 4
+    for metric in "perplexity", "bpc":
+        asked = _compare("b.toml", "few.toml", metrics=(metric,), **more)
+        assert asked.report is not None
+        assert all(each.comparison is None for each in asked.report.measured)
+    none = _compare("few.toml", metrics=("bpc",), **more)
+    assert none.report is None
+    assert "few: no bits/char: " in repr(none)
     alone = _compare("a.toml", out=Path("alone"), **more)
     assert alone.report is not None
     assert alone.report.measured[0].metric.name == "perplexity"
+
+
+def test_the_speed_of_source_and_target_in_one(place: Path, worked: list[Work]) -> None:
+    """Its loss is of both; its speed is of targets, as that of others is."""
+    write_sentences(place / "pairs.tsv")
+    write_recipe(place / "joined.toml", text=RECIPES["joined"][0])
+    (row,) = _compare("joined.toml", test=()).rows
+    numbers = RunFolder(Path("out/runs/joined")).checkpoints.numbers()
+    assert numbers is not None
+    assert row.facts is not None
+    assert row.facts.per_second is not None
+    learning = numbers["place"]["seconds"] - numbers["place"]["validating"]
+    assert 0.3 < row.facts.per_second * learning / numbers["place"]["tokens"] < 0.7
 
 
 def test_tags(place: Path, worked: list[Work]) -> None:
@@ -248,6 +299,8 @@ def test_all_fail(pairs: Path) -> None:
         (("a.toml",), {"test": ("pairs.tsv",)}, "pairs.tsv: a is trained on it (pairs.tsv)"),
         (("a.toml", "./a.toml"), {}, "./a.toml and a.toml: both would be called 'a'"),
         (("a.toml", "tags.toml"), {}, "tags: does another task (tag) than a (translate)"),
+        (("a.toml", "reward.toml"), {}, "reward: training.reward is for a model that has learnt already"),
+        (("lm.toml", "masked.toml"), {}, "masked: does another task (masked) than lm (language)"),
         (("a.toml", "nothing.toml"), {}, "nothing.toml"),
         (("a.toml", "empty"), {}, "empty: holds no run that is trained"),
         (("a.toml", "b.toml"), {"ensemble": ("a", "bb")}, "--ensemble bb: no such system; did you mean 'b'?"),
@@ -263,6 +316,9 @@ def test_mistakes_are_told_before_anything_is_trained(
 ) -> None:
     tags = "[task]\nkind = 'tag'\n[model]\nfamily = 'encoder-only'\noutput = { kind = 'tags' }\n"
     write_recipe(pairs / "tags.toml", text=tags)
+    write_recipe(pairs / "lm.toml", text="[task]\nkind = 'language'\n[model]\nfamily = 'decoder-only'\n")
+    write_recipe(pairs / "reward.toml", "reward = { kind = 'gleu' }\n")
+    write_recipe(pairs / "masked.toml", text=RECIPES["masked"][0])
     for name in ("empty", "strange"):
         (pairs / name).mkdir()
     (pairs / "strange" / "file").touch()
@@ -292,7 +348,7 @@ def test_another_comparison_is_not_written_over(pairs: Path, worked: list[Work])
     assert len(worked) == 1
     steps = _compare("a.toml", budget=Budget("epochs", 2), force=True).rows[0].facts
     assert steps is not None
-    assert steps.steps == 14
+    assert steps.steps == 16
     assert len(worked) == 2
 
 

@@ -33,6 +33,15 @@ def _instead(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     monkeypatch.setattr(compared_process, "_PROGRAM", READ + program)
 
 
+def _press_when(begun: Path) -> None:
+    def press() -> None:
+        while not begun.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+
+
 @pytest.mark.parametrize(
     ("program", "why"),
     [
@@ -71,15 +80,23 @@ open({str(tmp_path / "asked")!r}, "w").write(str(len(asked)))
 os._exit(130)"""
     _instead(monkeypatch, program)
 
-    def press() -> None:
-        while not (tmp_path / "begun").exists():
-            time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=press).start()
+    _press_when(tmp_path / "begun")
     with pytest.raises(KeyboardInterrupt):
         work_apart(_work())
     assert (tmp_path / "asked").read_text() == "1"
+
+
+def test_control_c_while_it_imports(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """There is nothing to keep and nothing to tell."""
+    (tmp_path / "torch.py").write_text(f"open({str(tmp_path / 'begun')!r}, 'w').close()\nimport time\ntime.sleep(60)\n")
+    path = os.pathsep.join([str(tmp_path), compared_process._path()])
+    monkeypatch.setattr(compared_process, "_path", lambda: path)
+    _press_when(tmp_path / "begun")
+    with pytest.raises(KeyboardInterrupt):
+        work_apart(_work())
+    assert capfd.readouterr().err == ""
 
 
 def test_a_worker_that_was_stopped_stops_us_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +126,7 @@ def test_it_trains_and_answers_apart_and_keeps_its_place_when_we_are_gone(place:
     assert numbers is not None
     before = numbers["place"]["step"]
     assert 0 < before < 2000
-    work_apart(_work(Command("r.toml", ("pairs.tsv",), out=Path("run"), budget=Budget("epochs", before / 7 + 1))))
+    work_apart(_work(Command("r.toml", ("pairs.tsv",), out=Path("run"), budget=Budget("epochs", before / 8 + 1))))
     result = load_result(Path("answers/run.json"))
     assert result is not None
     assert result.key == "key"

@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.asked import Budget
-from seqloom.jobs.compared import Compared, Row, spent
+from seqloom.jobs.compared import Compared, Row, otherwise, spent
 from seqloom.jobs.compared_picture import picture
 from seqloom.jobs.compared_result import Facts
 from seqloom.jobs.compared_table import flops, tables, text
@@ -81,7 +82,7 @@ def test_other_vocabularies_need_bits(compared: Compared) -> None:
     assert "bits/char ↓" not in tables(compared)[0].head
     other = replace(compared, own_vocabularies=True)
     assert "bits/char ↓" in tables(other)[0].head
-    assert "bits per character compare them" in text(other, "text")
+    assert "so that it is not compared; bits per character are" in text(other, "text")
 
 
 def test_a_published_metric_without_a_column(compared: Compared) -> None:
@@ -124,6 +125,44 @@ def test_names_make_way_for_each_other(compared: Compared) -> None:
         if part.text in ("bottleneck", "attention")
     ]
     assert len(set(places)) == 2
+
+
+@pytest.mark.parametrize(
+    ("budget", "changes", "told"),
+    [
+        (Budget("minutes", 5.0), {}, None),
+        (
+            Budget("minutes", 5.0),
+            {"ended": "no better loss in 3 validations"},
+            "less than 5 m 00 s: no better loss in 3",
+        ),
+        (Budget("minutes", 4.0), {}, "its training took 1.25 times 4 m 00 s, in 900 steps"),
+        (Budget("minutes", 4.9), {}, None),
+        (Budget("flops", 1e15), {"ended": "all FLOPs are spent"}, "its training took 1.5 times 1e+15 FLOPs"),
+        (Budget("flops", 1.45e15), {"ended": "all FLOPs are spent"}, None),
+        (Budget("epochs", 3.0), {"ended": "all steps are done"}, None),
+        (Budget("epochs", 3.0), {}, "trained for less than 3 epochs: the time is over after 900 steps"),
+        (None, {"ended": "whatever"}, None),
+    ],
+)
+def test_who_did_not_spend_the_budget(
+    compared: Compared, budget: Budget | None, changes: dict[str, Any], told: str | None
+) -> None:
+    row = compared.rows[0]
+    assert row.facts is not None
+    row = replace(row, facts=replace(row.facts, **changes))
+    found = replace(compared, rows=(row,), budget=budget)
+    assert (otherwise(row, budget) is None) is (told is None)
+    assert (told or "scored on test.tsv") in text(found, "text")
+    assert ("but not bottleneck (see below)" in text(found, "text")) is (told is not None)
+    assert otherwise(replace(row, trained=False), budget) is None
+
+
+def test_the_speed_is_of_one_thing(compared: Compared) -> None:
+    assert "tokens/s: tokens of targets, end marks included, without the time" in text(compared, "text")
+    other = replace(compared, shape="text", own_vocabularies=True)
+    assert "tokens/s: tokens that are read, marks not counted, each system's own, without" in text(other, "text")
+    assert "examples/s" in tables(replace(compared, shape="classes"))[0].head
 
 
 def test_words() -> None:

@@ -1,6 +1,7 @@
 """Samples of a model that learns: as likely as it says, the same in the same step, and worth more as it learns."""
 
 from collections import Counter
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from seqloom.jobs.drawing import drawing, objective_of
 from seqloom.jobs.recipe import Recipe
 from seqloom.models.build import Model
 from seqloom.settings import SettingsError, loads
-from seqloom.tasks import Goals, Translate
+from seqloom.tasks import Goals, Translate, build_task
+from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import END
 from seqloom.text.gleu import ngrams, sentence_gleu
@@ -91,7 +93,10 @@ def _expected(task: TranslateTask, model: Model, examples: Examples) -> float:
 def test_the_expected_reward_rises(more: dict[str, object]) -> None:
     """From a model that knows a little. Without the likelihood: the reward alone does it."""
     task = _task()
-    model = model_for(task, "encoder-decoder", dropout=0.1, **more).float().train()
+    _trained_for_reward(task, model_for(task, "encoder-decoder", dropout=0.1, **more).float().train())
+
+
+def _trained_for_reward(task: TranslateTask, model: Model) -> None:
     examples = _examples(task)
     batch = task.batch(examples)
     likelihood = Work(task, model, Goals(), torch.device("cpu"), None, 1, note=lambda text: None)
@@ -109,6 +114,28 @@ def test_the_expected_reward_rises(more: dict[str, object]) -> None:
     after = _expected(task, model, examples)
     assert after > before + 0.08
     assert made.figures["reward"] == pytest.approx(after, abs=0.2)
+
+
+@pytest.mark.parametrize("learn", ["target", "all"])
+def test_the_expected_reward_of_a_decoder_only_model_rises(learn: Literal["target", "all"]) -> None:
+    settings = Translate(learn=learn)
+    shared = CHARACTERS.model_copy(update={"shared": True})
+    codecs = task_of(settings, "pairs", shared, WORDS, [word[::-1] for word in WORDS]).codecs
+    task = build_task(settings, codecs, "decoder-only")
+    assert isinstance(task, JoinedTask)
+    model = model_for(task, "decoder-only", positions={"kind": "learned", "length": 24}).float().train()
+    _trained_for_reward(task, model)
+
+
+def test_answers_of_a_decoder_only_model_end_with_its_positions() -> None:
+    """The source takes its share of them."""
+    settings = Translate()
+    codecs = task_of(settings, "pairs", CHARACTERS.model_copy(update={"shared": True}), ["abcdef"], ["f"]).codecs
+    task = build_task(settings, codecs, "decoder-only")
+    assert isinstance(task, JoinedTask)
+    model = model_for(task, "decoder-only", positions={"kind": "learned", "length": 9}).eval()
+    (samples,) = drawing(task)(model, encoded(task, ["abcdef"], ["f"]), 20, 1)
+    assert max(len(one.tokens) for one in samples) == 9 - 1 - 6
 
 
 def test_tasks_that_write_no_answer() -> None:

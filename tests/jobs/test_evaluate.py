@@ -129,6 +129,8 @@ def test_tags_in_files(place: Path) -> None:
     assert [each.score for each in found.measured] == [80.0, 50.0, 50.0]
     assert [(kind.kind, kind.f1) for _, _, kind in found.kinds] == [("LOC", 100.0), ("PER", 0.0)]
     assert "said: span F1 by label" in page(found, what, "text")
+    records = [json.loads(line) for line in page(found, what, "jsonl").splitlines()]
+    assert {record["metric"] for record in records if record["kind"] == "label"} == {"span-f1"}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,7 @@ def test_tags_in_files(place: Path) -> None:
         ({"runs": ("r",), "hypotheses": ("good",)}, "either runs with --data, or --hypotheses with --references"),
         ({"hypotheses": ("short", "good"), "references": ("ref", "shorter")},
          "ref has 16 lines, but shorter has 1, short has 2; line n of each file belongs to line n"),
-        ({"hypotheses": ("good", "good"), "references": ("ref",)}, "good: is named twice in --hypotheses"),
+        ({"hypotheses": ("good", "good"), "references": ("ref",)}, "good: is named twice; name each"),
         ({"hypotheses": ("empty",), "references": ("ref",)}, "empty: empty; is it the right file?"),
         ({"hypotheses": ("goood",), "references": ("ref",)}, "goood: no such file; did you mean good?"),
         ({"hypotheses": ("latin",), "references": ("ref",)}, "latin:2: not UTF-8 text (byte 0xe4 at column 1)"),
@@ -175,6 +177,17 @@ def test_systems_of_the_same_name_are_told_by_their_folders(place: Path) -> None
     assert found.systems == ("one/out.txt", "two/out.txt")
 
 
+def test_systems_are_called_as_is_said(place: Path) -> None:
+    Path("beam=8").write_bytes(Path("good").read_bytes())
+    names = "our own=good", "bad", "other=good", "beam=8"
+    found, what = _files(*names, metrics=("exact",))
+    assert found.systems == ("our own", "bad", "other", "beam=8")
+    assert what.answers[0] == what.answers[2] == what.answers[3] == GOOD
+    Path("a=b").mkdir()
+    _write("a=b/out", BAD)
+    assert _files("x=a=b/out", "a=b/out", metrics=("exact",))[0].systems == ("x", "out")
+
+
 def test_a_terminal_gets_drawn_tables(place: Path) -> None:
     found, what = _files("good", metrics=("ter",), examples=1)
     into = io.StringIO()
@@ -189,7 +202,9 @@ def test_a_terminal_gets_drawn_tables(place: Path) -> None:
 def test_markdown(place: Path) -> None:
     found, what = _files("good", "bad", metrics=("ter",), examples=1)
     text = page(found, what, "markdown")
-    assert "| metric | system | score | 95 % interval | difference |  | p (randomisation) | p (bootstrap) |\n" in text
+    assert "| metric | system | score | 95 % interval | difference |  | p (randomisation, two-sided) |" in text
+    assert " | p (bootstrap, one-sided) |\n" in text
+    assert "- p (bootstrap, one-sided): paired bootstrap (Koehn 2004)|resamples:" in text
     assert "| --- | --- | ---: |" in text
     assert "| TER ↓ | bad | 46.20 | " in text
     assert " | \\*\\*\\* | " in text

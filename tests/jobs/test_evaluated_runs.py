@@ -1,6 +1,7 @@
 """Runs on data: each task has its scores, and they are those of what the model says."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import seqloom
 from seqloom.evaluation.report import Report
 from seqloom.jobs.evaluate import Evaluate, evaluate
 from seqloom.jobs.evaluated import Evaluated
+from seqloom.jobs.score_page import page
 from seqloom.settings import UserError
 from seqloom.store import RunFolder
 from tests.jobs.asked_runs import RECIPES, Runs
@@ -47,9 +49,10 @@ def test_characters_two_runs_and_unknown_letters(runs: Runs, place: Path) -> Non
     data = _head(runs.files["pairs"], place / "test.tsv")
     with Path(data).open("a") as file:
         file.write("abz\tzba\nzz\tzz\n")
-    found, what = _run(runs["pairs"], runs["other"], data=data, metrics=("cer", "perplexity"))
-    assert found.systems == ("pairs", "other")
-    assert [each.system for each in found.measured] == ["pairs", "other"] * 2
+    named = Path(f"mine={runs['other']}")
+    found, what = _run(runs["pairs"], named, data=data, metrics=("cer", "perplexity"))
+    assert found.systems == ("pairs", "mine")
+    assert [each.system for each in found.measured] == ["pairs", "mine"] * 2
     assert found.measured[1].comparison is not None
     unknown = [each for each in found.slices if each.slice.by == "unknown in the source"]
     assert [(each.slice.name, len(each.slice.rows)) for each in unknown[::4]] == [("0", FEW), ("1", 1), ("2", 1)]
@@ -75,6 +78,13 @@ def test_a_guess_of_columns_is_told(runs: Runs, place: Path) -> None:
     said: list[str] = []
     evaluate(Evaluate((str(runs["pairs"]),), (str(place / "test.tsv"),), metrics=("exact",)), said.append)
     assert "1 and 2 are read; others: --source COL --target COL" in said[0]
+
+
+def test_a_note_names_its_run(runs: Runs, place: Path) -> None:
+    (place / "test.tsv").write_text("abcdefghabcdefgh\tab\n")
+    notes, run = list[str](), str(runs["short"])
+    evaluate(Evaluate((run,), (str(place / "test.tsv"),), metrics=("exact",)), notes.append)
+    assert f"{run}: 1 line was cut: it is longer than the model's learned positions" in notes
 
 
 def test_tags(runs: Runs, place: Path) -> None:
@@ -113,6 +123,28 @@ def test_a_run_that_is_still_training(runs: Runs, place: Path) -> None:
     assert notes == [f"{runs['classes']}: still training: the best model so far"]
 
 
+def test_data_that_was_trained_on_is_told(runs: Runs, place: Path) -> None:
+    """By its content, whatever it is called; what was only validated on is a fair test."""
+    data, copy = runs.files["labels"], place / "copy.tsv"
+    copy.write_bytes(data.read_bytes())
+    other = _head(data, place / "other.tsv", 4)
+    valid = seqloom.train(
+        write_recipe(place / "r.toml", text=RECIPES["classes"][0]), data=other, valid=copy, out=place / "r", view="none"
+    ).run.path
+    for folders, file, learnt in (
+        ((runs["classes"],), copy, [runs["classes"]]),
+        ((runs["classes"],), other, []),
+        ((valid, runs["classes"]), copy, [runs["classes"]]),
+        ((valid, runs["classes"]), other, [valid]),
+    ):
+        notes = list[str]()
+        evaluate(Evaluate(runs=tuple(map(str, folders)), data=(str(file),), metrics=("accuracy",)), notes.append)
+        told = [note for note in notes if "trained on" in note]
+        assert [note.split("; ")[0] for note in told] == [
+            f"{file}: {run} was trained on these examples" for run in learnt
+        ]
+
+
 @pytest.mark.parametrize("name", ["documents", "window", "words"])
 def test_language(runs: Runs, place: Path, name: str) -> None:
     data = _head(runs.files["text"], place / "test.txt")
@@ -128,6 +160,46 @@ def test_language(runs: Runs, place: Path, name: str) -> None:
         assert _scores(found)["bpc"] == pytest.approx(nats / letters / math.log(2), rel=1e-5)
     elif name == "window":  # characters: as many tokens as letters
         assert _scores(found)["bpc"] == pytest.approx(math.log2(_scores(found)["perplexity"]))
+
+
+def test_other_vocabularies(runs: Runs, place: Path) -> None:
+    """Perplexities of other tokens are not compared, but bits of all the characters are."""
+    data, notes = _head(runs.files["text"], place / "test.txt"), list[str]()
+    names = str(runs["documents"]), str(runs["words"])
+    found, what = evaluate(Evaluate(names, (data,), metrics=("perplexity", "bpc")), notes.append)
+    assert [each.comparison is None for each in found.measured] == [True, True, True, False]
+    assert notes == [
+        "perplexity is per token, and the runs' vocabularies differ: it is not compared; --metrics bpc compares them"
+    ]
+    shown = [line.split() for line in page(found, what, "text").splitlines()]
+    assert next(line for line in shown if line[2:3] == ["words"])[-3:] == ["–"] * 3
+    alike, _ = _run(runs["documents"], runs["window"], data=data, metrics=("perplexity",))
+    assert alike.measured[1].comparison is not None
+
+
+def test_what_cannot_be_written_has_no_bits(runs: Runs, place: Path) -> None:
+    (place / "test.txt").write_text("good film\ngood Zoo\n")
+    notes, names = list[str](), (str(runs["words"]), str(runs["documents"]))
+    command = Evaluate(names, (str(place / "test.txt"),))
+    found, _ = evaluate(command, notes.append)
+    assert {each.metric.name for each in found.measured} == {"perplexity"}
+    share = "16 % of the characters cannot be written by its vocabulary"
+    assert f"{names[0]}: no bits/char: {share}" in notes
+    with pytest.raises(UserError, match="--metrics bpc: nothing can be scored by that"):
+        evaluate(replace(command, metrics=("bpc",)))
+    (place / "test.txt").write_text("good goodgood\n")  # letters are known
+    found, what = evaluate(command, notes.append)
+    assert [(each.system, each.metric.name) for each in found.measured][2:] == [("documents", "bpc")]
+    assert "bpc" in page(found, what, "jsonl")
+
+
+def test_masked_models_have_another_perplexity(runs: Runs, place: Path) -> None:
+    data = _head(runs.files["text"], place / "test.txt", 4)
+    assert _scores(_run(runs["masked"], data=data)[0]).keys() == {"pseudo-perplexity"}
+    with pytest.raises(UserError, match=r"masked: does another task \(masked\) than .*text \(language\)"):
+        _run(runs["text"], runs["masked"], data=data)
+    with pytest.raises(UserError, match="did you mean 'pseudo-perplexity'"):
+        _run(runs["masked"], data=data, metrics=("perplexity",))
 
 
 def test_running_text_is_foretold_as_in_validation(runs: Runs, place: Path) -> None:

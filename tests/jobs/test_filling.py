@@ -8,9 +8,11 @@ import pytest
 import torch
 
 import seqloom
+from seqloom.jobs.asked import Command
 from seqloom.jobs.filling import Filler
 from seqloom.jobs.model import Model
 from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.train import train
 from seqloom.layers.layout import Packed
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.settings import SettingsError, UserError, loads
@@ -94,6 +96,17 @@ def test_it_validates_and_is_evaluated(runs: Runs) -> None:
     ran = command("evaluate", str(runs["masked"]), "--data", str(runs.files["paragraphs"]))
     assert ran.code == 0, ran.error
     assert "perplexity" in ran.out
+
+
+def test_one_document_is_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("r.toml").write_text(RECIPES["masked"][0])
+    lines = [f"the {one} sees the {other} ." for one in ("cat", "dog", "cow", "hen") for other in ("sun", "sea", "sky")]
+    for name, between in ("one.txt", "\n"), ("many.txt", "\n\n"):
+        Path(name).write_text(between.join(lines * 3) + "\n")
+        wish = Command("r.toml", (name,), out=Path(f"{name}-run"), changes=("training.steps=0",))
+        train(wish, view="lines")
+        said = capsys.readouterr().err
+        assert ("one.txt: no empty line stands between its sentences" in said) == (name == "one.txt")
 
 
 def test_recipes_that_do_not_fit(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,7 @@ def test_scores_that_are_no_numbers(runs: Runs, tmp_path: Path, name: str) -> No
     model = seqloom.load(spoilt(run, math.inf))
     text, target = {"masked": ("a [MASK] b", None), "text": ("a b", "c")}.get(name, ("a", "a"))
     message = rf"{name}/model\.safetensors: the model's scores are no numbers \(NaN\): its weights are damaged"
-    for beam in (1, 3) if name == "pairs" else (1,):
+    for beam in (1, 3) if name == "pairs" else (None,):
         with pytest.raises(FailedError, match=message):
             model.predict(text, beam=beam)
     if name == "pairs":
@@ -302,7 +303,8 @@ def test_an_empty_answer_to_an_empty_text_is_certain(runs: Runs, name: str) -> N
     model = seqloom.load(runs[name])
     for text in "", " \t":
         answer = model.predict(text)
-        assert (answer.score, answer.log_prob, answer.pieces) == (0.0, 0.0, ())
+        assert (answer.log_prob, answer.pieces) == (0.0, ())
+        assert answer.score == (1.0 if model.labels else 0.0)
         for target in answer, "":
             assert model.score(text, target) == Scored(0.0, ())
     if name == "pairs":
@@ -323,7 +325,7 @@ def test_tags_are_one_a_word(runs: Runs) -> None:
     for source in ("good film so", "so  nice", "unheard-of wörds 1234 ☃", " so "):
         answer = model.predict(source)
         assert len(answer.text.split(" ")) == len(source.split()) == len(answer.pieces)
-        assert 0 < answer.probability <= 1
+        assert 0 < answer.score == answer.probability <= 1
         assert model.score(source.strip(), answer).log_prob == pytest.approx(answer.log_prob, abs=1e-5)
     assert model.predict(Question(["so so", "nice"])).text.count(" ") == 1  # split already
     whole = model.predict(["good film", "so"])
@@ -335,7 +337,7 @@ def test_classes_have_probabilities(runs: Runs) -> None:
     best, other = model.predict("good film", n_best=5)
     assert {best.text, other.text} == {"pos", "neg"}
     assert best.probability + other.probability == pytest.approx(1.0)
-    assert best.probability >= other.probability
+    assert best.score == best.probability >= other.probability == other.score
     assert model.score("good film", "pos").log_prob == pytest.approx(
         {best.text: best, other.text: other}["pos"].log_prob
     )
@@ -374,10 +376,28 @@ def test_a_text_alone_is_scored_behind_a_line_end(runs: Runs) -> None:
     assert scored.log_prob == pytest.approx(sum(piece.log_prob for piece in scored.pieces))
     documents = seqloom.load(runs["documents"]).score("good")
     assert [piece.text for piece in documents.pieces] == ["g", "o", "o", "d", "</s>"]
-    first, second = running.score("good"), running.score("good", " film")
-    assert first.log_prob == pytest.approx(sum(p.log_prob for p in scored.pieces[: len(first.pieces)]), abs=1e-4)
-    assert second.pieces  # behind a prompt, without a line end before it: another number, but of the same pieces
-    assert [*first.pieces, *second.pieces][0].text == scored.pieces[0].text
+
+
+@pytest.mark.parametrize("name", ["text", "words", "window", "documents"])
+def test_the_scores_of_parts_add_up(runs: Runs, name: str) -> None:
+    """log P(a b) = log P(a) + log P(b | a); and what is written behind a prompt is scored in the same way."""
+    model = seqloom.load(runs[name])
+    whole, first, second = model.score("good film"), model.score("good"), model.score("good", " film")
+    begun = first.pieces[:-1] if name == "documents" else first.pieces  # whose end mark is scored too
+    assert [piece.text for piece in (*begun, *second.pieces)] == [piece.text for piece in whole.pieces]
+    total = sum(piece.log_prob for piece in begun) + second.log_prob
+    assert total == pytest.approx(whole.log_prob, abs=1e-4)
+    assert model.score("", "good film").log_prob == pytest.approx(whole.log_prob, abs=1e-4)
+    answer = model.predict("good", changes=["generation.longest=3"])
+    total = sum(piece.log_prob for piece in begun) + answer.log_prob
+    behind = model.score("", replace(answer, tokens=(*model.task.encoder.begun("good"), *answer.tokens)))  # type: ignore[attr-defined]
+    assert behind.log_prob == pytest.approx(total, abs=1e-4)
+
+
+def test_a_mark_before_a_prompt_is_no_part_of_it(runs: Runs) -> None:
+    """What is cut is counted in the tokens of the line."""
+    answer = seqloom.load(runs["window"]).predict("good film good film good film ", changes=["generation.longest=9"])
+    assert answer.cut == 30 - (23 - 9)
 
 
 # -- mistakes
@@ -412,6 +432,120 @@ def test_numbers_are_called_what_they_were_called(pairs: Model) -> None:
 def test_a_longest_that_is_no_length(pairs: Model, longest: Any) -> None:
     with pytest.raises(UserError, match=r"^text 2: longest should be a number of tokens from 1 on, but is "):
         pairs.predict(["ab", Question("ab", longest=longest)])
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "match"),
+    [
+        ("classes", {"sample": True}, "sample=True: a classifier chooses among its labels; leave it out"),
+        ("classes", {"beam": 4}, "beam=4: a classifier"),
+        ("classes", {"changes": ["generation.longest=3"]}, "--set generation.longest=3: a classifier"),
+        ("classes", {"changes": ["generation.sample.top_k=3"]}, "--set generation.sample.top_k=3: a classifier"),
+        ("tags", {"n_best": 2}, "n_best=2: a tagger gives each word its likeliest tag; leave it out"),
+        ("tags", {"changes": ["generation.n_best=2"]}, "--set generation.n_best=2: a tagger"),
+        ("masked", {"beam": 2}, "beam=2: a masked model fills the gaps"),
+        (
+            "pairs",
+            {"sample": True, "beam": 8},
+            "beam=8: answers are drawn by chance, and there is no beam; leave it out",
+        ),
+        ("pairs", {"sample": True, "changes": ["generation.beam=8"]}, "--set generation.beam=8: answers are drawn"),
+        ("pairs", {"beam": 8, "changes": ["generation.rerank.kind=mbr"]}, "beam=8: answers are drawn"),
+        ("pairs", {"sample": {"temperature": 0.01}}, r"sample should be True or False, not a table; changes=\["),
+    ],
+)
+def test_settings_that_change_nothing(runs: Runs, name: str, more: dict[str, Any], match: str) -> None:
+    with pytest.raises(UserError, match="^" + match):
+        seqloom.load(runs[name]).predict("good [MASK]", **more)
+
+
+def test_settings_that_change_something(runs: Runs, pairs: Model) -> None:
+    assert len(seqloom.load(runs["classes"]).predict("good", n_best=2, changes=["generation.batch=3"])) == 2
+    assert len(seqloom.load(runs["tags"]).predict("good", n_best=1)) == 1
+    assert len(pairs.predict("ab", n_best=6, sample=True)) == 6  # no beam was asked for
+
+
+# -- arguments
+
+
+@pytest.mark.parametrize("name", ["must", "must_not"])
+def test_a_text_is_no_list_of_phrases(pairs: Model, name: str) -> None:
+    match = f"^{name} should be a list of texts, but is 'abc'"
+    with pytest.raises(UserError, match=match):
+        pairs.predict("ab", **{name: "abc"})  # type: ignore[call-overload]
+    with pytest.raises(UserError, match=match):
+        Question("ab", **{name: "abc"})  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=f"^{name} should be a list of texts, but is a list of 1"):
+        Question("ab", **{name: [3]})  # type: ignore[arg-type]
+    assert pairs.predict("ab", must=iter(["dd"])) == pairs.predict(Question("ab", must=["dd"]))  # type: ignore[arg-type, call-overload]
+
+
+def test_a_prefix_for_each(pairs: Model) -> None:
+    match = (
+        r'^prefix should be text, but is a list of 2; for each answer its own: ask seqloom.Question\("…", prefix="…"\)'
+    )
+    with pytest.raises(UserError, match=match):
+        pairs.predict(["ab", "c"], prefix=["a", "b"])  # type: ignore[call-overload]
+
+
+def test_a_source_with_many_targets_and_the_other_way_round(pairs: Model) -> None:
+    each = [pairs.score("abc", target).log_prob for target in ("cba", "h")]
+    assert [one.log_prob for one in pairs.score("abc", ["cba", "h"])] == pytest.approx(each, abs=1e-4)
+    answers = pairs.predict("abc", n_best=3)
+    scored = pairs.score("abc", answers)
+    assert [one.log_prob for one in scored] == pytest.approx([one.log_prob for one in answers], abs=1e-4)
+    each = [pairs.score(source, "cba").log_prob for source in ("abc", "h")]
+    assert [one.log_prob for one in pairs.score(["abc", "h"], "cba")] == pytest.approx(each, abs=1e-4)
+    assert pairs.score("abc", []) == []
+    with pytest.raises(TypeError, match=r"text 2: its target should be a text or an Answer, but is int"):
+        pairs.score("abc", ["a", 3])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"text 1: should be a text, but is Question"):
+        pairs.score([Question("abc")], "a")  # type: ignore[list-item]
+
+
+def test_settings_are_no_arguments(pairs: Model) -> None:
+    match = r"^predict has no argument 'seed'; it is a setting: changes=\[\"generation.seed=3\"\]$"
+    with pytest.raises(TypeError, match=match):
+        pairs.predict("abc", seed=3)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"^predict has no argument 'nbest'; did you mean 'n_best'\?"):
+        pairs.predict("abc", nbest=3)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"^predict has no argument 'zzz'; there are n_best, beam, "):
+        pairs.predict("abc", zzz=3)  # type: ignore[call-overload]
+
+
+def test_texts_that_come_one_by_one(pairs: Model) -> None:
+    texts = ["abc", "hh"]
+    assert pairs.predict(text for text in texts) == pairs.predict(texts)
+    with pytest.raises(TypeError, match="not dict"):
+        pairs.predict({"abc": 1})
+
+
+def test_several_runs_are_a_list(runs: Runs) -> None:
+    for other in runs["other"], str(runs["other"]):
+        with pytest.raises(UserError, match=r"other: is no device, but a folder; several runs are a list: load\(\["):
+            seqloom.load(runs["pairs"], other)  # type: ignore[arg-type]
+
+
+def test_what_no_text_holds(pairs: Model, runs: Runs) -> None:
+    half, nul = (
+        r"^text 2: half a surrogate pair, '\\ud800' in .*; remove it$",
+        "^text 2: a NUL byte at column 2; remove",
+    )
+    for bad, match in ("a\ud800", half), ("a\0b", nul):
+        for question in (
+            bad,
+            Question("a", prefix=bad),
+            Question("a", must=(bad,)),
+            Question("a", must_not=(bad,)),
+        ):
+            with pytest.raises(UserError, match=match):
+                pairs.predict(["ab", question])
+        for sources, targets in (["a", bad], ["a", "a"]), (["a", "a"], ["a", bad]):
+            with pytest.raises(UserError, match=match):
+                pairs.score(sources, targets)
+        for name, source in ("tags", ["good", bad]), ("classes", bad), ("text", bad):
+            with pytest.raises(UserError, match=match):
+                seqloom.load(runs[name]).predict(["good", Question(source)])
 
 
 # -- wishes

@@ -2,21 +2,38 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
+from seqloom.data.cache import Examples
 from seqloom.data.order import Order, Weighted
+from seqloom.data.ragged import Ragged
 from seqloom.jobs import plan
 from seqloom.jobs.corpora import Corpora
-from seqloom.jobs.plan import Amount, amount, budget_of, candidates, fitting, largest, steps_of, timed_budget
+from seqloom.jobs.plan import (
+    Amount,
+    about_steps,
+    amount,
+    budget_of,
+    candidates,
+    fitting,
+    flops_per_token,
+    largest,
+    steps_of,
+    timed_budget,
+)
 from seqloom.jobs.sizes import SIZES, Size, model_of
+from seqloom.layers.paths import only_plain
 from seqloom.models import Sizes
 from seqloom.models.settings import ModelSettings
-from seqloom.tasks import Classify, Goals, Language, Tag, Translate
+from seqloom.tasks import Classify, Goals, Language, Masked, Tag, Task, Translate, build_task
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
+from tests.tasks.small import CHARACTERS, WORDS, encoded, model_for, task_of
 from tests.training.small import Small, small
 
 CPU = torch.device("cpu")
@@ -46,12 +63,6 @@ def test_sizes_grow_with_data_and_time() -> None:
 
 
 def _corpora(task: Any, columns: dict[str, int], rows: int, weight: float = 1.0) -> Corpora:
-    class Small:
-        totals = SimpleNamespace(tokens=columns)
-
-        def __len__(self) -> int:
-            return rows
-
     known: Any = {"translate": "pairs", "language": "text", "tag": "tags", "classify": "classes"}
     from seqloom.tasks.language import LanguageTask
 
@@ -59,8 +70,18 @@ def _corpora(task: Any, columns: dict[str, int], rows: int, weight: float = 1.0)
     made.settings = task
     if task.kind != "language":
         made.shape = known[task.kind]
+    return _holding(made, columns, rows, weight)
+
+
+def _holding(task: Task, columns: dict[str, int], rows: int, weight: float = 1.0) -> Corpora:
+    class Small:
+        totals = SimpleNamespace(tokens=columns)
+
+        def __len__(self) -> int:
+            return rows
+
     cache: Any = Small()
-    return Corpora(made, (Weighted(cache, weight),), (), (), ("a",), ())
+    return Corpora(task, (Weighted(cache, weight),), (), (), ("a",), ())
 
 
 @pytest.mark.parametrize(
@@ -81,13 +102,44 @@ def test_how_much_there_is(task: Any, columns: dict[str, int], counted: int, lar
     assert (twice.tokens, twice.larger) == (2 * counted, 2 * larger)
 
 
+@pytest.mark.parametrize("learn", ["target", "all"])
+def test_flops_of_a_joined_text(learn: Literal["target", "all"]) -> None:
+    """The output layer runs where something is asked only. Counted while a batch of equal rows runs."""
+    words, settings = ["abcd", "bcad", "dabc"], Translate(learn=learn)
+    codecs = task_of(settings, "pairs", CHARACTERS.model_copy(update={"shared": True}), words, words).codecs
+    task = build_task(settings, codecs, "decoder-only")
+    much = amount(_holding(task, {"source": 12, "target": 12}, 3))
+    _check_flops(task, encoded(task, words, words), "decoder-only", much)
+
+
+def test_flops_of_masked_text() -> None:
+    lines = [" ".join("abcdefghijklmnopqrst" * 5)]
+    task = task_of(Masked(context=110, follows=False, share=0.25), "text", WORDS, lines)
+    examples = Examples(
+        {"source": encoded(task, lines).columns["target"], "target": Ragged.rows([[1]])},
+        np.zeros(1, int),
+        np.ones(1, int),
+    )
+    # marks, which are never asked for, are not counted beforehand
+    _check_flops(task, examples, "encoder-only", amount(_holding(task, {"target": 100}, 1)), near=0.06)
+
+
+def _check_flops(task: Task, examples: Examples, family: str, much: Amount, near: float = 1e-9) -> None:
+    model, batch = model_for(task, family).eval(), task.batch(examples)
+    with only_plain(), FlopCounterMode(display=False) as counter, torch.no_grad():
+        task.loss(model, batch, Goals())
+    counted = 3 * counter.get_total_flops() / batch.count
+    per_token = flops_per_token(model.settings, task.sizes(), much, much.tokens / much.examples)
+    assert per_token == pytest.approx(counted, rel=near)
+
+
 def test_epochs_are_epochs(tmp_path: Path) -> None:
-    """So many steps as that many times all examples take; the longer side fills the batches."""
+    """About so many steps as that many times all examples take; the longer side fills the batches."""
     made = small(tmp_path)
     totals = made.cache.totals
     corpora = Corpora(made.task, (Weighted(made.cache),), (), (), ("a",), ())
     assert totals.tokens["source"] == totals.tokens["target"]
-    steps = steps_of(TrainingSettings(epochs=4.0), amount(corpora), 60)
+    steps = about_steps(TrainingSettings(epochs=4.0), amount(corpora), 60)
     real = 4 * sum(1 for _ in Order([Weighted(made.cache)], 60, 1).epoch(0))
     assert steps == pytest.approx(real, rel=0.2)
 
@@ -96,9 +148,12 @@ def test_steps() -> None:
     much = _amount(100_000)
     assert steps_of(TrainingSettings(steps=7), much, 1000) == 7
     assert steps_of(TrainingSettings(steps=0), much, 1000) == 0
-    assert steps_of(TrainingSettings(epochs=2.0), much, 1000) == 200
-    assert steps_of(TrainingSettings(epochs=2.0, accumulate=4), much, 1000) == 50
+    assert steps_of(TrainingSettings(epochs=2.0), much, 1000) is None
     assert steps_of(TrainingSettings(epochs=2.0, steps=150), much, 1000) == 150
+    assert about_steps(TrainingSettings(epochs=2.0), much, 1000) == 200
+    assert about_steps(TrainingSettings(epochs=2.0, accumulate=4), much, 1000) == 50
+    assert about_steps(TrainingSettings(epochs=2.0, steps=150), much, 1000) == 150
+    assert about_steps(TrainingSettings(steps=150), much, 1000) == 150
     assert steps_of(TrainingSettings(minutes=1.0), much, 1000) is None
     assert steps_of(TrainingSettings(minutes=1.0, steps=5), much, 1000) == 5
     assert steps_of(TrainingSettings(flops=1e9), much, 1000) is None

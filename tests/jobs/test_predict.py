@@ -78,7 +78,7 @@ def answered(content: bytes, tmp_path: Path, model: Echo | None = None, **more: 
 def test_a_column_of_lines(tmp_path: Path) -> None:
     assert answered(b"ab\tcd\nef\t\n\n", tmp_path, column=1)[0] == b"ba\nfe\n\n"
     assert answered(b"ab\tcd\nef\tgh\n", tmp_path, column=2)[0] == b"dc\nhg\n"
-    with pytest.raises(UserError, match=r"in\.txt:2: there is no column 2 \(1 column\); mend the line, or"):
+    with pytest.raises(UserError, match=r"in\.txt:2: there is no column 2 \(1 column\); mend the line \("):
         answered(b"ab\tcd\nef\n", tmp_path, column=2)
     with pytest.raises(UserError, match="--column: only lines of text have columns"):
         answered(b"", tmp_path, column=2, input="jsonl")
@@ -148,7 +148,8 @@ def test_a_line_that_is_no_text(tmp_path: Path, line: bytes, what: str) -> None:
     content = b"ab\n" * 6 + line + b"\ncd\n"
     with pytest.raises(UserError) as caught:
         answered(content, tmp_path)
-    assert str(caught.value) == f"{tmp_path / 'in.txt'}:7: {what}, or pass --skip-bad; what comes before it is kept"
+    remedy = "(--skip-bad leaves such answers empty); what comes before it is kept"
+    assert str(caught.value) == f"{tmp_path / 'in.txt'}:7: {what} {remedy}"
     assert (tmp_path / "out.txt.part").read_bytes() == b"ba\n" * 6
     (tmp_path / "in.txt").write_bytes(content.replace(line, b"ef"))  # mended: it goes on from there
     predict(cast(Model, Echo()), asking(tmp_path / "in.txt", out=tmp_path / "out.txt"), print)
@@ -159,6 +160,14 @@ def test_a_line_that_is_no_text(tmp_path: Path, line: bytes, what: str) -> None:
         f"{tmp_path / 'in.txt'}:7: {what}",
         "1 line could not be answered: an empty answer stands in its place",
     ]
+
+
+@pytest.mark.parametrize(("bad", "rest"), [(5, []), (6, ["… and 1 more"]), (11, ["… and 6 more"])])
+def test_not_every_bad_line_is_told(tmp_path: Path, bad: int, rest: list[str]) -> None:
+    _, notes = answered(b"a\0b\ncd\n" * bad, tmp_path, skip_bad=True)
+    assert notes[4].endswith("in.txt:9: a NUL byte at column 2; remove it")
+    assert notes[5:-1] == rest
+    assert notes[-1].startswith(f"{bad} lines could not be answered")
 
 
 def test_standard_input_is_answered_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +264,6 @@ LINE = AskedLine(3, Question("x"))
         (AnswerLines("tsv", alignment=True), "a\\tb\\\\c\\nd\t-1.250000\t0-0 2-1\n"),
         (AnswerLines(several=True), "3\ta\\tb\\\\c\\nd\n3\t\n"),
         (AnswerLines("tsv", several=True), "3\ta\\tb\\\\c\\nd\t-1.250000\n3\t\t0.000000\n"),
-        (AnswerLines("tsv", labels=True), "a\\tb\\\\c\\nd\t0.082085\n"),
     ],
 )
 def test_columns(form: AnswerLines, wanted: str) -> None:
@@ -271,6 +279,18 @@ def test_json() -> None:
     assert [one["text"] for one in fields["n_best"]] == [ANSWER.text, ""]
     cut = json.loads(AnswerLines("jsonl").lines(LINE, [Answer("a", ended=False, cut=3, unmet=("b",))]))
     assert cut == {"text": "a", "score": 0.0, "ended": False, "cut": 3, "unmet": ["b"]}
+
+
+@pytest.mark.parametrize(("several", "number"), [(False, ""), (True, "3\t")])
+def test_what_was_not_answered_has_no_score(several: bool, number: str) -> None:
+    """The best that there is would be a lie."""
+    columns = AnswerLines("tsv", several, alignment=True), AnswerLines("text", several, scores=True, alignment=True)
+    for form in columns:
+        assert form.lines(LINE, [EMPTY], "no UTF-8") == f"{number}\t\t\n"
+    form = AnswerLines("jsonl", several, scores=True, labels=True)
+    fields = json.loads(form.lines(LINE, [EMPTY], "no UTF-8"))
+    nothing = {"text": "", "score": None, "probability": None, "log_prob": None, "pieces": []}
+    assert fields == nothing | ({"n_best": [nothing]} if several else {}) | {"error": "no UTF-8"}
 
 
 def test_several_answers_to_a_line(tmp_path: Path) -> None:
@@ -353,14 +373,28 @@ def test_another_input_is_refused(stopped: Path, change: str) -> None:
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        ({"lines": AnswerLines("tsv")}, "format and batch"),
-        ({"n_best": 2}, "generation.n_best"),
-        ({"skip_bad": True}, "--skip-bad"),
+        ({"lines": AnswerLines("tsv")}, "with --format text"),
+        ({"lines": AnswerLines(scores=True)}, "without --scores"),
+        ({"lines": AnswerLines("jsonl", alignment=True)}, "with --format text and without --alignment"),
+        ({"n_best": 2}, "with another generation.n_best"),
+        ({"skip_bad": True}, "without --skip-bad"),
+        ({"column": 1}, "without --column"),
     ],
 )
 def test_another_question_is_refused(stopped: Path, more: dict[str, Any], what: str) -> None:
-    with pytest.raises(UserError, match=rf"out\.txt\.part: was begun with another {what}; .*--force"):
+    with pytest.raises(UserError, match=rf"out\.txt\.part: was begun {what}; .*--force"):
         go_on(**more)
+
+
+def test_what_was_asked_for_and_is_no_longer(tmp_path: Path) -> None:
+    """The batch, which only scores depend on, is told where nothing else differs."""
+    file, out, scored = tmp_path / "in.txt", tmp_path / "out", AnswerLines(scores=True)
+    file.write_text("a\n")
+    predict(cast(Model, Echo()), asking(file, out=out, lines=scored), print)
+    with pytest.raises(UserError, match="was written with --scores; name"):
+        predict(cast(Model, Echo()), asking(file, out=out), print)
+    with pytest.raises(UserError, match="was written with another batch; name"):
+        predict(cast(Model, Echo()), Asking(str(file), GenerationSettings(batch=7), scored, out=out), print)
 
 
 def test_another_run_is_refused(stopped: Path) -> None:

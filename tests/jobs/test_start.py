@@ -94,13 +94,13 @@ def test_what_differs_is_told(first: Path, capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(UserError, match="its weights do not fit the recipe's model: other weights than the model's"):
         train(command, view="lines")
     assert not Path("second").exists()
-    command = Command(
-        "r.toml", ("pairs.tsv",), out=Path("second"), start=Path("first"), changes=(*changes[:2], changes[4])
-    )
+    changes = (*changes[:2], changes[4], "task.reverse=true")
+    command = Command("r.toml", ("pairs.tsv",), out=Path("second"), start=Path("first"), changes=changes)
     train(command, view="lines")
     said = capsys.readouterr().err
     assert "begins from first, with its vocabulary" in said
     assert "model.dropout: 0.1 there, 0.3 from here on" in said
+    assert "task.reverse: false there, true from here on" in said
     assert "training.best = 'loss': the likelihood chooses the model, and is not what is trained for" in said
     assert "reward 0." in said
 
@@ -130,6 +130,22 @@ def test_no_run(first: Path) -> None:
 def test_not_over_itself(first: Path) -> None:
     with pytest.raises(UserError, match="--from first: is --out too; name another --out"):
         _train("pairs.tsv", steps=1, out="first", start=Path("./first"))
+
+
+@pytest.mark.parametrize("recipe", ["reward.toml", None])
+def test_it_goes_on_without_the_run_that_it_began_from(first: Path, recipe: str | None) -> None:
+    """Its weights, vocabulary and settings are its own by then."""
+    changes = "model.dropout=0.2", "training.schedule.kind=constant"
+    begin = {"recipe": recipe, "start": Path("first"), "changes": changes}
+    _train("pairs.tsv", steps=6, out="whole", **begin)
+    _train("pairs.tsv", steps=3, out="parts", **begin)
+    shutil.rmtree("first")
+    assert _train("pairs.tsv", steps=6, out="parts", **begin).place.step == 6
+    assert all(_weights("parts")[name].equal(tensor) for name, tensor in _weights("whole").items())
+    with pytest.raises(UserError, match="--from first: holds no run"):
+        _train("pairs.tsv", steps=6, out="new", **begin)
+    with pytest.raises(UserError, match="--from first: holds no run"):
+        _train("pairs.tsv", steps=6, out="parts", force=True, **begin)
 
 
 def test_the_same_command_goes_on_and_another_does_not(first: Path) -> None:

@@ -28,6 +28,9 @@ from seqloom.models import model_cost
 from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder, atomic
 from seqloom.text import Vocabulary
+from seqloom.training import peak_memory
+from seqloom.training.loop import Loop
+from seqloom.training.place import Place
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
 from tests.jobs.shapes import write_conllu, write_labels, write_sentences, write_text
 
@@ -127,6 +130,19 @@ def test_minutes_count_from_when_the_command_began(pairs: Path) -> None:
     assert time.monotonic() - began < 110
 
 
+def test_memory_of_what_was_tried_out_before_is_forgotten(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forgotten, seen, steps = pairs / "forgotten", list[bool](), Loop.train
+    monkeypatch.setattr(peak_memory, "FORGET", forgotten)
+
+    def from_the_first_step_on(loop: Loop) -> Place:
+        seen.append(forgotten.exists())
+        return steps(loop)
+
+    monkeypatch.setattr(Loop, "train", from_the_first_step_on)
+    _again(set={"training.steps": 3})
+    assert seen == [True]
+
+
 def test_no_steps(pairs: Path) -> None:
     trained = _again(set={"training.steps": 0})
     assert trained.place.step == 0
@@ -137,7 +153,11 @@ def test_epochs(pairs: Path) -> None:
     trained = _train(
         "pairs.tsv", recipe=str(write_recipe(pairs / "e.toml", text=PAIRS.replace("steps = 40", "epochs = 2.0")))
     )
-    assert trained.place.epoch in (1, 2)
+    place, data = trained.place, trained.corpora
+    assert isinstance(trained.recipe.training.batch, int)
+    order = data.order(trained.recipe.training.batch, trained.recipe.training.seed)
+    assert place.step == sum(1 for epoch in range(2) for _ in order.epoch(epoch))
+    assert (place.epochs, place.ended) == (2.0, "all epochs are done")
 
 
 def test_the_best_by_another_score(pairs: Path) -> None:
@@ -501,7 +521,7 @@ def test_flops_end_a_run_and_fit_its_schedule(pairs: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("budget", "steps"), [(Budget("epochs", 2.0), 14), (Budget("minutes", 0.05), None)])
+@pytest.mark.parametrize(("budget", "steps"), [(Budget("epochs", 2.0), 16), (Budget("minutes", 0.05), None)])
 def test_a_budget_stands_over_the_recipe(pairs: Path, budget: Budget, steps: int | None) -> None:
     place = _again(budget=budget).place
     assert place.step == steps if steps else place.ended == "the time is over"

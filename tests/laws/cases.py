@@ -119,6 +119,7 @@ CROSS: dict[str, CrossSettings] = {
     "cross-dot": CrossAttention(heads=1, score="dot", project=False, output=False),
     "bottleneck": Bottleneck(),
     "bottleneck-ends": Bottleneck(summary="ends"),
+    "bottleneck-first": Bottleneck(summary="first"),
     "bottleneck-mean": Bottleneck(summary="mean"),
     "multi-step": MultiStep(),
     "multi-step-plain": MultiStep(weight_norm=False),

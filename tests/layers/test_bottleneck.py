@@ -22,14 +22,15 @@ def test_each_summary() -> None:
     nothing = torch.zeros(WIDTH).double()
     for b, row in enumerate(rows):
         if not len(row):
-            assert all(torch.equal(summarise(memory(), how)[b], nothing) for how in ("last", "ends", "mean"))
+            assert all(torch.equal(summarise(memory(), how)[b], nothing) for how in ("last", "first", "ends", "mean"))
             continue
         assert torch.equal(summarise(memory(), "last")[b], row[-1])
+        assert torch.equal(summarise(memory(), "first")[b], row[0])
         torch.testing.assert_close(summarise(memory(), "mean")[b], row.mean(0))
         assert torch.equal(summarise(memory(), "ends")[b], torch.cat((row[-1, :2], row[0, 2:])))
 
 
-@pytest.mark.parametrize("how", ["last", "ends", "mean"])
+@pytest.mark.parametrize("how", ["last", "first", "ends", "mean"])
 def test_padding_before_the_rows_changes_nothing(how: Summary) -> None:
     packed = memory()
     left = torch.full((4, 5, WIDTH), 1e3).double()

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
 
 from seqloom.layers.experts import Experts, ExpertsReport, MixtureOfExperts
 from seqloom.layers.layout import Layout, Packed, Padded
@@ -258,6 +259,17 @@ def test_filler_takes_no_place_and_gives_none(path: str, capacity: float, droppe
         _, report = layer(x, Padded.of([2, 1], 6, [4, 5]))
     assert (report.routed, report.dropped) == (3, dropped)
     assert report.loads[0].tolist() == [0, 0, 3 - dropped, 0]
+
+
+@pytest.mark.parametrize("capacity", [0.5, 1.0, 2.0, 9.0])
+def test_flops_of_all_places(capacity: float) -> None:
+    """Counted while they run, whether somebody takes them or not; no expert has more than one for each token."""
+    settings = Experts(experts=4, active=2, width=5, capacity=capacity)
+    layer = built(settings).train()
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        layer(tokens(16), Packed.of([16]))
+    joined = 2 * 2 * D  # of the experts' answers
+    assert counter.get_total_flops() == 16 * (settings.cost(D).flops + joined)
 
 
 def test_reports_add_up() -> None:

@@ -340,8 +340,8 @@ def test_relative_positions_live_in_the_mixer() -> None:
 
 
 def test_a_side_has_no_input_of_its_own() -> None:
-    assert message(recipe(HEADS + '[model.encoder]\ninput = { kind = "tokens" }')).startswith(
-        "x.toml:6: [model.encoder] has no setting 'input'; it has depth, mixer, "
+    assert message(recipe(HEADS + '[model.encoder]\ninput = { kind = "tokens" }')) == (
+        "x.toml:6: [model.encoder] has no setting 'input'; did you mean model.input?"
     )
 
 

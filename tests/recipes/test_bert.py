@@ -9,7 +9,8 @@ from seqloom.tasks import Goals
 from seqloom.tasks.masked import MaskedTask, read
 from seqloom.tasks.recut import seeds_of
 from seqloom.text import SEPARATOR, TextSettings
-from tests.recipes.liu import obeys_the_laws, parameters, recipe, trained
+from tests.recipes.liu import trained
+from tests.recipes.shrunk import obeys_the_laws, parameters, recipe
 from tests.tasks.small import encoded, task_of
 
 CPU = torch.device("cpu")

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from seqloom.layers.layout import Layout, Packed, Padded, with_structure
 from seqloom.models import EncoderOnly, Sizes, build_model
-from tests.recipes.liu import obeys_the_laws, parameters, recipe
+from tests.recipes.shrunk import obeys_the_laws, parameters, recipe
 
 TINY = ["model.width=32", "model.mixer.heads=4", "model.feed_forward.width=64"]
 TYPES, NODES = 7, 9

@@ -12,7 +12,8 @@ from seqloom.models import DecoderOnly, Sizes, build_model
 from seqloom.models.block import Block
 from seqloom.tasks import Goals, Translate, build_task
 from seqloom.text import TextSettings
-from tests.recipes.liu import backwards, obeys_the_laws, parameters, recipe, trained
+from tests.recipes.liu import backwards, trained
+from tests.recipes.shrunk import obeys_the_laws, parameters, recipe
 from tests.tasks.small import encoded, task_of
 
 NAMES = ["transformer-decoder", "transformer-dmca", "transformer-dmca-moe"]

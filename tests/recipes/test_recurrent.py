@@ -2,6 +2,7 @@
 
 import functools
 import random
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import names
-from seqloom.layers.attentive_recurrence import AttentiveRecurrence, AttentiveRecurrenceMixer
+from seqloom.layers.attentive_recurrence import AttentiveRecurrence, AttentiveRecurrenceMixer, AttentiveState
 from seqloom.layers.experts import MixtureOfExperts
 from seqloom.layers.layout import Padded
 from seqloom.layers.mixer import Memory
@@ -21,6 +22,7 @@ from seqloom.models.build import Model, build_model
 from seqloom.models.cost import model_cost
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
 from seqloom.settings import load
 from tests.laws import laws
@@ -60,8 +62,15 @@ def test_parameters_that_are_counted_otherwise() -> None:
 
 
 def test_gnmt_and_the_mixture_cost_as_many_products_as_published() -> None:
-    """Shazeer et al. 2017, Table 2: 214 and 85 million a step; of the mixture's the scores are left out."""
-    gnmt, moe = (model_cost(recipe(name).model, Sizes(32_000, 32_000)).flops / 2 for name in ("gnmt", "moe-lstm"))
+    """Shazeer et al. 2017, Table 2: 214 and 85 million a step; of the mixture's the scores are left out, and places
+    that nobody takes.
+    """
+    sizes, mixture = Sizes(32_000, 32_000), recipe("moe-lstm").model
+    plain = ModelSettings.model_validate_json(
+        re.sub('"capacity":[0-9.]+', '"capacity":null', mixture.model_dump_json())
+    )
+    gnmt, moe = (model_cost(model, sizes).flops / 2 for model in (recipe("gnmt").model, plain))
+    assert model_cost(mixture, sizes).flops / 2 > moe
     assert gnmt == pytest.approx(214e6, rel=0.02)
     assert moe - 32_000 * 512 == pytest.approx(85e6, rel=0.05)
 
@@ -311,6 +320,27 @@ def test_the_scores_of_attention(score: str) -> None:
     assert isinstance(mixer, AttentiveRecurrence)
     assert mixer.attention.score == score
     assert mixer.form == ("bahdanau" if score == "additive" else "luong")
+
+
+@pytest.mark.parametrize("end", ["", "-small"])
+def test_additive_begins_where_the_backward_direction_ends(end: str) -> None:
+    """At the first position, and nowhere else."""
+    settings = recipe(f"rnn-attention-additive{end}", "model.width=8").model
+    model = build_model(settings, Sizes(SIZE, SIZE)).eval()
+    assert isinstance(model, EncoderDecoder)
+    memory = model.encode(torch.tensor([[2, 3, 4]]), Padded.whole(1, 3))
+    states = memory.states.view(3, -1)
+
+    def begun(at: int) -> Tensor:
+        other = states.clone()
+        other[at] = 0
+        (block,) = model.start(replace(memory, states=other.view_as(memory.states))).layers
+        assert block is not None
+        assert isinstance(block.mixer, AttentiveState)
+        return block.mixer.layers[0].hidden_BH
+
+    assert torch.equal(begun(1), begun(2))
+    assert not torch.equal(begun(0), begun(1))
 
 
 def test_lstm_lm_drops_weights_and_whole_words() -> None:

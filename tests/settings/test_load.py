@@ -77,6 +77,10 @@ def test_text_that_is_not_toml(text: str, expected: str) -> None:
     ("text", "expected"),
     [
         (GOOD.replace("heads", "haeds"), "x.toml:4: [model.mixer] has no setting 'haeds'; did you mean 'heads'?"),
+        (
+            GOOD.replace("heads", "dropout"),
+            "x.toml:4: [model.mixer] has no setting 'dropout'; did you mean model.dropout?",
+        ),
         (GOOD.replace("width", "Width"), "x.toml:3: [model] has no setting 'Width'; did you mean 'width'?"),
         ("modle = 1\n" + GOOD, "x.toml:1: the top level has no setting 'modle'; did you mean 'model'?"),
         (

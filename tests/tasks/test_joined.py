@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import numpy as np
 import pytest
 import torch
 
@@ -73,6 +74,25 @@ def test_a_validation_asks_for_the_target() -> None:
     model = model_for(joined(), "decoder-only").eval()
     mean = mean_loss(model, joined("all"), [examples], torch.device("cpu"))
     assert mean == pytest.approx(joined().loss(model, wanted, Goals()).item() / wanted.count)
+
+
+@pytest.mark.parametrize("learn", ["target", "all"])
+def test_other_answers_count_by_their_weights(learn: Learn) -> None:
+    """The source never does, nor the end mark of an answer that was cut."""
+    task = joined(learn)
+    model = model_for(task, "decoder-only").eval()
+    assert isinstance(model, DecoderOnly)
+    examples = encoded(task, SOURCES, TARGETS)
+    answers = encoded(task, SOURCES, ["z z", "x", "y"]).columns["target"]
+    weight_B, ended_B = np.array([0.5, -2.0, 3.0]), np.array([True, False, True])
+    loss = task.loss(model, task.answered(examples, answers, ended_B, weight_B), Goals())
+    wanted = torch.zeros((), dtype=torch.float64)
+    for row, (weight, ended) in enumerate(zip(weight_B, ended_B, strict=True)):
+        source, answer = examples.columns["source"][row].tolist(), answers[row].tolist()
+        goal = [*[-1] * len(source), *answer, END if ended else -1]
+        scores = model.scores(model(*padded([[*source, SEPARATOR, *answer]])))
+        wanted = wanted + weight * by_hand(list(scores), [goal])
+    torch.testing.assert_close(loss, wanted)
 
 
 def test_two_vocabularies_are_refused() -> None:

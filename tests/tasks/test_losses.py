@@ -1,5 +1,8 @@
 """R-Drop, the balance of mixtures, and the rest of states, against their formulas."""
 
+from dataclasses import replace
+
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -54,6 +57,19 @@ def test_r_drop_looks_at_what_counts_only() -> None:
     goal = batch.goal[first].tolist()
     wanted = (by_hand([one[first]], [goal]) + by_hand([other[first]], [goal])) / 2 + 2 / 4 * apart
     torch.testing.assert_close(loss, wanted)
+
+
+def test_weights_that_would_not_count_are_refused() -> None:
+    task = task_of(Translate(), "pairs", WORDS, *PAIRS)
+    batch = task.batch(encoded(task, *PAIRS))
+    batch = replace(batch, weight_N=torch.ones(len(batch.goal)))
+    with pytest.raises(ValueError, match="weights"):
+        task.loss(model_for(task, "encoder-decoder").train(), batch, Goals(r_drop=5.0))
+    task = task_of(Tag(), "tags", CHARACTERS, [["ab"]], [["N"]])
+    batch = task.batch(encoded(task, [["ab"]], [["N"]]))
+    batch = replace(batch, weight_N=torch.ones(len(batch.goal)))
+    with pytest.raises(ValueError, match="weights"):
+        task.loss(model_for(task, "encoder-only", "tags"), batch, Goals())
 
 
 def test_in_evaluation_r_drop_is_one_plain_pass() -> None:

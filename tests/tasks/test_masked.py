@@ -149,10 +149,10 @@ def test_a_run_goes_on_with_the_same_batches(tmp_path: Path) -> None:
         writer.add(encoded(task, LINES))
     order = Order([Weighted(Cache(tmp_path / "lines.arrow"))], 60, 1, task.reshape, task.marks)
     straight = list(islice(stream(task, order, 1, None, 0, (0, 0, 0)), 12))
-    assert len({spot[0] for spot, _ in straight}) > 1
-    for number, (spot, _) in enumerate(straight[:8]):
+    assert len({spot[0] for spot, *_ in straight}) > 1
+    for number, (spot, *_) in enumerate(straight[:8]):
         again = islice(stream(task, order, 1, None, 0, spot), 3)
-        for (_, one), (_, other) in zip(again, straight[number : number + 3], strict=True):
+        for (*_, one), (*_, other) in zip(again, straight[number : number + 3], strict=True):
             assert one.source is not None
             assert other.source is not None
             assert one.source.tokens_N.tolist() == other.source.tokens_N.tolist()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.data.ragged import Ragged
-from seqloom.tasks.sentence_pairs import documents, joined, pairs
+from seqloom.tasks.sentence_pairs import documents, joined, pairs, several
 from seqloom.text import END, SEPARATOR
 
 DOCUMENTS = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=8), min_size=2, max_size=6)
@@ -67,6 +67,33 @@ def test_half_are_strangers_and_no_token_is_lost() -> None:
     assert len(read) > 0.9 * 30 * 160
 
 
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=9), st.integers(5, 20), st.integers(0, 99))
+def test_strangers_of_the_same_document_neither_follow_nor_overlap(lengths: list[int], room: int, seed: int) -> None:
+    rows = corpus([lengths])
+    for pair in pairs(rows, room, np.random.default_rng(seed)):
+        (begin, end), (other, last) = pair.first, pair.second
+        assert last <= begin or other >= end
+        if not pair.follows:
+            # trimming may part what follows by some tokens: a sentence between them tells
+            ends = int(np.searchsorted(rows.starts, end))
+            assert last <= begin or other >= rows.starts[ends + 1]
+
+
 def test_one_document_only() -> None:
     made = list(pairs(corpus([[3] * 10]), 12, np.random.default_rng(1)))
     assert {pair.follows for pair in made} == {True, False}
+
+
+def test_a_single_sentence_is_its_own_stranger() -> None:
+    (pair,) = pairs(corpus([[4]]), 12, np.random.default_rng(1))
+    assert not pair.follows
+    assert pair.first == pair.second == (0, 4)
+
+
+def test_several_documents() -> None:
+    one, end, none = Ragged.rows([[7], [8]]), Ragged.rows([[END]]), Ragged.rows([])
+    assert not several([])
+    assert not several([one])
+    assert not several([end, one, none, one, end])
+    assert several([one, end, one])
+    assert several([Ragged.rows([[7], [END], [8]])])

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from seqloom.models.build import Model
 from seqloom.settings import FailedError, UserError
 from seqloom.store import weights
+from seqloom.training import loop as loop_module
 from seqloom.training.loop import SPARE, Limits, Loop
 from seqloom.training.nonsense import WARM, refuse_nonsense
 from seqloom.training.place import Place
@@ -199,11 +200,43 @@ def test_flops_end_a_run(made: Small) -> None:
     assert (first.step, first.ended) == (2, "all steps are done")
 
 
+def _batches_of_epochs(loop: Loop) -> list[int]:
+    return [sum(1 for _ in loop.setup.order.epoch(epoch)) for epoch in range(4)]
+
+
+@pytest.mark.parametrize("stop", [1, 4, 10])
+def test_epochs_end_where_all_examples_were_seen(made: Small, stop: int) -> None:
+    """Wherever the run was stopped on its way."""
+    counts = _batches_of_epochs(made.loop())
+    made.loop(limits=Limits(stop, None, epochs=3.0)).train()
+    loop = made.loop(limits=Limits(None, None, epochs=3.0))
+    assert loop.resume()
+    place = loop.train()
+    assert (place.step, place.epochs, place.ended) == (sum(counts[:3]), 3.0, "all epochs are done")
+    assert loop.done == 1.0
+
+
+def test_half_an_epoch(made: Small) -> None:
+    counts = _batches_of_epochs(made.loop())
+    place = made.loop(limits=Limits(None, None, epochs=1.5)).train()
+    assert place.step == counts[0] + math.ceil(counts[1] / 2)
+
+
 def test_memory_and_the_time_of_validations_are_kept(made: Small) -> None:
     place = made.loop(limits=Limits(4, None), every=2).train()
     assert place.memory > 2e7
     assert 0 < place.validation_seconds < place.validating < place.seconds
     assert Place.of(place.numbers()) == place
+
+
+def test_the_most_memory_of_all_goes_is_kept(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is gone on with may need less than it did."""
+    peaks = iter([5e9, 7e9, 6e9])
+    monkeypatch.setattr(loop_module, "peak_memory", lambda device: next(peaks))
+    for steps, most in (2, 5e9), (4, 7e9), (6, 7e9):
+        loop = made.loop(limits=Limits(steps, None), every=100)
+        loop.resume()
+        assert loop.train().memory == most
 
 
 def test_a_run_that_ended_for_its_time_stays_ended(made: Small) -> None:
@@ -308,7 +341,7 @@ def test_one_token_in_one_line(made: Small) -> None:
     order = loop.setup.order
     some = examples.take(torch.tensor(keep).numpy())
 
-    order.numbered = lambda *place: iter([(0, 0, some)])  # type: ignore[method-assign]
+    order.numbered = lambda *place: iter([(0, 0, 1.0, some)])  # type: ignore[method-assign]
     loop.setup = replace(loop.setup, validate=lambda model: {"loss": 1.0})
     with torch.no_grad():
         loop.model.get_parameter("source.embedding.weight_VD")[token] = float("inf")

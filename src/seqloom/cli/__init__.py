@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from seqloom.cli import check, compare, demo, evaluate, predict, recipes, train
+from seqloom.cli.setting_option import refuse_settings
 
 app = typer.Typer(
     help="Models that read one sequence and write another: train them on your own files.",
@@ -72,7 +73,11 @@ def spread(words: Sequence[str]) -> list[str]:
 def main() -> None:
     """Run the command line; a mistake of the user ends in its message alone."""
     try:
-        app(args=spread(sys.argv[1:]))
+        words = spread(sys.argv[1:])
+        if words[:1] in (["predict"], ["evaluate"]):
+            parameters = typer.main.get_group(app).commands[words[0]].params
+            refuse_settings(words[0], ["--help", *(name for each in parameters for name in each.opts)], words[1:])
+        app(args=words)
     except Exception as error:
         from seqloom.settings import FailedError, UserError  # here, as help needs none of it
 

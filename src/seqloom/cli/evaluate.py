@@ -7,7 +7,8 @@ import typer
 
 def evaluate(
     runs: Annotated[
-        list[str] | None, typer.Argument(metavar="RUN…", help="Runs to evaluate; the first is the baseline.")
+        list[str] | None,
+        typer.Argument(metavar="RUN…", help="Runs to evaluate, the first as baseline; NAME=RUN gives a name."),
     ] = None,
     data: Annotated[
         list[str] | None,
@@ -22,7 +23,11 @@ def evaluate(
     ] = None,
     hypotheses: Annotated[
         list[str] | None,
-        typer.Option("--hypotheses", metavar="FILE…", help="Instead of runs: what systems said, a line an answer."),
+        typer.Option(
+            "--hypotheses",
+            metavar="FILE…",
+            help="Instead of runs: what systems said, a line an answer; NAME=FILE gives a name.",
+        ),
     ] = None,
     references: Annotated[
         list[str] | None,
@@ -42,7 +47,8 @@ def evaluate(
             metavar="NAME…",
             help="Several, or with commas: "
             "bleu chrf chrf++ ter gleu rouge1 rouge2 rougeL rougeLsum wer per cer exact; of labels: accuracy f1-macro "
-            "f1-micro span-f1 span-f1-strict; of runs: perplexity bpc; of files of numbers: mse mae mase crps.",
+            "f1-micro span-f1 span-f1-strict; of runs: perplexity bpc pseudo-perplexity; of files of numbers: "
+            "mse mae mase crps.",
         ),
     ] = None,
     examples: Annotated[
@@ -66,7 +72,7 @@ def evaluate(
     Examples:
       seqloom evaluate runs/pairs --data test.tsv
       seqloom evaluate runs/small runs/large --data test.en test.de --set generation.beam=8
-      seqloom evaluate --hypotheses ours.txt theirs.txt --references ref.txt --sources src.txt --examples 3
+      seqloom evaluate --hypotheses ours=a.out.txt theirs=b.txt --references ref.txt --sources src.txt --examples 3
       seqloom evaluate --hypotheses said.zh --references a.zh b.zh --metrics bleu --set evaluation.bleu.tokenize=zh
       seqloom evaluate --hypotheses forecasts.txt --references came.txt --history before.txt --metrics mae mase
 

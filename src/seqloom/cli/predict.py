@@ -18,7 +18,8 @@ def predict(
         typer.Option("--beam", metavar="K", min=1, help="Hypotheses kept; 1: greedy. Else the recipe's, or 4."),
     ] = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Draw answers by chance: --set generation.sample.temperature=0.8 …")
+        bool,
+        typer.Option("--sample", help="Draw answers by chance; the same ones again, unless generation.seed is set."),
     ] = False,
     n_best: Annotated[
         int | None,
@@ -34,7 +35,11 @@ def predict(
     ] = "text",
     given: Annotated[
         Literal["text", "jsonl"],
-        typer.Option("--input", help='jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}.'),
+        typer.Option(
+            "--input",
+            help='jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}. '
+            "A prefix should end behind a word.",
+        ),
     ] = "text",
     column: Annotated[
         int | None,
@@ -65,6 +70,17 @@ def predict(
       seqloom predict runs/pairs new.txt --scores
       seqloom predict runs/pairs new.txt.gz --n-best 5 --format jsonl --out answers.jsonl
       echo "3 Mai 2024" | seqloom predict runs/demo-dates --beam 8 --alignment
+
+    \b
+    How answers are found, each with --set:
+      generation.sample.temperature=0.8  with --sample: likely pieces more often; also top_k=40, top_p=0.9, min_p=0.05
+      generation.seed=3                  other draws; the same seed draws the same
+      generation.rerank.kind=mbr         of 16 draws (generation.rerank.candidates) the one most like the others
+      generation.groups=4                with --n-best: parts of the beam that avoid each other
+      generation.diversity=0.8           how much they do
+      generation.no_repeat=3             no three pieces twice in an answer
+      generation.shortest=5              pieces at least; generation.longest=200 at most
+      generation.length.kind=none        ranked by log-probability alone; generation.length.alpha=1 helps long answers
     """
     from seqloom.jobs.answer_lines import AnswerLines
     from seqloom.jobs.generation import generation_of

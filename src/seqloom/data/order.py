@@ -55,16 +55,20 @@ class Order:
 
     def epoch(self, epoch: int) -> Iterator[Examples]:
         """All its batches."""
-        return (examples for _, _, examples in self.numbered(epoch))
+        return (examples for *_, examples in self.numbered(epoch))
 
-    def numbered(self, epoch: int, pool: int = 0, batch: int = 0) -> Iterator[tuple[int, int, Examples]]:
-        """Batches with the number of their pool and their number in it, from a place on; nothing before it is read."""
+    def numbered(self, epoch: int, pool: int = 0, batch: int = 0) -> Iterator[tuple[int, int, float, Examples]]:
+        """Batches with the number of their pool, their number in it, and the share of the epoch that is over with them.
+
+        From a place on; nothing before it is read.
+        """
         order = _draw(self.seed, "chunks", epoch).permutation(len(self.chunks))
         for number in range(pool, -(-len(order) // POOL)):
             chunks = order[number * POOL : (number + 1) * POOL]
             examples, batches = self._batches([self.chunks[place] for place in chunks], epoch, number)
             for place in range(batch, len(batches)):
-                yield number, place, examples.take(batches[place])
+                over = (number * POOL + len(chunks) * (place + 1) / len(batches)) / len(order)
+                yield number, place, over, examples.take(batches[place])
             batch = 0
 
     def _batches(self, chunks: list[tuple[int, int]], epoch: int, number: int) -> tuple[Examples, list[Longs]]:

@@ -11,7 +11,7 @@ from seqloom.evaluation.error_rate import ErrorRate
 from seqloom.evaluation.exact_match import ExactMatch
 from seqloom.evaluation.gleu import Gleu
 from seqloom.evaluation.labels import Accuracy, LabelF1, Labels
-from seqloom.evaluation.likelihood import BitsPerCharacter, Perplexity
+from seqloom.evaluation.likelihood import BitsPerCharacter, Perplexity, PseudoPerplexity
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.rouge import Rouge
 from seqloom.evaluation.series import AbsoluteError, Crps, ScaledError, SquaredError
@@ -25,7 +25,7 @@ TextMetric = Literal[
     "bleu", "chrf", "chrf++", "ter", "gleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "wer", "per", "cer", "exact"
 ]
 LabelMetric = Literal["accuracy", "f1-macro", "f1-micro", "span-f1", "span-f1-strict"]
-RateMetric = Literal["perplexity", "bpc"]
+RateMetric = Literal["perplexity", "bpc", "pseudo-perplexity"]
 SeriesMetric = Literal["mse", "mae", "mase", "crps"]
 MetricName = TextMetric | LabelMetric | RateMetric | SeriesMetric
 
@@ -100,6 +100,8 @@ def rate_metric(name: RateMetric) -> Metric[float]:
             return Perplexity()
         case "bpc":
             return BitsPerCharacter()
+        case "pseudo-perplexity":
+            return PseudoPerplexity()
         case _:
             assert_never(name)
 

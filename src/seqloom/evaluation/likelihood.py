@@ -1,4 +1,4 @@
-"""How well a model foretells texts: perplexity and bits per character."""
+"""How well a model foretells texts: perplexity, of masked models pseudo-perplexity, and bits per character."""
 
 import math
 from collections.abc import Sequence
@@ -34,8 +34,14 @@ class Perplexity(_Rate):
         return np.exp(np.minimum(ratio(total_D[..., 0], total_D[..., 1]), 700.0))
 
 
+class PseudoPerplexity(Perplexity):
+    """Of each token, given those on both sides of it (Salazar et al. 2020): no perplexity compares with it."""
+
+    name, title = "pseudo-perplexity", "pseudo-perplexity"
+
+
 class BitsPerCharacter(_Rate):
-    """Comparable between models with other tokens, if the text is the same."""
+    """Comparable between models with other tokens, if the text is the same and their tokens can write all of it."""
 
     name, title, unit, digits = "bpc", "bits/char", "character", 4
 

@@ -22,15 +22,26 @@ Told = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Counts:
-    """A metric, with the statistics of each system."""
+    """A metric, with the statistics of each system; None: it has no such score."""
 
     metric: Metric[Any]
-    stats: tuple[Statistics, ...]
+    stats: tuple[Statistics | None, ...]
+    units: tuple[str, ...] = ()
+    """what each system's score counts in: others are not compared; none: all in the same"""
+
+    def comparable(self, number: int) -> bool:
+        """Whether a system can be compared with the first."""
+        both = self.stats[0] is not None and self.stats[number] is not None
+        return both and (not self.units or self.units[0] == self.units[number])
+
+    def known(self) -> list[tuple[int, Statistics]]:
+        """Of the systems that have the score: their numbers and statistics."""
+        return [(number, stats_ND) for number, stats_ND in enumerate(self.stats) if stats_ND is not None]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A metric of a system; comparison: with the first system, if this is another."""
+    """A metric of a system; comparison: with the first system, if this is another that can be compared."""
 
     system: str
     metric: Metric[Any]
@@ -64,7 +75,7 @@ class Report:
     examples: int
     references: int
     measured: tuple[Measured, ...]
-    """metric by metric, system by system"""
+    """metric by metric, system by system; a system may be without a metric"""
     slices: tuple[SliceScore, ...]
     shown: tuple[Shown, ...]
     kinds: tuple[tuple[str, str, OfKind], ...]
@@ -83,11 +94,11 @@ def report(
     examples: int = 0,
     told: Told = lambda share: None,
 ) -> Report:
-    """examples: so many of the worst and of the best are found for each system."""
+    """Each metric is that of one system at least. examples: so many of the worst and the best are found for each."""
     signatures = {count.metric.title: count.metric.signature(references) for count in counts}
     return Report(
         tuple(systems),
-        len(counts[0].stats[0]),
+        len(counts[0].known()[0][1]),
         references,
         tuple(_measured(systems, counts, settings, told)),
         tuple(_sliced(systems, counts, slices)),
@@ -101,11 +112,11 @@ def report(
 def _measured(
     systems: Sequence[str], counts: Sequence[Counts], settings: EvaluationSettings, told: Told
 ) -> list[Measured]:
-    others = len(counts) * (len(systems) - 1)
+    others = sum(count.comparable(number) for count in counts for number in range(1, len(systems)))
     work = settings.resamples + others * settings.trials
     sums = iter(
         resampled(
-            [stats_ND for count in counts for stats_ND in count.stats],
+            [stats_ND for count in counts for _, stats_ND in count.known()],
             settings.resamples,
             settings.seed,
             lambda done: told(done / work),
@@ -113,36 +124,37 @@ def _measured(
     )
     found = []
     for count in counts:
-        pairs = [(stats_ND, next(sums)) for stats_ND in count.stats]
-        for number, (system, pair) in enumerate(zip(systems, pairs, strict=True)):
+        pairs = {number: (stats_ND, next(sums)) for number, stats_ND in count.known()}
+        for number, pair in pairs.items():
             compared = None
-            if number:
+            if number and count.comparable(number):
                 compared = comparison(
                     count.metric, pair, pairs[0], settings.trials, settings.seed, lambda done: told(done / work)
                 )
             score = float(count.metric.score(total(pair[0])))
             interval = percentiles(count.metric.score(pair[1]))
-            found.append(Measured(system, count.metric, score, interval, compared))
+            found.append(Measured(systems[number], count.metric, score, interval, compared))
     return found
 
 
 def _sliced(systems: Sequence[str], counts: Sequence[Counts], slices: Sequence[Slice]) -> list[SliceScore]:
     return [
-        SliceScore(part, system, count.metric, float(count.metric.score(total(stats_ND[part.rows]))))
+        SliceScore(part, systems[number], count.metric, float(count.metric.score(total(stats_ND[part.rows]))))
         for part in slices
         for count in counts
-        for system, stats_ND in zip(systems, count.stats, strict=True)
+        for number, stats_ND in count.known()
     ]
 
 
 def _graded(counts: Sequence[Counts]) -> Counts:
     """The first metric that knows more than right and wrong, if there is one."""
-    return next((count for count in counts if len(np.unique(count.metric.each(count.stats[0]))) > 2), counts[0])
+    return next((count for count in counts if len(np.unique(count.metric.each(count.known()[0][1]))) > 2), counts[0])
 
 
 def _shown(systems: Sequence[str], count: Counts, examples: int) -> list[Shown]:
     found = []
-    for system, stats_ND in zip(systems, count.stats, strict=True):
+    for number, stats_ND in count.known():
+        system = systems[number]
         worst, best = extremes(count.metric, stats_ND, examples)
         found += [Shown(system, count.metric, True, each.row, each.score) for each in worst]
         found += [Shown(system, count.metric, False, each.row, each.score) for each in best]
@@ -155,7 +167,7 @@ def _kinds(systems: Sequence[str], counts: Sequence[Counts]) -> list[tuple[str, 
     if counted is None or not isinstance(counted.metric, Counted):
         return []
     return [
-        (system, counted.metric.title, kind)
-        for system, stats_ND in zip(systems, counted.stats, strict=True)
+        (systems[number], counted.metric.title, kind)
+        for number, stats_ND in counted.known()
         for kind in counted.metric.by_kind(total(stats_ND))
     ]

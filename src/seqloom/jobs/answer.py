@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from seqloom.settings import UserError
 from seqloom.settings.words import show, whole
+from seqloom.text.surrogates import surrogate_fault
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,34 @@ class Question:
     must_not: tuple[str, ...] = ()
     longest: int | None = None
     """Tokens of the answer at most; None: as the settings say."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.prefix, str):
+            raise UserError(
+                f"prefix should be text, but is {show(self.prefix)}; for each answer its own: "
+                'ask seqloom.Question("…", prefix="…")'
+            )
+        for name, phrases in ("must", self.must), ("must_not", self.must_not):
+            if not are_texts(phrases):
+                raise UserError(f"{name} should be a list of texts, but is {show(phrases)}")
+
+    def text_fault(self) -> str | None:
+        """What is wrong with the characters of its texts."""
+        source = (self.source,) if isinstance(self.source, str) else self.source
+        texts = (*source, self.prefix, *self.must, *self.must_not)
+        return next((wrong for wrong in map(text_fault, texts) if wrong), None)
+
+
+def are_texts(value: object) -> bool:
+    """A list of them; to Python a text is one of letters, which nobody means."""
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+
+
+def text_fault(text: str) -> str | None:
+    """What no text holds, wherever it comes from: files that hold it are refused too."""
+    if "\0" in text:
+        return f"a NUL byte at column {text.index(chr(0)) + 1}; remove it"
+    return surrogate_fault(text)
 
 
 def longest_fault(longest: object) -> str | None:
@@ -57,7 +87,8 @@ class Answer:
 
     text: str
     score: float = 0.0
-    """What answers are ranked by: the log_prob, with penalties for length and coverage where it was searched for."""
+    """What answers are ranked by: the log_prob, with penalties for length and coverage where it was searched for; of
+    labels the probability."""
     log_prob: float = 0.0
     pieces: tuple[Piece, ...] = ()
     tokens: tuple[int, ...] = ()

@@ -21,9 +21,9 @@ class AnswerLines:
     tsv    the same, and always with the score
     jsonl  an object a line; nothing in a text is changed
 
-    The columns: the input line's number (if it may have several answers), text, score (of labels: the probability),
-    alignment. A line feed inside an answer would break the line, and is written as \\n; in columns also \\t for a tab
-    and \\\\ for a backslash.
+    The columns: the input line's number (if it may have several answers), text, score, alignment. Where there is no
+    answer, the score is empty, in JSON null. A line feed inside an answer would break the line, and is written as \\n;
+    in columns also \\t for a tab and \\\\ for a backslash.
     """
 
     form: OutputFormat = "text"
@@ -31,7 +31,7 @@ class AnswerLines:
     scores: bool = False
     alignment: bool = False
     labels: bool = False
-    """The answers are labels: a probability tells more than its logarithm."""
+    """The answers are labels: in JSON their score, a probability, is also called so."""
 
     @property
     def plain(self) -> bool:
@@ -42,26 +42,29 @@ class AnswerLines:
         """All lines for one line of input, with their ends. error: why there is no answer."""
         if self.form == "jsonl":
             return json_line(self._fields(asked, answers, error))
-        return "".join("\t".join(self._columns(asked, answer)) + "\n" for answer in answers)
+        return "".join("\t".join(self._columns(asked, answer, error)) + "\n" for answer in answers)
 
-    def _columns(self, asked: AskedLine, answer: Answer) -> list[str]:
+    def _columns(self, asked: AskedLine, answer: Answer, error: str | None) -> list[str]:
         scores = self.scores or self.form == "tsv"
         columns = [str(asked.number)] if self.several else []
         columns.append(answer.text.translate(_LINE_ENDS if self.plain else _SIGNS))
-        columns += [f"{answer.probability if self.labels else answer.score:.6f}"] if scores else []
+        columns += ["" if error else f"{answer.score:.6f}"] if scores else []
         columns += [pharaoh(answer)] if self.alignment else []
         return columns
 
     def _fields(self, asked: AskedLine, answers: Sequence[Answer], error: str | None) -> dict[str, Any]:
         fields = {} if asked.id is None else {"id": asked.id}
-        fields |= self._one(answers[0])
+        each = [self._one(answer) for answer in answers]
+        if error is not None:
+            each = [one | dict.fromkeys(one.keys() & {"score", "probability", "log_prob"}) for one in each]
+        fields |= each[0]
         if self.several:
-            fields["n_best"] = [self._one(answer) for answer in answers]
+            fields["n_best"] = each
         return fields if error is None else fields | {"error": error}
 
     def _one(self, answer: Answer) -> dict[str, Any]:
         fields: dict[str, Any] = {"text": answer.text, "score": answer.score}
-        if self.labels and answer.pieces:
+        if self.labels:
             fields["probability"] = answer.probability
         if not answer.ended:
             fields["ended"] = False

@@ -93,7 +93,7 @@ def asked(command: Command) -> Asked:
     _refuse(command)
     path = None if command.recipe is None else find(command.recipe)
     part = Part() if path is None else Part(str(path), text_of(path))
-    start = None if command.start is None else start_of(command.start)
+    start = None if command.start is None else _start(command, command.start)
     part = part if start is None else start.completed(part)
     if part.whole:
         recipe, notes = loads(part.text, Recipe, command.changes, part.name), tuple[str, ...]()
@@ -110,7 +110,12 @@ def asked(command: Command) -> Asked:
     recipe = _with_headers(recipe) if not part.whole else recipe
     rate_open = rates.chosen(command.changes) and "optimiser" not in part.training()
     bounded = command.budget is not None
-    return Asked(recipe, _out(command, recipe), not part.whole, notes, not part.whole and rate_open, start, bounded)
+    out = _out(command, recipe.data.corpora[0].files)
+    return Asked(recipe, out, not part.whole, notes, not part.whole and rate_open, start, bounded)
+
+
+def _start(command: Command, path: Path) -> Start:
+    return start_of(path, None if command.force else _out(command, command.data))
 
 
 def _chosen(part: Part, command: Command) -> tuple[Recipe, tuple[str, ...]]:
@@ -198,8 +203,8 @@ def _refuse_plain(corpora: Sequence[Corpus], columns: Columns) -> None:
                 raise UserError(f"--{name} {value}: {' and '.join(corpus.files)}: {why}")
 
 
-def _out(command: Command, recipe: Recipe) -> Path:
+def _out(command: Command, files: Sequence[str]) -> Path:
     if command.out is not None:
         return command.out
-    first = Path(recipe.data.corpora[0].files[0]).name.split(".")[0] or "stdin"
+    first = Path(files[0] if files else "").name.split(".")[0] or "stdin"
     return Path("runs") / (first if first != "-" else "stdin")

@@ -17,7 +17,7 @@ from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.live_stream import LiveStream
 from seqloom.data.reading.stored_file import stored
-from seqloom.jobs.answer import Question, longest_fault
+from seqloom.jobs.answer import Question, are_texts, longest_fault
 from seqloom.settings.words import counted, nearest, show
 
 InputFormat = Literal["text", "jsonl"]
@@ -49,6 +49,8 @@ class AskedLines:
         self.form, self.column = form, column
         self.tabs = False
         """whether a line that was read whole holds a tab"""
+        self.json = False
+        """whether a line that was read as text is a question in JSON"""
         self._lines = Lines(name, stream=_stream(name), binary=True)
         self.name = self._lines.name
         self._digest = blake2b(digest_size=16)
@@ -92,6 +94,7 @@ class AskedLines:
         return AskedLine(self.taken, _question(fields), fields.get("id"))
 
     def _text(self, line: str) -> Question | str:
+        self.json = self.json or _asks_in_json(line)
         if self.column is None:
             self.tabs = self.tabs or "\t" in line
             return Question(line)
@@ -165,6 +168,16 @@ def _no_constant(name: str) -> None:
 _JSON = json.JSONDecoder(parse_int=_whole_number, parse_float=_fraction, parse_constant=_no_constant)
 
 
+def _asks_in_json(line: str) -> bool:
+    if not line.lstrip().startswith("{") or '"source"' not in line:
+        return False
+    try:
+        fields = _parsed(line)
+    except ValueError:
+        return False
+    return isinstance(fields, dict) and "source" in fields
+
+
 def _question(fields: dict[str, Any]) -> Question:
     source = fields["source"]
     return Question(
@@ -189,21 +202,17 @@ def _fault(fields: Any) -> str | None:
 
 def _faults(fields: dict[str, Any]) -> Iterator[str]:
     source, longest = fields.get("source"), fields.get("longest")
-    if not isinstance(source, str) and not _texts(source):
+    if not isinstance(source, str) and not are_texts(source):
         yield f"the source should be text, but is {_shown(source)}"
     if not isinstance(fields.get("prefix"), str | None):
         yield f"prefix should be text, but is {_shown(fields['prefix'])}"
     if not _characters(fields):
         yield "half a surrogate pair is no character; remove it"
     for name in ("must", "must_not"):
-        if fields.get(name) is not None and not _texts(fields[name]):
+        if fields.get(name) is not None and not are_texts(fields[name]):
             yield f"{name} should be a list of texts, but is {_shown(fields[name])}"
     if wrong := longest_fault(longest):
         yield wrong
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _characters(fields: Any) -> bool:

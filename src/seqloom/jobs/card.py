@@ -1,7 +1,7 @@
 """card.md: what a model is, what it learned from, how good it is and what it cost."""
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import torch
 
@@ -28,22 +28,9 @@ def card(
     begun: RunFolder | None = None,
 ) -> str:
     """begun: the run that it began from."""
-    parameters = sum(parameter.numel() for parameter in model.parameters())
     rows = [
-        ("task", recipe.task.kind),
-        (
-            "data",
-            f"{_files(data)}: {counted(data.examples, 'example')}; {sum(map(len, data.valid)):,} for validation",
-        ),
-        *([] if begun is None else [("began from", str(begun.path))]),
-        ("text", _text(recipe)),
-        ("model", f"{recipe.model.family}, {recipe.model.width} wide, {recipe.model.depth} deep"),
-        ("parameters", f"{parameters:,}"),
-        ("steps", f"{place.step:,} ({place.ended}); the best after {place.best_step:,}"),
-        ("tokens trained on", f"{place.tokens:,}"),
-        ("training FLOPs", f"{place.flops:.2e}"),
-        ("time", duration(place.seconds)),
-        ("memory", memory(place.memory)),
+        *_what(recipe, data, model, begun),
+        *_cost(place),
         ("device", device_words(device)),
         ("versions", versions()),
     ]
@@ -60,6 +47,25 @@ def card(
     lines += ["", *(f"- {note}" for note in data.notes)] if data.notes else []
     lines += ["", "The settings are in `recipe.toml`, the curves in `curves.svg`, every step in `metrics.jsonl`.", ""]
     return "\n".join(lines)
+
+
+def _what(recipe: Recipe, data: Corpora, model: Model, begun: RunFolder | None) -> Iterator[tuple[str, str]]:
+    yield "task", recipe.task.kind
+    held = sum(map(len, data.valid))
+    yield "data", f"{_files(data)}: {counted(data.examples, 'example')}; {held:,} for validation"
+    if begun is not None:
+        yield "began from", str(begun.path)
+    yield "text", _text(recipe)
+    yield "model", f"{recipe.model.family}, {recipe.model.width} wide, {recipe.model.depth} deep"
+    yield "parameters", f"{sum(parameter.numel() for parameter in model.parameters()):,}"
+
+
+def _cost(place: Place) -> Iterator[tuple[str, str]]:
+    yield "steps", f"{place.step:,} ({place.ended}); the best after {place.best_step:,}"
+    yield "tokens trained on", f"{place.tokens:,}"
+    yield "training FLOPs", f"{place.flops:.2e}"
+    yield "time", duration(place.seconds)
+    yield "memory", memory(place.memory)
 
 
 def _files(data: Corpora) -> str:

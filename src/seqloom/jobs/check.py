@@ -14,7 +14,7 @@ from seqloom.jobs.asked import Asked, Command, asked, corpora_like
 from seqloom.jobs.corpora import longest_of, name_of, names_of, shortened, shown, table_notes, vocabularies
 from seqloom.jobs.decide import Decided, decide, device_of
 from seqloom.jobs.memory import bytes_per_token
-from seqloom.jobs.plan import amount, flops_per_token, passes, steps_of, throwaway
+from seqloom.jobs.plan import about_steps, amount, flops_per_token, passes, throwaway
 from seqloom.jobs.progress import bar
 from seqloom.jobs.splitting import NoSplitError, held_out
 from seqloom.models import model_cost
@@ -141,7 +141,7 @@ def _lines(decided: Decided) -> Iterator[str]:
     parameters = model_cost(recipe.model, sizes).parameters
     yield f"training would be: {recipe.task.kind}, {recipe.model.family}, {parameters:,} parameters"
     yield f"  memory: about {memory(fixed + per_token * training.batch)} with batches of {training.batch:,} tokens"
-    steps, each = steps_of(training, much, training.batch), decided.step_seconds
+    steps, each = about_steps(training, much, training.batch), decided.step_seconds
     if steps is not None and each is not None:
         flops = flops_per_token(recipe.model, sizes, much, much.tokens / much.examples) * much.tokens / much.larger
         total = passes(training) * flops * steps * training.batch * training.accumulate

@@ -19,6 +19,7 @@ from seqloom.jobs.evaluate import evaluation_settings, reported
 from seqloom.jobs.evaluated import Note
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
+from seqloom.tasks import task_class
 from seqloom.training.watch import View
 
 HELD_OUT = "which also chose each system's best model; what no training saw would be --test FILE"
@@ -60,12 +61,15 @@ def _compared(
         next((result.device for result in measured.values()), ""),
         _differ(measured),
         tuple(_notes(command, systems, measured)),
+        task_class(systems[0].recipe.task).shape,
     )
 
 
-def _report(command: Compare, measured: dict[str, Result], settings: EvaluationSettings, note: Note) -> Report:
-    """With the baseline first: the others are compared with it."""
+def _report(command: Compare, measured: dict[str, Result], settings: EvaluationSettings, note: Note) -> Report | None:
+    """With the baseline first: the others are compared with it. None: nobody has one of the scores."""
     names, asked = metrics_of(measured, _differ(measured) and not command.metrics), bool(command.metrics)
+    if names == ["bpc"] and all(_fault(result) for result in measured.values()):
+        return None
     found = reported(evaluated(measured, names), names, settings, note, asked)
     first = baseline(command.baseline, found)
     if first == found.systems[0]:
@@ -74,8 +78,14 @@ def _report(command: Compare, measured: dict[str, Result], settings: EvaluationS
 
 
 def _differ(measured: Mapping[str, Result]) -> bool:
-    """Whether their vocabularies do, so that tokens of one are not those of another."""
-    return len({result.vocabulary.rpartition(" ")[2] for result in measured.values()}) > 1
+    """Whether the vocabularies that they write in do, so that tokens of one are not those of another."""
+    likely = [result.said.likely for result in measured.values()]
+    return len({one.vocabulary for one in likely if one is not None}) > 1
+
+
+def _fault(result: Result) -> str | None:
+    """Why it has no bits per character."""
+    return None if result.said.likely is None else result.said.likely.fault
 
 
 def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, Result]) -> Iterator[str]:
@@ -86,6 +96,9 @@ def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, R
     yield from (said for said, times in every.items() if times == len(measured))
     for name, result in measured.items():
         yield from (f"{name}: {said}" for said in result.notes if every[said] < len(measured))
+    names = metrics_of(measured) if measured else []
+    if "bpc" in names and (_differ(measured) or "perplexity" not in names):  # else perplexity says as much
+        yield from (f"{name}: {_fault(result)}" for name, result in measured.items() if _fault(result))
 
 
 # -- what cannot be done
@@ -108,6 +121,12 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
             f"{trained[0].name}: how much may its training cost? Give --minutes N, --flops N or --epochs N, "
             "which hold for every recipe"
         )
+    rewarded = next((system for system in trained if system.recipe.training.reward is not None), None)
+    if rewarded is not None:
+        raise UserError(
+            f"{rewarded.name}: training.reward is for a model that has learnt already, and here all begin anew: "
+            f"train it with `seqloom train {rewarded.name} --from RUN` and name its run"
+        )
     for system in trained[1:]:
         if _learnt(system) != _learnt(trained[0]):
             raise UserError(
@@ -120,7 +139,11 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
         raise UserError(
             f"{done.run}: a run that was trained before may have seen what others hold out: name a --test FILE"
         )
-    names = [system.name for system in systems]
+    _refuse_names(command, [system.name for system in systems])
+
+
+def _refuse_names(command: Compare, names: Sequence[str]) -> None:
+    """Of systems that are to write together, or to be compared with."""
     wanted = [(name, "--ensemble") for name in command.ensemble if name != ALL]
     wanted += [(command.baseline, "--baseline")] if command.baseline not in (None, BEST) else []
     for name, option in wanted:

@@ -5,12 +5,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seqloom import __version__
+from seqloom.data.reading import Shape
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.report import Measured, Report
 from seqloom.jobs.asked import Budget
 from seqloom.jobs.compared_result import Facts
+from seqloom.jobs.compared_speed import UNITS
 from seqloom.jobs.published import Published
+from seqloom.settings.words import counted
 from seqloom.training.figures import duration
+
+TOLERANCE = 0.05  # of a budget, by which the last step may overspend it
+ENDS = {"minutes": ("time",), "flops": ("FLOPs",), "epochs": ("epochs", "steps")}
+"""Words of how a run ends that has spent its budget."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,8 @@ class Compared:
     own_vocabularies: bool
     """perplexities are not about the same tokens"""
     notes: tuple[str, ...]
+    shape: Shape = "pairs"
+    """of the examples"""
 
     @property
     def failed(self) -> tuple[Row, ...]:
@@ -72,6 +81,7 @@ class Compared:
             "test": self.test,
             "examples": None if report is None else report.examples,
             "device": self.device,
+            "per_second": UNITS[self.shape][1],
             "baseline": None if report is None else report.systems[0],
             "systems": [self._system(row) for row in self.rows],
             "published": list(self._published()),
@@ -136,6 +146,21 @@ def _slices(report: Report, system: str) -> list[dict[str, Any]]:
         for part in report.slices
         if part.system == system
     ]
+
+
+def otherwise(row: Row, budget: Budget | None) -> str | None:
+    """How its training ended, if not by spending the budget and no more."""
+    if budget is None or row.facts is None or not row.trained:
+        return None
+    facts = row.facts
+    if facts.ended is not None and not any(word in facts.ended for word in ENDS[budget.limit]):
+        took = "" if facts.steps is None else f" after {counted(facts.steps, 'step')}"
+        return f"trained for less than {spent(budget)}: {facts.ended}{took}"
+    cost = {"minutes": facts.seconds and facts.seconds / 60, "flops": facts.flops, "epochs": None}[budget.limit]
+    if cost is not None and cost > (1 + TOLERANCE) * budget.amount:
+        steps = "" if facts.steps is None else f", in {counted(facts.steps, 'step')}"
+        return f"its training took {cost / budget.amount:.3g} times {spent(budget)}{steps}"
+    return None
 
 
 def spent(budget: Budget) -> str:

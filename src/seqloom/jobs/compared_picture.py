@@ -27,9 +27,9 @@ def picture(compared: Compared) -> str:
     """The cost is the one that was not the same for all: time where FLOPs were, else FLOPs."""
     timed = compared.budget is not None and compared.budget.limit == "flops"
     what = "seconds of training" if timed else "training FLOPs"
-    points = []
+    points, first = [], compared.report and compared.report.measured[0].metric.name
     for row in compared.rows:
-        measured = compared.measured(row.name)
+        measured = [each for each in compared.measured(row.name) if each.metric.name == first]
         cost = None if row.facts is None else row.facts.seconds if timed else row.facts.flops
         if measured and cost:
             points.append(_Point(row.name, cost, measured[0]))

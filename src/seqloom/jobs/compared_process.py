@@ -11,7 +11,12 @@ from pathlib import Path
 from seqloom.jobs.compared_worker import STOPPED, Work
 from seqloom.settings import FailedError
 
-_PROGRAM = "from seqloom.jobs.compared_worker import main; main()"
+_PROGRAM = f"""
+import os, signal
+signal.signal(signal.SIGINT, lambda *_: os._exit({STOPPED}))  # imports take seconds, and there is nothing to keep yet
+from seqloom.jobs.compared_worker import main
+main()
+"""
 
 
 def work_apart(work: Work) -> None:

@@ -23,13 +23,15 @@ class Facts:
     parameters: int
     flops: float | None = None
     seconds: float | None = None
-    tokens_per_second: float | None = None
+    per_second: float | None = None
+    """that it learnt from, without validations; of what: `compared_speed`"""
     memory: float | None = None
     steps: int | None = None
     ended: str | None = None
 
     @classmethod
-    def of(cls, parameters: int, place: Place | None) -> "Facts":
+    def of(cls, parameters: int, place: Place | None, per_part: float | None) -> "Facts":
+        """per_part: how many of what is counted here there are for each part of the goal."""
         if place is None or not place.step:
             return cls(parameters)
         learning = max(place.seconds - place.validating, 1e-9)
@@ -37,7 +39,7 @@ class Facts:
             parameters,
             place.flops or None,
             place.seconds,
-            place.tokens / learning,
+            None if per_part is None else per_part * place.tokens / learning,
             place.memory or None,
             place.step,
             place.ended,

@@ -9,6 +9,7 @@ from seqloom.data.reading import Shape, fingerprint, read, size
 from seqloom.data.settings import Corpus
 from seqloom.jobs.asked import Columns, Command, asked, corpora_like
 from seqloom.jobs.corpora import fingerprints, name_of
+from seqloom.jobs.evaluated_runs import refuse_other_task
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find, names
 from seqloom.jobs.request import data_of
@@ -35,11 +36,7 @@ def systems_of(words: Sequence[str], command: Command, folder: Path) -> list[Sys
     _refuse_alike(found, words)
     first = found[0]
     for other in found[1:]:
-        if task_class(other.recipe.task).shape != task_class(first.recipe.task).shape:
-            kinds = other.recipe.task.kind, first.recipe.task.kind
-            raise UserError(
-                f"{other.name}: does another task ({kinds[0]}) than {first.name} ({kinds[1]}); compare like with like"
-            )
+        refuse_other_task(other.name, other.recipe.task, first.name, first.recipe.task)
     return found
 
 

@@ -10,19 +10,20 @@ from rich.console import Console
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Measured, Report
-from seqloom.jobs.compared import Compared, Row, spent
+from seqloom.jobs.compared import Compared, Row, otherwise, spent
 from seqloom.jobs.compared_result import Facts
+from seqloom.jobs.compared_speed import UNITS
 from seqloom.jobs.published import Result
 from seqloom.jobs.score_page import below
-from seqloom.jobs.score_table import number, probability, titled
+from seqloom.jobs.score_table import NONE, number, probability, titled
 from seqloom.jobs.table import Table, draw, latex, markdown, plain
 from seqloom.settings.words import counted
 from seqloom.training.figures import count, duration, memory
 
 Form = Literal["text", "markdown", "latex", "json"]
-NONE = "–"
 PUBLISHED = "†"
-COSTS = ("parameters", "FLOPs", "time", "tokens/s", "memory")
+BEFORE, BEHIND = ("parameters", "FLOPs", "time"), ("memory",)  # the speed
+COSTS = len(BEFORE) + 1 + len(BEHIND)
 
 
 def text(compared: Compared, form: Form) -> str:
@@ -64,15 +65,17 @@ def _main(compared: Compared) -> Table:
         head += [titled(metric)] + ([] if at else [f"{LEVEL:.0%} interval".replace("%", " %"), "difference", "p"])
     rows = [_row(row, compared, metrics) for row in compared.rows]
     rows += [_published(row, result, metrics) for row in compared.rows for result in row.published.results]
-    return Table(_title(compared), (*head, *COSTS), tuple(rows))
+    return Table(_title(compared), (*head, *BEFORE, UNITS[compared.shape][0], *BEHIND), tuple(rows))
 
 
 def _title(compared: Compared) -> str:
     parts = [] if compared.budget is None else [f"each trained for {spent(compared.budget)}"]
+    others = [row.name for row in compared.rows if otherwise(row, compared.budget)]
+    parts = [f"{part}, but not {', '.join(others)} (see below)" for part in parts] if others else parts
     if compared.report is not None:
         parts.append(counted(compared.report.examples, "example"))
-        others = len(compared.report.systems) > 1
-        parts += [f"differences from {compared.report.systems[0]}"] if others else []
+        several = len(compared.report.systems) > 1
+        parts += [f"differences from {compared.report.systems[0]}"] if several else []
     return "; ".join(parts)
 
 
@@ -87,22 +90,25 @@ def _metrics(compared: Compared) -> list[Metric[object]]:
 
 def _row(row: Row, compared: Compared, metrics: list[Metric[object]]) -> tuple[str, ...]:
     if row.failed:
-        width = 3 * bool(metrics) + len(metrics) + len(COSTS)
+        width = 3 * bool(metrics) + len(metrics) + COSTS
         return (row.name, "failed", *[NONE] * (width - 1))
     cells = [row.name]
     measured = {each.metric.name: each for each in compared.measured(row.name)}
     for at, metric in enumerate(metrics):
-        each = measured[metric.name]
-        cells += [number(metric, each.score)] + ([] if at else _sure(each, compared))
+        each = measured.get(metric.name)
+        cells += [NONE if each is None else number(metric, each.score)] + ([] if at else _sure(each, compared))
     assert row.facts is not None
     return (*cells, *_costs(row.facts))
 
 
-def _sure(each: Measured, compared: Compared) -> list[str]:
+def _sure(each: Measured | None, compared: Compared) -> list[str]:
     assert compared.report is not None
+    if each is None:
+        return [NONE] * 3
     interval = f"{number(each.metric, each.interval.low)} – {number(each.metric, each.interval.high)}"
     if each.comparison is None:
-        return [interval, "", ""]
+        none = "" if each.system == compared.report.systems[0] else NONE
+        return [interval, none, none]
     difference = f"{each.comparison.difference:+.{each.metric.digits}f} {each.comparison.mark}".strip()
     return [interval, difference, probability(each.comparison.randomisation, compared.report.settings.trials)]
 
@@ -112,7 +118,7 @@ def _costs(facts: Facts) -> tuple[str, ...]:
         count(facts.parameters),
         NONE if facts.flops is None else flops(facts.flops),
         NONE if facts.seconds is None else duration(facts.seconds),
-        NONE if facts.tokens_per_second is None else count(facts.tokens_per_second),
+        NONE if facts.per_second is None else count(facts.per_second),
         NONE if facts.memory is None else memory(facts.memory),
     )
 
@@ -145,9 +151,9 @@ def _slices(compared: Compared, report: Report) -> Iterator[Table]:
     for by, group in groupby(of_first, lambda score: score.slice.by):
         scores = list(group)
         parts = list({score.slice.name: score.slice for score in scores}.values())
-        found = {(score.system, score.slice.name): score.score for score in scores}
+        found = {(score.system, score.slice.name): number(first, score.score) for score in scores}
         rows = [
-            (row.name, *(number(first, found[row.name, part.name]) for part in parts))
+            (row.name, *(found.get((row.name, part.name), NONE) for part in parts))
             for row in compared.rows
             if not row.failed
         ]
@@ -167,16 +173,22 @@ def told(compared: Compared) -> Iterator[str]:
             yield f"{row.name}: {', '.join(row.members)} write together; its FLOPs and time are theirs, added up"
         if not (row.trained or row.members or row.failed):
             yield f"{row.name}: a run that was trained before, at a cost of its own"
+        other = otherwise(row, compared.budget)
+        if other is not None:
+            yield f"{row.name}: {other}"
     yield (
         "FLOPs: of all training steps, two for each multiply-add of the matrix products, forward and backward, at the "
         "mean length; padding is not counted, though it takes time"
     )
+    unit, counts = UNITS[compared.shape]
+    own = ", each system's own" if compared.own_vocabularies and "tokens" in unit else ""
     yield (
-        "time: of training, validations included, reading the data not; tokens/s: without validations; memory: the "
-        "most in training, on a GPU of tensors, elsewhere of the whole process"
+        f"time: of training, validations included, reading the data not; {unit}: {counts}{own}, without the time of "
+        "validations; memory: the most in training, on a GPU of tensors, elsewhere of the whole process"
     )
     if compared.own_vocabularies and any(metric.name == "perplexity" for metric in _metrics(compared)):
-        yield "perplexity is per token, and the systems' vocabularies differ: bits per character compare them"
+        bits = "; bits per character are" if any(metric.name == "bpc" for metric in _metrics(compared)) else ""
+        yield f"perplexity is per token, and the systems' vocabularies differ, so that it is not compared{bits}"
     for row in compared.rows:
         if row.published.results:
             notes = dict.fromkeys(result.note for result in row.published.results)

@@ -20,7 +20,7 @@ from seqloom.settings import FailedError
 from seqloom.training.figures import duration
 from seqloom.training.watch import View
 
-FORMAT = 1  # of results
+FORMAT = 3  # of results
 
 Outcome = Result | str
 """What a system came to, or why it came to nothing."""

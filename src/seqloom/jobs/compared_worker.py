@@ -23,7 +23,8 @@ from seqloom.data.reading import Block, read
 from seqloom.jobs.asked import Columns, Command, asked, corpora_like
 from seqloom.jobs.card import device_words
 from seqloom.jobs.compared_result import Facts, Result, models_of
-from seqloom.jobs.corpora import corpora, table_notes, validation_blocks
+from seqloom.jobs.compared_speed import per_part
+from seqloom.jobs.corpora import Corpora, corpora, table_notes, validation_blocks
 from seqloom.jobs.decide import device_of
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.said import metrics_of_task, read_data, refuse_other_labels, say, unknown_of
@@ -82,6 +83,7 @@ def _end_with_the_other() -> None:
 def _guarded(work: Work) -> tuple[int, str]:
     """The exit code, and why it failed."""
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # until here it ended the process
         done(work)
     except KeyboardInterrupt:
         return STOPPED, ""
@@ -97,8 +99,7 @@ def _guarded(work: Work) -> tuple[int, str]:
 
 def done(work: Work) -> None:
     """Train and answer; the result is in its file then."""
-    if work.command is not None:
-        _train(work.command, work.view)
+    corpora = None if work.command is None else _train(work.command, work.view)
     model, notes = load(work.runs, work.device), list[str]()
     data = read_data(_blocks(work, model, notes))
     notes += data.skipped.lines()
@@ -106,15 +107,14 @@ def done(work: Work) -> None:
     if model.task.shape == "pairs" and not work.metrics:
         names = list(dict.fromkeys([*names[:FEW], "perplexity", "bpc"]))
     refuse_other_labels(model, data, str(work.runs[0]), work.test)
-    title = " and ".join(run.name for run in work.runs)
-    said = say(model, data, names, work.changes, title, notes.append)
+    said = say(model, data, names, work.changes, " and ".join(run.name for run in work.runs), notes.append)
     Result(
         model.task.shape,
         data.columns,
         unknown_of(model, data),
         names,
         said,
-        _facts(work, model),
+        _facts(work, model, corpora),
         f"{model.recipe.task.model_dump_json()} {model.task.codecs.fingerprint}",
         device_words(device_of(model.recipe.training.device if work.command else work.device)),
         notes,
@@ -123,13 +123,15 @@ def done(work: Work) -> None:
     ).save(work.into)
 
 
-def _train(command: Command, view: View) -> None:
+def _train(command: Command, view: View) -> Corpora:
+    """What it was trained on."""
     # who comes first makes vocabularies and caches for all: that is no matter of the system, and is not counted
     corpora(asked(command).recipe)
-    train(command, view, began=time.monotonic())
+    found = train(command, view, began=time.monotonic()).corpora
     gc.collect()  # the model, its gradients and the optimiser's state go before the model is loaded
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
+    return found
 
 
 def _blocks(work: Work, model: Model, notes: list[str]) -> Iterator[Block]:
@@ -147,8 +149,9 @@ def _blocks(work: Work, model: Model, notes: list[str]) -> Iterator[Block]:
         yield from read(corpus, shape, "skip" if work.skip_bad else "stop")
 
 
-def _facts(work: Work, model: Model) -> Facts:
+def _facts(work: Work, model: Model, corpora: Corpora | None) -> Facts:
     # not those in memory: to write faster, weights that are shared may have been copied
     parameters = sum(model_cost(one.recipe.model, one.task.sizes()).parameters for one in model.opened)
     numbers = RunFolder(work.runs[0]).checkpoints.numbers() if len(work.runs) == 1 else None
-    return Facts.of(parameters, None if numbers is None else Place.of(numbers["place"]))
+    place = None if numbers is None else Place.of(numbers["place"])
+    return Facts.of(parameters, place, per_part(model.task, corpora))

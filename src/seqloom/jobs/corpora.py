@@ -15,6 +15,7 @@ from seqloom.data.order import Order, Weighted
 from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
 from seqloom.data.settings import Corpus, DataSettings
+from seqloom.jobs.pictures import pixels, refuse_unknown_in
 from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, joins, learned_positions
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
@@ -133,6 +134,8 @@ def corpora(recipe: Recipe, codecs: Codecs | None = None) -> Corpora:
         (*table_notes((*data.corpora, *data.valid, *data.test), task.shape), *_notes(recipe, [*train, *valid, *test])),
     )
     _refuse_empty(made, recipe)
+    for part in (*train, *valid, *test):
+        refuse_unknown_in(recipe.model, name_of(part.corpus), part.examples, part.held_out)
     for parts, what in (valid, "validate"), (test, "test"):
         _refuse_unseen(parts, what)
     return made
@@ -170,12 +173,14 @@ def vocabularies(recipe: Recipe, codecs: Codecs | None = None) -> Vocabularies:
     facts: list[Any] = [FORMAT, shape, recipe.text.model_dump(mode="json"), data.bad]
     facts += [content(corpus, shape) for corpus in data.corpora]
     facts += [] if data.valid else [data.held_out, data.held_out_most, recipe.task.model_dump(mode="json")]
+    more = pixels(recipe.model)
     facts += [] if codecs is None else [codecs.fingerprint]
+    facts += [more] if more else []
     folder = cache_folder() / "vocabularies" / digest(facts)
     if not folder.exists():
         with Building(folder) as partial, bar("learning the vocabulary", sum(map(size, data.corpora))) as report:
             blocks = _Counted(data, shape, report)
-            (learn(recipe.text, shape, _training(recipe, blocks)) if codecs is None else codecs).save(partial)
+            (learn(recipe.text, shape, _training(recipe, blocks), more) if codecs is None else codecs).save(partial)
             counts = json.dumps([asdict(count) for count in blocks.all()])
             (partial / "counts.json").write_text(counts, encoding="utf-8")
     try:

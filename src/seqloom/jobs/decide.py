@@ -14,6 +14,7 @@ from seqloom.jobs.corpora import Corpora, corpora
 from seqloom.jobs.plan import (
     TRIAL,
     Amount,
+    about_steps,
     amount,
     budget_of,
     candidates,
@@ -67,7 +68,10 @@ def device_of(name: str, asked: str = "training.device") -> torch.device:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         why = str(error).splitlines()[0]
-        raise UserError(f"{asked} = '{name}' cannot be used: {why}") from None
+        if why.startswith("Expected one of"):  # and then come all that torch knows
+            why = "there is no such device"
+        here = "auto, cpu or cuda" if torch.cuda.is_available() else "auto or cpu"
+        raise UserError(f"{asked} = '{name}' cannot be used: {why}; take {here}") from None
     if device.type == "cuda":
         # its plan for each new shape costs more than it brings
         torch.backends.cuda.enable_cudnn_sdp(False)
@@ -129,7 +133,7 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
 def _expected(recipe: Recipe, data: Corpora, much: Amount, batch: int) -> int | None:
     """Steps, as far as they are known without a clock."""
     training = recipe.training
-    steps = steps_of(training, much, batch)
+    steps = about_steps(training, much, batch)
     if training.flops is None:
         return steps
     per_token = training_flops_per_token(recipe, data, much)

@@ -34,7 +34,11 @@ def drawing(task: TranslateTask) -> Draw:
         numbers = _numbers(examples)
         first = {number: row for row, number in reversed(list(enumerate(numbers)))}
         items = [
-            Item(source[row].tolist(), number, min(TIMES * len(target[row]) + MORE, most))
+            Item(
+                source[row].tolist(),
+                number,
+                min(TIMES * len(target[row]) + MORE, most - len(source[row]) if task.joined else most),
+            )
             for number, row in first.items()
         ]
         longest = {item.number: item.longest for item in items}

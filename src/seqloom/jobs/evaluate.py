@@ -111,6 +111,8 @@ def reported(
         settings = chosen
     many = len(what.references[0]) * len(what.systems) > MANY
     counts = list(count(what, names, settings, lambda title: note(f"counting {title}") if many else None))
+    if not counts:
+        raise UserError(f"--metrics {' '.join(names)}: nothing can be scored by that; --metrics perplexity can be")
     with share_bar("intervals and tests") as moved:
         return report(what.systems, counts, settings, len(what.references), what.slices(), examples, moved)
 

@@ -66,14 +66,14 @@ def count(
     settings: EvaluationSettings,
     begun: Callable[[str], None] = lambda title: None,
 ) -> Iterator[Counts]:
-    """The statistics of every metric for every system."""
+    """The statistics of every metric that a system has."""
     for name in names:
         if name in LABEL:
             yield _count_labels(what, name)
             continue
         known = next((count for count in what.counts if count.metric.name == name), None)
         if known is not None:
-            yield known
+            yield from [known] if known.known() else []
             continue
         metric: Metric[Any] = text_metric(name, settings)  # type: ignore[arg-type]  # the others are above
         begun(metric.title)

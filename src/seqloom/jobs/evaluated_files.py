@@ -1,11 +1,11 @@
 """Hypotheses of any systems, and references: plain files, a line an example."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines
 from seqloom.jobs.evaluated import Evaluated
+from seqloom.jobs.system_name import name_systems
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
 
@@ -15,16 +15,20 @@ CHUNK = 4096
 def evaluated_files(
     hypotheses: Sequence[str], references: Sequence[str], sources: str | None = None, history: str | None = None
 ) -> tuple[Evaluated, Sequence[str]]:
-    """Line n of every file belongs to line n of the others. The second: the lines of the history, if there is one."""
+    """Line n of every file belongs to line n of the others. The second: the lines of the history, if there is one.
+
+    hypotheses: files, or NAME=FILE.
+    """
     if not references:
         raise UserError("--hypotheses needs --references FILE…: what should have been said, line by line")
     if not hypotheses:
         raise UserError("--references needs --hypotheses FILE…: what the systems said, line by line")
+    systems, hypotheses = name_systems(hypotheses, "file")
     names = [*references, *hypotheses, *(name for name in (sources, history) if name is not None)]
     read = {name: lines_of(name) for name in names}
     _refuse_unequal(names, read)
     what = Evaluated(
-        systems=_systems(hypotheses),
+        systems=systems,
         answers=tuple(read[name] for name in hypotheses),
         references=tuple(read[name] for name in references),
         sources=None if sources is None else read[sources],
@@ -55,14 +59,3 @@ def _refuse_unequal(names: Sequence[str], read: dict[str, list[str]]) -> None:
         raise UserError(
             f"{first} has {counted(len(read[first]), 'line')}, but {counts}; line n of each file belongs to line n"
         )
-
-
-def _systems(files: Sequence[str]) -> tuple[str, ...]:
-    """The files' names without their folders, where that tells them apart."""
-    short = [Path(name).name for name in files]
-    if len(set(short)) == len(short):
-        return tuple(short)
-    if len(set(files)) < len(files):
-        twice = next(name for name in files if files.count(name) > 1)
-        raise UserError(f"{twice}: is named twice in --hypotheses; name each system once")
-    return tuple(files)

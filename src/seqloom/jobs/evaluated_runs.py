@@ -1,20 +1,24 @@
 """Runs and data: each run answers all examples, or says how likely they are."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from seqloom.data.reading import Shape, read
-from seqloom.data.settings import Bad
-from seqloom.evaluation.build import RATE, MetricName, RateMetric, rate_metric
-from seqloom.evaluation.metric import Statistics
+from seqloom.data.reading import Shape, fingerprint, read
+from seqloom.data.settings import Bad, Corpus
+from seqloom.evaluation.build import RATE, MetricName, rate_metric
+from seqloom.evaluation.likelihood import BitsPerCharacter
+from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Counts
 from seqloom.jobs.asked import Columns, corpora_like
-from seqloom.jobs.corpora import table_notes
+from seqloom.jobs.corpora import name_of, table_notes
 from seqloom.jobs.evaluated import Evaluated, Note
-from seqloom.jobs.model import load
-from seqloom.jobs.said import Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
+from seqloom.jobs.model import Model, load
+from seqloom.jobs.opened import still_training
+from seqloom.jobs.request import data_of
+from seqloom.jobs.said import Data, Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
+from seqloom.jobs.system_name import name_systems
 from seqloom.settings import UserError
+from seqloom.tasks.settings import TaskSettings
 
 
 def evaluated_runs(
@@ -27,27 +31,48 @@ def evaluated_runs(
     note: Note,
     columns: tuple[str | None, str | None] = (None, None),
 ) -> tuple[Evaluated, list[MetricName]]:
-    """What was said, and the metrics to count: those asked for, or those of the task. columns: of source and target."""
-    systems, model = _systems(runs), load(runs[0], device)
+    """What was said, and the metrics to count: those asked for, or those of the task.
+
+    runs: their folders, or NAME=FOLDER. columns: of source and target.
+    """
+    systems, runs = name_systems(runs, "run")
+    model = load(runs[0], device)
     corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
     bad: Bad = "skip" if skip_bad else "stop"
     data = read_data(block for corpus in corpora for block in read(corpus, model.task.shape, bad))
-    for line in (*table_notes(corpora, model.task.shape), *data.skipped.lines()):
+    for line in (*table_notes(corpora, model.task.shape), *data.skipped.lines(), *_learnt(model, corpora)):
         note(line)
     names = metrics_of_task(model.task, data, metrics)
     refuse_other_labels(model, data, runs[0], files)
-    parts = [say(model, data, names, changes, runs[0], note)]
+    parts = [_said(model, data, names, changes, runs[0], note)]
     unknown = unknown_of(model, data)
     for run in runs[1:]:
         other = load(run, device)
-        if other.task.shape != model.task.shape:
-            kinds = other.recipe.task.kind, model.recipe.task.kind
-            raise UserError(
-                f"{run}: does another task ({kinds[0]}) than {runs[0]} ({kinds[1]}); compare like with like"
-            )
+        refuse_other_task(run, other.recipe.task, runs[0], model.recipe.task)
         refuse_other_labels(other, data, run, files)
-        parts.append(say(other, data, names, changes, run, note))
-    return together(systems, data.columns, parts, names, model.task.shape, unknown), names
+        for line in _learnt(other, corpora):
+            note(line)
+        parts.append(_said(other, data, names, changes, run, note))
+    what = together(systems, data.columns, parts, names, model.task.shape, unknown)
+    for metric in (count.metric for count in what.counts if len(set(count.units)) > 1):
+        remedy = "; --metrics bpc compares them" if metric.name == "perplexity" else ""
+        note(f"{metric.title} is per token, and the runs' vocabularies differ: it is not compared{remedy}")
+    return what, names
+
+
+def _said(model: Model, data: Data, names: Sequence[MetricName], changes: Sequence[str], run: str, note: Note) -> Said:
+    for text in still_training(model.opened):
+        note(text)
+    said = say(model, data, names, changes, run, lambda text: note(f"{run}: {text}"))
+    if "bpc" in names and said.likely is not None and said.likely.fault is not None:
+        note(f"{run}: {said.likely.fault}")
+    return said
+
+
+def refuse_other_task(name: str, task: TaskSettings, first: str, wanted: TaskSettings) -> None:
+    """What one kind of model says of a text is not what another does: each token given those before, or all others."""
+    if task.kind != wanted.kind:
+        raise UserError(f"{name}: does another task ({task.kind}) than {first} ({wanted.kind}); compare like with like")
 
 
 def together(
@@ -67,24 +92,29 @@ def together(
         references=(texts[-1],),
         sources=texts[0] if len(texts) > 1 else None,
         unknown=unknown,
-        counts=tuple(_rated(name, parts) for name in names if name in RATE),
+        counts=tuple(_rated(rate_metric(name), parts) for name in names if name in RATE),
         labels=(*(part.labels for part in parts), wanted) if shape in ("tags", "classes") else None,
     )
 
 
-def _rated(name: RateMetric, parts: Sequence[Said]) -> Counts:
-    metric, stats = rate_metric(name), list[Statistics]()
-    for part in parts:
-        assert part.likely is not None
-        units = part.likely.tokens if name == "perplexity" else part.likely.characters
-        stats.append(metric.statistics(part.likely.log_probs, [units]))
-    return Counts(metric, tuple(stats))
+def _rated(metric: Metric[float], parts: Sequence[Said]) -> Counts:
+    """Nats for each character of those who can write all of them; else for each token, of like vocabularies."""
+    every = [part.likely for part in parts if part.likely is not None]
+    if isinstance(metric, BitsPerCharacter):
+        fair = [None if one.lost else metric.statistics(one.log_probs, [one.characters]) for one in every]
+        return Counts(metric, tuple(fair))
+    stats = tuple(metric.statistics(one.log_probs, [one.tokens]) for one in every)
+    return Counts(metric, stats, tuple(one.vocabulary for one in every))
 
 
-def _systems(runs: Sequence[str]) -> tuple[str, ...]:
-    """The folders' names, where they tell the runs apart."""
-    short = [Path(run).name or run for run in runs]
-    if len(set(runs)) < len(runs):
-        twice = next(run for run in runs if runs.count(run) > 1)
-        raise UserError(f"{twice}: is named twice; name each run once")
-    return tuple(short if len(set(short)) == len(short) else runs)
+def _learnt(model: Model, corpora: Sequence[Corpus]) -> Iterator[str]:
+    """What was trained on, which a run knows by its content: whoever learnt it by heart scores well there."""
+    for one in model.opened:
+        validated = {name_of(corpus) for corpus in one.recipe.data.valid}
+        learnt = {content for name, content in data_of(one.run).items() if name not in validated}
+        for corpus in corpora:
+            if learnt and fingerprint(corpus) in learnt:
+                yield (
+                    f"{name_of(corpus)}: {one.run.path} was trained on these examples; "
+                    "its scores on others, which it never saw, may be lower"
+                )

@@ -11,8 +11,9 @@ from torch import Tensor
 from seqloom.generation.contract import Item
 from seqloom.generation.no_numbers import refuse_no_numbers
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import EMPTY, Answer, Piece, Question, Scored
-from seqloom.jobs.writing import Prepared, room
+from seqloom.jobs.answer import Answer, Piece, Question, Scored
+from seqloom.jobs.wishes import refuse_wishes
+from seqloom.jobs.writing import Prepared, part_empty, room
 from seqloom.layers.layout import Packed
 from seqloom.models.build import Model as Network
 from seqloom.models.encoder_only import EncoderOnly
@@ -32,8 +33,7 @@ class Filler:
         self.reads = min(room(networks, "encoder"), task.settings.context) - 2  # marks at both ends
 
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
-        if question.prefix or question.must or question.must_not or question.longest:
-            raise UserError("prefix, must, must_not and longest are of answers that are written; a gap is filled")
+        refuse_wishes(question, "a gap is filled")
         if not isinstance(question.source, str):
             raise UserError("the source should be text, but is a list")
         if not question.source.strip():
@@ -80,11 +80,9 @@ class Filler:
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
     ) -> Iterator[tuple[int, list[Answer]]]:
         """Each number with its answers, likeliest first; gaps are filled independently of each other."""
-        for one in asked:
-            if one.item is None:
-                yield one.number, [EMPTY]
-        rows = [one for one in asked if one.item is not None]
-        texts = [list(one.item.source) for one in rows if one.item is not None]
+        empty, rows = part_empty(asked)
+        yield from empty
+        texts = [list(one.tokens) for one in rows]
         gaps = [[place for place, id in enumerate(text) if id == MASK] for text in texts]
         for one, text, places, scores_KV in zip(rows, texts, gaps, self._log_probs(texts, gaps), strict=True):
             yield one.number, self._filled(text, places, scores_KV, settings.n_best)

@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -11,7 +12,9 @@ from seqloom.generation.contract import Item
 from seqloom.generation.no_numbers import refuse_no_numbers
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, settled
-from seqloom.jobs.writing import Prepared, room
+from seqloom.jobs.pictures import refuse_unknown
+from seqloom.jobs.wishes import refuse_wishes
+from seqloom.jobs.writing import Prepared, part_empty, room
 from seqloom.layers.layout import Packed
 from seqloom.models.build import Model as Network
 from seqloom.models.encoder_only import EncoderOnly
@@ -33,9 +36,7 @@ class Labeller:
         self.reads = room(networks, "encoder") - marks
 
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
-        wished = question.prefix or question.must or question.must_not or question.longest
-        if wished:
-            raise UserError("prefix, must, must_not and longest are of answers that are written; a label is chosen")
+        refuse_wishes(question, "a label is chosen")
         if not isinstance(question.source, str) and isinstance(self.task, ClassifyTask):
             raise UserError("the source should be text, but is a list")
         ids = self._words(question)[0] if isinstance(self.task, TagTask) else self._text(str(question.source))
@@ -44,7 +45,9 @@ class Labeller:
         )
 
     def _text(self, text: str) -> list[int]:
-        return self.task.codecs.source.encode([text])[0] if text.strip() else []
+        ids = self.task.codecs.source.encode([text])[0] if text.strip() else []
+        refuse_unknown(self.networks[0].settings, ids, text)
+        return ids
 
     def _words(self, question: Question) -> tuple[list[int], list[int]]:
         return self.task.codecs.source.encode_words(words_of(question.source))
@@ -53,12 +56,10 @@ class Labeller:
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
     ) -> Iterator[tuple[int, list[Answer]]]:
         """Each number with its answers, best first: the likeliest classes, or all tags as one answer."""
-        for one in asked:
-            if one.item is None:
-                yield one.number, [EMPTY]
-        rows = [one for one in asked if one.item is not None]
+        empty, rows = part_empty(asked, replace(EMPTY, score=1.0))
+        yield from empty
         for part in _batches(sorted(rows, key=_length)):
-            for one, scores in zip(part, self.log_probs([_tokens(each) for each in part]), strict=True):
+            for one, scores in zip(part, self.log_probs([each.tokens for each in part]), strict=True):
                 make = self._tags if isinstance(self.task, TagTask) else self._classes
                 yield one.number, make(one, scores, settings.n_best)
 
@@ -103,7 +104,9 @@ class Labeller:
         names = self.task.labels.names
         best = scores_V.topk(min(n_best, len(names)))
         return [
-            Answer(names[label], log_prob, log_prob, (Piece(names[label], log_prob),), (label,), cut=asked.cut)
+            Answer(
+                names[label], math.exp(log_prob), log_prob, (Piece(names[label], log_prob),), (label,), cut=asked.cut
+            )
             for log_prob, label in zip(best.values.tolist(), best.indices.tolist(), strict=True)
         ]
 
@@ -113,7 +116,7 @@ class Labeller:
         tags = self.task.labels.decode(best.indices.tolist())
         pieces = tuple(Piece(tag, log_prob) for tag, log_prob in zip(tags, best.values.tolist(), strict=True))
         total = math.fsum(piece.log_prob for piece in pieces)
-        return [Answer(" ".join(tags), total, total, pieces, tuple(best.indices.tolist()), cut=asked.cut)]
+        return [Answer(" ".join(tags), math.exp(total), total, pieces, tuple(best.indices.tolist()), cut=asked.cut)]
 
 
 def words_of(source: str | Sequence[str]) -> list[str]:
@@ -123,13 +126,8 @@ def words_of(source: str | Sequence[str]) -> list[str]:
     return [word for word in source.split(" ") if word] if source.strip() else []
 
 
-def _tokens(asked: Prepared) -> Sequence[int]:
-    assert asked.item is not None
-    return asked.item.source
-
-
 def _length(asked: Prepared) -> int:
-    return len(_tokens(asked))
+    return len(asked.tokens)
 
 
 def _batches(rows: Sequence[Prepared]) -> Iterator[list[Prepared]]:

@@ -1,5 +1,7 @@
 """How likely a model finds the examples of a corpus, one by one."""
 
+import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,17 +13,31 @@ from seqloom.jobs.model import Model
 from seqloom.jobs.progress import share_bar
 from seqloom.jobs.scoring import Given, score
 from seqloom.tasks.language import LanguageTask
+from seqloom.text import UNKNOWN, Vocabulary
 
 TOGETHER = 256  # examples that are scored at once
 
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Of each example: its log-probability, tokens (end marks included) and characters (the line's end included)."""
+    """Of each example: its log-probability, tokens (end marks included) and characters (the line's end included).
+
+    vocabulary: which one the tokens are of. lost: characters of all examples that it cannot write.
+    """
 
     log_probs: list[float]
     tokens: list[float]
     characters: list[float]
+    vocabulary: str = ""
+    lost: int = 0
+
+    @property
+    def fault(self) -> str | None:
+        """Why there are no bits per character: whoever need not tell characters apart would be paid for them."""
+        if not self.lost:
+            return None
+        share = f"{100 * self.lost / sum(self.characters):.2g} %"
+        return f"no bits/char: {share} of the characters cannot be written by its vocabulary"
 
 
 def of_pairs(model: Model, sources: Sequence[str], targets: Sequence[str]) -> Likelihood:
@@ -32,7 +48,7 @@ def of_pairs(model: Model, sources: Sequence[str], targets: Sequence[str]) -> Li
             part = slice(begin, begin + TOGETHER)
             found += model.score(sources[part], targets[part])
             moved(len(sources[part]) / len(sources))
-    return _likelihood([one.log_prob for one in found], [len(one.pieces) for one in found], targets)
+    return _likelihood(model, [one.log_prob for one in found], [len(one.pieces) for one in found], targets)
 
 
 def of_texts(model: Model, texts: Sequence[str]) -> Likelihood:
@@ -46,7 +62,7 @@ def of_texts(model: Model, texts: Sequence[str]) -> Likelihood:
             part = texts[begin : begin + TOGETHER]
             found += model.score(part)
             moved(len(part) / len(texts))
-    return _likelihood([one.log_prob for one in found], [len(one.pieces) for one in found], texts)
+    return _likelihood(model, [one.log_prob for one in found], [len(one.pieces) for one in found], texts)
 
 
 def _running(model: Model, task: LanguageTask, texts: Sequence[str]) -> Likelihood:
@@ -62,7 +78,7 @@ def _running(model: Model, task: LanguageTask, texts: Sequence[str]) -> Likeliho
             log_probs += [piece.log_prob for one in found for piece in one.pieces]
             moved(len(part) / len(given))
     ends, sums = np.cumsum(rows.lengths_B), np.concatenate(([0.0], np.cumsum(log_probs)))
-    return _likelihood((sums[ends] - sums[ends - rows.lengths_B]).tolist(), rows.lengths_B.tolist(), texts)
+    return _likelihood(model, (sums[ends] - sums[ends - rows.lengths_B]).tolist(), rows.lengths_B.tolist(), texts)
 
 
 def _windows(ids_N: NDArray[np.int64], context: int) -> Iterator[Given]:
@@ -71,5 +87,31 @@ def _windows(ids_N: NDArray[np.int64], context: int) -> Iterator[Given]:
         yield Given([first], rest)
 
 
-def _likelihood(log_probs: Sequence[float], tokens: Sequence[int], texts: Sequence[str]) -> Likelihood:
-    return Likelihood(list(log_probs), [float(count) for count in tokens], [float(len(text) + 1) for text in texts])
+def _likelihood(model: Model, log_probs: Sequence[float], tokens: Sequence[int], texts: Sequence[str]) -> Likelihood:
+    vocabulary = model.task.codecs.target
+    assert isinstance(vocabulary, Vocabulary)
+    return Likelihood(
+        list(log_probs),
+        [float(count) for count in tokens],
+        [float(len(text) + 1) for text in texts],
+        vocabulary.fingerprint,
+        sum(lost_characters(vocabulary, texts)),
+    )
+
+
+def lost_characters(vocabulary: Vocabulary, texts: Sequence[str]) -> list[int]:
+    """Of each text, how many the vocabulary does not give back: those of unknown pieces, capitals made small.
+
+    White space does not count, nor which of Unicode's equal forms an accent has.
+    """
+    found = list[int]()
+    for text, ids in zip(texts, vocabulary.encode(texts), strict=True):
+        whole, back = _letters(text), _letters(vocabulary.decode(id for id in ids if id != UNKNOWN))
+        same = back == whole and UNKNOWN not in ids
+        # one at least: an unknown space is one, and so are letters that changed their places
+        found.append(0 if same else max(1, (Counter(whole) - Counter(back)).total()))
+    return found
+
+
+def _letters(text: str) -> str:
+    return "".join(unicodedata.normalize("NFC", text).split())

@@ -1,15 +1,17 @@
 """A trained model, ready to be asked: `seqloom.load`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
+from seqloom.jobs.arguments import pairs_of, refuse_arguments, texts_of
 from seqloom.jobs.filling import Filler
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
@@ -17,7 +19,6 @@ from seqloom.jobs.opened import Opened, open_run
 from seqloom.jobs.writing import Prepared, Writer
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError
-from seqloom.settings.words import counted
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
@@ -29,10 +30,12 @@ Text = str | Question
 
 
 def load(run: Run | Sequence[Run], device: str = "auto") -> "Model":
-    """A run's model; the data it learnt from is not needed. Of several runs, one model that asks them all.
+    """A run's model; the data it learnt from is not needed. Of a list of runs, one model that asks them all.
 
     A file that is missing or damaged raises seqloom.settings.UserError.
     """
+    if isinstance(device, PathLike) or Path(device).is_dir():
+        raise UserError(f"{device}: is no device, but a folder; several runs are a list: load([{str(run)!r}, …])")
     runs = [run] if isinstance(run, str | PathLike) else list(run)
     if not runs:
         raise UserError("no run is named; load takes the folder of one, such as runs/demo-dates")
@@ -98,13 +101,13 @@ class Model:
         self, texts: Text, *, n_best: int, **wishes: Unpack[Wishes]
     ) -> list[Answer]: ...
     @overload
-    def predict(self, texts: Sequence[Text], *, n_best: None = None, **wishes: Unpack[Wishes]) -> list[Answer]: ...
+    def predict(self, texts: Iterable[Text], *, n_best: None = None, **wishes: Unpack[Wishes]) -> list[Answer]: ...
     @overload
-    def predict(self, texts: Sequence[Text], *, n_best: int, **wishes: Unpack[Wishes]) -> list[list[Answer]]: ...
+    def predict(self, texts: Iterable[Text], *, n_best: int, **wishes: Unpack[Wishes]) -> list[list[Answer]]: ...
 
     def predict(
         self,
-        texts: Text | Sequence[Text],
+        texts: Text | Iterable[Text],
         *,
         n_best: int | None = None,
         beam: int | None = None,
@@ -114,22 +117,22 @@ class Model:
         must: Sequence[str] = (),
         must_not: Sequence[str] = (),
         attention: bool = False,
+        **other: Any,
     ) -> Answer | list[Answer] | list[list[Answer]]:
         """The answer to a text; to several, as many in their order. n_best: instead of each answer a list of some.
 
         changes    settings of [generation]: ["generation.longest=100"]
-        prefix     every answer begins with it; for one answer of several, ask Question(text, prefix="…")
+        prefix     every answer begins with it; end it behind a word, as it is cut into pieces as if it were whole.
+                   For one answer of several, ask Question(text, prefix="…")
         must       phrases that every answer holds
         must_not   phrases that no answer holds
         attention  answers also say where the model looked, and which words belong together
         """
+        refuse_arguments(("n_best", *Wishes.__annotations__), other)
         settings = generation_of(self.opened[0], changes, beam, 1 if n_best is None else n_best, sample, ARGUMENTS)
         one = isinstance(texts, str | Question)
-        many: Sequence[Text] = [texts] if isinstance(texts, str | Question) else texts
-        _refuse_no_texts(many)
-        plain = [
-            Question(text, prefix, tuple(must), tuple(must_not)) if isinstance(text, str) else text for text in many
-        ]
+        wished = Question("", prefix, _phrases(must), _phrases(must_not))
+        plain = [replace(wished, source=text) if isinstance(text, str) else text for text in texts_of(texts)]
         self.look_over(plain)
         asked = []
         for number, question in enumerate(plain):
@@ -151,7 +154,7 @@ class Model:
 
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
         """A question that `answer` takes; a UserError, if no answer can be as it is wished."""
-        if wrong := longest_fault(question.longest):
+        if wrong := longest_fault(question.longest) or question.text_fault():
             raise UserError(wrong)
         return self._answerer.prepare(question, number, settings)
 
@@ -167,27 +170,24 @@ class Model:
         self, source: str, target: str | Answer | None = None
     ) -> Scored: ...
     @overload
-    def score(self, source: Sequence[str], target: Sequence[str | Answer] | None = None) -> list[Scored]: ...
+    def score(self, source: str, target: Sequence[str | Answer]) -> list[Scored]: ...
+    @overload
+    def score(
+        self, source: Sequence[str], target: str | Answer | Sequence[str | Answer] | None = None
+    ) -> list[Scored]: ...
 
     def score(
         self, source: str | Sequence[str], target: str | Answer | Sequence[str | Answer] | None = None
     ) -> Scored | list[Scored]:
         """How likely the target is for a source; for a language model, how likely a text is, or one behind a prompt.
 
-        An Answer is scored as it was written, token by token; a text is cut into tokens anew.
+        Of lists, each target is scored for its source; of one source and a list of targets, or one target and a list of
+        sources, all of them. An Answer is scored as it was written, token by token; a text is cut into tokens anew.
         """
-        if isinstance(source, str):
-            assert target is None or isinstance(target, str | Answer)
-            with self._named():
-                return self._answerer.score([(source, target)])[0]
-        targets = [None] * len(source) if target is None else target
-        assert not isinstance(targets, str | Answer)
-        if len(source) != len(targets):
-            raise UserError(
-                f"{counted(len(source), 'source')}, but {counted(len(targets), 'target')}; each source needs one"
-            )
+        pairs, one = pairs_of(source, target)
         with self._named():
-            return self._answerer.score(list(zip(source, targets, strict=True)))
+            found = self._answerer.score(pairs)
+        return found[0] if one else found
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -198,13 +198,9 @@ class Model:
             raise NoNumbersError(f"{', '.join(str(one.run.model) for one in self.opened)}: ") from None
 
 
-def _refuse_no_texts(texts: object) -> None:
-    """Python checks no types, and what comes of a wrong one much later is hard to read."""
-    if not isinstance(texts, Sequence):
-        raise TypeError(f"predict takes a text, a seqloom.Question or a list of them, not {type(texts).__name__}")
-    for number, text in enumerate(texts, 1):
-        if not isinstance(text, str | Question):
-            raise TypeError(f"text {number}: should be a text or a seqloom.Question, but is {type(text).__name__}")
+def _phrases(phrases: Iterable[str]) -> tuple[str, ...]:
+    """A text is left as it is, for Question to refuse: it would be a list of letters."""
+    return phrases if isinstance(phrases, str) else tuple(phrases)  # type: ignore[return-value]
 
 
 def _refuse_others(opened: Sequence[Opened]) -> None:

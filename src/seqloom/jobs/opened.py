@@ -19,6 +19,7 @@ from seqloom.tasks import Codecs, Task, build_task, task_class
 from seqloom.text import Labels
 
 _ANEW = "put it back as it was saved, or train anew with --force"
+IN_RUN = 2  # folders above a file that are looked at: runs/x of runs/x/vocabulary/source.json
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def still_training(opened: Iterable[Opened]) -> Iterator[str]:
 def _refuse_other_folders(run: RunFolder, training: bool) -> None:
     path = run.path
     if path.is_file():
-        raise UserError(f"{path}: is a file; name the folder of a run, such as runs/{path.stem}")
+        raise UserError(f"{path}: is a file; name the folder of a run{_meant(path)}")
     if not path.is_dir():
         folder = path.parent
         near = nearest(path.name, [entry.name for entry in folder.iterdir()]) if folder.is_dir() else None
@@ -85,6 +86,16 @@ def _refuse_other_folders(run: RunFolder, training: bool) -> None:
             f"{run.model}: no such file: the run was stopped before its first validation; "
             "the command that began it goes on with it"
         )
+
+
+def _meant(file: Path) -> str:
+    """The run that a file belongs to: it lies in it, or is called like it."""
+    called = (Path("runs") / name for name in (file.stem, file.name.partition(".")[0]) if name)
+    for folder in (*list(file.parents)[:IN_RUN], *called):
+        run = RunFolder(folder)
+        if run.recipe.exists() and run.model.exists():
+            return f": {folder}"
+    return ", as `seqloom train` leaves it"
 
 
 def _codecs(run: RunFolder, recipe: Recipe) -> Codecs:

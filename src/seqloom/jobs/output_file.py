@@ -92,8 +92,7 @@ class OutputFile:
         note = read_note(self.note)
         if others := note.others(self.asked):
             raise UserError(
-                f"{self.part}: was begun with another {others}; "
-                "ask as before to go on with it, or start anew with --force"
+                f"{self.part}: was begun {others}; ask as before to go on with it, or start anew with --force"
             )
         return note
 
@@ -161,7 +160,7 @@ def finished(path: Path, asked: Mapping[str, Any]) -> OutputNote | None:
     if path.stat().st_size != note.bytes:
         return None
     if others := note.others(asked):
-        raise UserError(f"{path}: was written with another {others}; name another --out, or write over it with --force")
+        raise UserError(f"{path}: was written {others}; name another --out, or write over it with --force")
     return note
 
 

@@ -9,6 +9,9 @@ from typing import Any
 from seqloom.settings import UserError
 from seqloom.store.atomic import write_text
 
+BATCH = "batch"
+"""Of all that is asked, what follows from the rest: a wider beam has a smaller one, texts alone have none."""
+
 
 @dataclass(frozen=True)
 class OutputNote:
@@ -24,8 +27,9 @@ class OutputNote:
         write_text(path, json.dumps(asdict(self), indent=2) + "\n")
 
     def others(self, asked: Mapping[str, Any]) -> str:
-        """What is asked otherwise now, in words; empty: nothing."""
-        return " and ".join(_others(self.asked, json.loads(json.dumps(asked))))
+        """What was asked otherwise then, in words, such as "without --scores"; empty: nothing."""
+        found = dict(_others(self.asked, json.loads(json.dumps(asked))))
+        return " and ".join(words for name, words in found.items() if name != BATCH or len(found) == 1)
 
 
 def read_note(path: Path) -> OutputNote:
@@ -39,10 +43,19 @@ def read_note(path: Path) -> OutputNote:
     return OutputNote(**{name: note[name] for name in known})
 
 
-def _others(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def _others(before: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+    """The name of what differs, and how it was before."""
     for name in {**now, **before}:
         old, new = before.get(name), now.get(name)
         if isinstance(old, dict) and isinstance(new, dict):
-            yield from (f"{name}.{one}" for one in _others(old, new))
+            yield from _others(old, new, f"{within}{name}.")
         elif old != new:
-            yield name
+            yield within + name, _was(within + name, old)
+
+
+def _was(name: str, old: Any) -> str:
+    if old in (None, False):
+        return f"without {name}"
+    if old is True:
+        return f"with {name}"
+    return f"with {name} {old}" if name.startswith("--") else f"with another {name}"

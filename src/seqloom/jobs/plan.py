@@ -45,6 +45,7 @@ class Amount:
     tokens   that count
     larger   tokens of the larger side: what the budget of a batch is about
     examples rows of batches
+    asked    the share of positions that have an output
     """
 
     tokens: int
@@ -52,6 +53,7 @@ class Amount:
     examples: int
     length: float
     source_length: float
+    asked: float = 1.0
 
 
 def amount(corpora: Corpora) -> Amount:
@@ -61,7 +63,7 @@ def amount(corpora: Corpora) -> Amount:
         case "pairs" if isinstance(task, JoinedTask):
             whole = source + target + rows
             counts = target + rows if task.settings.learn == "target" else whole
-            return Amount(counts, whole, rows, whole / rows, 1.0)
+            return Amount(counts, whole, rows, whole / rows, 1.0, counts / whole)
         case "pairs":
             both = target + rows, source + rows
             return Amount(both[0], max(both), rows, both[0] / rows, both[1] / rows)
@@ -69,7 +71,8 @@ def amount(corpora: Corpora) -> Amount:
             if isinstance(task, MaskedTask):
                 context = task.settings.context
                 rows = -(-target // context)
-                return Amount(max(1, round(task.settings.share * target)), target, rows, min(target, context), 1.0)
+                share = task.settings.share
+                return Amount(max(1, round(share * target)), target, rows, min(target, context), 1.0, share)
             assert isinstance(task, LanguageTask)
             if task.settings.lines == "documents":
                 return Amount(target + rows, target + rows, rows, target / rows + 1, 1.0)
@@ -83,7 +86,7 @@ def amount(corpora: Corpora) -> Amount:
 
 def flops_per_token(model: ModelSettings, sizes: Sizes, much: Amount, counted_per_row: float) -> float:
     """Of training, for each token that counts."""
-    cost = training_flops(model_cost(model, sizes, much.length, much.source_length))
+    cost = training_flops(model_cost(model, sizes, much.length, much.source_length, much.asked))
     return cost * much.length / max(counted_per_row, 1e-9)
 
 
@@ -198,15 +201,24 @@ def fitting(budget: int, work: Work, corpora: Corpora, seed: int) -> tuple[int, 
 
 
 def steps_of(training: TrainingSettings, much: Amount, budget: int) -> int | None:
-    """None: only the time or the FLOPs end the run."""
-    a_step = budget * training.accumulate
-    epoch = max(1.0, much.larger / a_step)
-    limits = [] if training.steps is None else [training.steps]
-    limits += [] if training.epochs is None else [max(1, round(training.epochs * epoch))]
-    if limits or training.minutes is not None or training.flops is not None:
-        return min(limits, default=None)
+    """None: something else ends the run."""
+    if any(limit is not None for limit in (training.steps, training.epochs, training.minutes, training.flops)):
+        return training.steps
     epochs = min(60.0, max(3.0, 20_000_000 / much.larger))
-    return max(200, round(epochs * epoch))
+    return max(200, _steps_in(epochs, training, much, budget))
+
+
+def about_steps(training: TrainingSettings, much: Amount, budget: int) -> int | None:
+    """As `steps_of`, the epochs as well; these end where they end, which is later: batches are seldom full."""
+    steps = steps_of(training, much, budget)
+    if training.epochs is None:
+        return steps
+    in_epochs = max(1, _steps_in(training.epochs, training, much, budget))
+    return in_epochs if steps is None else min(steps, in_epochs)
+
+
+def _steps_in(epochs: float, training: TrainingSettings, much: Amount, budget: int) -> int:
+    return round(epochs * max(1.0, much.larger / (budget * training.accumulate)))
 
 
 def steps_for(flops: float, per_token: float, much: Amount, a_step: int) -> int:

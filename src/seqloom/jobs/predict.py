@@ -18,7 +18,7 @@ from seqloom.jobs.answer_lines import AnswerLines
 from seqloom.jobs.asked_lines import AskedLine, AskedLines, InputFormat, size_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.output_file import Output, OutputFile, Screen, finished
-from seqloom.jobs.output_note import OutputNote
+from seqloom.jobs.output_note import BATCH, OutputNote
 from seqloom.jobs.progress import LineReport, line_bar
 from seqloom.jobs.writing import Prepared
 from seqloom.settings import UserError
@@ -109,15 +109,33 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
             note(f"goes on behind line {before:,}")
         with line_bar(Path(lines.name).name, size_of(asking.file), _shown(asking), lines.bytes) as report:
             job = _Job(model, asking, output, counts, note, lines.name, report, before)
-            noted = not _learnt_from_columns(model)
+            hints = _Hints(lines, note, columns=_learnt_from_columns(model))
             for window in _windows(lines, asking.settings.together):
-                if lines.tabs and not noted:
-                    note(f"{lines.name}: has tabs, and lines are read whole; --column 1 takes the first column alone")
-                    noted = True
+                hints.tell()
                 job.answer(window)
+            job.tell_rest()
         for text in counts.notes():
             note(text)
         return lines.taken
+
+
+@dataclass
+class _Hints:
+    """Tells once what the lines seem to be, where they are read otherwise. columns: tabs mean them."""
+
+    lines: AskedLines
+    note: Note
+    columns: bool
+    json: bool = True
+
+    def tell(self) -> None:
+        name = self.lines.name
+        if self.columns and self.lines.tabs:
+            self.note(f"{name}: has tabs, and lines are read whole; --column 1 takes the first column alone")
+            self.columns = False
+        if self.json and self.lines.json:
+            self.note(f"{name}: has JSON, and lines are read as text; --input jsonl answers its sources")
+            self.json = False
 
 
 def _already(asking: Asking, done: OutputNote, note: Note) -> int:
@@ -211,9 +229,11 @@ def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
     return {
         "run": [[_weights(one.run.model), one.task.codecs.fingerprint] for one in model.opened],
         "generation": asking.settings.model_dump(mode="json", exclude={"batch"}),
-        "format": [asking.lines.form, asking.lines.several, asking.lines.scores, asking.lines.alignment],
-        "batch": None if asking.lines.plain else asking.settings.together,
-        "input format": asking.input,
+        "--format": asking.lines.form,
+        "--scores": asking.lines.scores,
+        "--alignment": asking.lines.alignment,
+        BATCH: None if asking.lines.plain else asking.settings.together,
+        "--input": asking.input,
         "--column": asking.column,
         "--skip-bad": asking.skip_bad,
         "version of seqloom": __version__,
@@ -277,6 +297,10 @@ class _Job:
         if self.asking.talk or self.told <= TOLD:
             self.note(error if self.asking.talk else f"{self.name}:{number}: {error}")
 
+    def tell_rest(self) -> None:
+        if not self.asking.talk and self.told > TOLD:
+            self.note(f"… and {self.told - TOLD:,} more")
+
     def _write(
         self, window: Sequence[AskedLine], said: dict[int, list[Answer]], errors: dict[int, str], written: int
     ) -> int:
@@ -302,5 +326,6 @@ class _Job:
 
 
 def _remedy(asking: Asking) -> str:
+    """In brackets, as it stands behind whatever is wrong with a line: a fix, a question, or neither."""
     kept = "" if asking.out is None else "; what comes before it is kept"
-    return f", or pass --skip-bad{kept}"
+    return f" (--skip-bad leaves such answers empty){kept}"

@@ -52,23 +52,12 @@ def train(
 
     A mistake in the files or in the recipe raises seqloom.settings.UserError.
     """
-    return job(
-        Command(
-            recipe=None if recipe is None else str(recipe),
-            data=_files(data),
-            valid=_files(valid),
-            test=_files(test),
-            out=None if out is None else Path(out),
-            minutes=minutes,
-            changes=tuple(changes),
-            force=force,
-            skip_bad=skip_bad,
-            source=None if source is None else str(source),
-            target=None if target is None else str(target),
-            start=None if start is None else Path(start),
-        ),
-        view,
-    )
+    command = Command(
+        recipe=None if recipe is None else str(recipe), data=_files(data), valid=_files(valid), test=_files(test),
+        out=None if out is None else Path(out), minutes=minutes, changes=tuple(changes), force=force, skip_bad=skip_bad,
+        source=_column(source), target=_column(target), start=None if start is None else Path(start),
+    )  # fmt: skip
+    return job(command, view)
 
 
 def check(
@@ -184,27 +173,18 @@ def compare(
     """
     together = ((ALL,) if ensemble else ()) if isinstance(ensemble, bool) else _files(ensemble)
     command = Compare(
-        _files(systems),
-        _files(data),
-        _files(valid),
-        _files(test),
-        budget_of(minutes, flops, epochs),
-        Path(out),
-        (metrics,) if isinstance(metrics, str) else tuple(metrics),
-        together,
-        baseline,
-        tuple(changes),
-        device,
-        force,
-        skip_bad,
-        None if source is None else str(source),
-        None if target is None else str(target),
-    )
+        _files(systems), _files(data), _files(valid), _files(test), budget_of(minutes, flops, epochs), Path(out),
+        _files(metrics), together, baseline, tuple(changes), device, force, skip_bad, _column(source), _column(target),
+    )  # fmt: skip
     return compare_job(command, (lambda text: None) if view == "none" else _tell, view)
 
 
 def _tell(text: str) -> None:
     sys.stderr.write(f"{text}\n")
+
+
+def _column(name: str | int | None) -> str | None:
+    return None if name is None else str(name)
 
 
 def _files(files: File | Sequence[File]) -> tuple[str, ...]:

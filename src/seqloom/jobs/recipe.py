@@ -13,7 +13,7 @@ from seqloom.layers.positions import Learned
 from seqloom.models.settings import ModelSettings, TokensOutput
 from seqloom.settings import Frozen, all_impossible
 from seqloom.tasks import Language, Masked, Tag, TaskSettings, Translate, task_class
-from seqloom.text import BPE, TextSettings
+from seqloom.text import BPE, TextSettings, Words
 from seqloom.training.settings import TrainingSettings
 
 
@@ -67,6 +67,7 @@ class Recipe(Frozen):
                 if self.task.context > length:
                     yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
         yield from self._joined_faults()
+        yield from self._picture_faults()
         if self.data.longest_source is not None and task_class(self.task).columns == ("target",):
             yield ("data", "longest_source"), f"{self.task.kind} has no source; set data.longest"
         two = task_class(self.task).shape == "pairs" and not self.text.shared
@@ -81,6 +82,16 @@ class Recipe(Frozen):
             yield ("training", "best"), "the task does not ask what follows; set task.follows = true, or another score"
         if isinstance(self.task, Masked) and self.task.follows and not says:
             yield ("task", "follows"), "the model says nothing of it; set model.output.follows = true, or this to false"
+
+    def _picture_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        text = self.text.source
+        every = isinstance(text, Words) and text.split == "spaces" and text.size is None and text.least == 1
+        if isinstance(self.model.input, Images) and not every:
+            yield (
+                ("text", "source"),
+                "a picture's pixels are numbers with spaces between them, of which none may be unknown: "
+                "source = { kind = 'words' }, without size and least",
+            )
 
     def _joined_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """Of a source and a target that are one text."""

@@ -7,7 +7,7 @@ from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_list import CHARACTERS, LABELS, LENGTH, WORDS, Listed
 from seqloom.models import Sizes, model_cost
 from seqloom.models.cost import training_flops
-from seqloom.tasks import Language, Masked, task_class
+from seqloom.tasks import Language, Masked, Translate, task_class
 from seqloom.text import BPE, Bytes, Characters, Unigram, Words
 from seqloom.text.settings import BYTES, PieceSettings
 from seqloom.text.specials import SPECIALS
@@ -24,7 +24,7 @@ class _Size:
 def listed(recipe: Recipe) -> Listed:
     source, target = _sizes(recipe)
     length, written = _lengths(recipe)
-    cost = model_cost(recipe.model, Sizes(source.entries, target.entries), length)
+    cost = model_cost(recipe.model, Sizes(source.entries, target.entries), length, asked=_asked(recipe))
     flops = passes(recipe.training) * training_flops(cost) * length / written
     return Listed(recipe.source, cost.parameters, flops, source.known and target.known)
 
@@ -36,6 +36,14 @@ def _lengths(recipe: Recipe) -> tuple[float, float]:
     # a decoder alone reads source and target as one
     joined = recipe.model.family == "decoder-only"
     return (2 * LENGTH, LENGTH) if joined else (LENGTH, LENGTH)
+
+
+def _asked(recipe: Recipe) -> float:
+    """The share of positions that have an output."""
+    if isinstance(recipe.task, Masked):
+        return recipe.task.share
+    length, written = _lengths(recipe)
+    return written / length if isinstance(recipe.task, Translate) and recipe.task.learn == "target" else 1.0
 
 
 def _sizes(recipe: Recipe) -> tuple[_Size, _Size]:

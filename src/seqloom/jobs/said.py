@@ -14,7 +14,6 @@ from seqloom.jobs.evaluated import Note
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.likelihood import Likelihood, of_pairs, of_texts
 from seqloom.jobs.model import Model
-from seqloom.jobs.opened import still_training
 from seqloom.jobs.predict import CUT, UNENDED
 from seqloom.jobs.progress import share_bar
 from seqloom.settings import UserError
@@ -30,7 +29,8 @@ from seqloom.text import Labels as KnownLabels
 
 FEW_PIECES = 200  # of a vocabulary of words: phonemes, notes and the like
 FEW_LABELS = 3  # that a message names
-PSEUDO: tuple[RateMetric, ...] = ("perplexity",)
+LIKELIHOOD: tuple[RateMetric, ...] = ("perplexity", "bpc")
+PSEUDO: tuple[RateMetric, ...] = ("pseudo-perplexity",)
 """Of each token, given all others; characters are not counted, as the ends of lines are not asked for."""
 WINDOW = 2048  # examples that are answered together, so that like lengths meet
 
@@ -81,9 +81,9 @@ def refuse_other_labels(model: Model, data: Data, run: str, files: Sequence[str]
 def metrics_of_task(task: Task, data: Data, asked: Sequence[str]) -> list[MetricName]:
     match task:
         case TranslateTask():
-            return named(asked or _of_texts(task), (*TEXT, *RATE), "translations")
+            return named(asked or _of_texts(task), (*TEXT, *LIKELIHOOD), "translations")
         case LanguageTask():
-            return named(asked or RATE, RATE, "language models")
+            return named(asked or LIKELIHOOD, LIKELIHOOD, "language models")
         case MaskedTask():
             return named(asked or PSEUDO, PSEUDO, "masked language models")
         case TagTask():
@@ -105,8 +105,7 @@ def _of_texts(task: TranslateTask) -> tuple[MetricName, ...]:
 
 
 def say(model: Model, data: Data, names: Sequence[MetricName], changes: Sequence[str], run: str, note: Note) -> Said:
-    for text in still_training(model.opened):
-        note(text)
+    """note: hears what is wrong with the answers; whose they are, it knows."""
     settings = generation_of(model.opened[0], changes)
     likely = None
     if isinstance(model.task, LanguageTask | MaskedTask):
@@ -116,7 +115,7 @@ def say(model: Model, data: Data, names: Sequence[MetricName], changes: Sequence
     with share_bar(f"{run} answers") as moved:
         answers = list(_answers(model, data, settings, moved))
     for what in _faults(answers):
-        note(f"{run}: {what}")
+        note(what)
     return Said([answer.text for answer in answers], _labels(model.task, answers, data), likely)
 
 

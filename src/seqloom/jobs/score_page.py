@@ -9,7 +9,7 @@ from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.report import Report, Shown
 from seqloom.jobs.evaluated import Evaluated
 from seqloom.jobs.json_line import json_line
-from seqloom.jobs.score_table import number, tables, titled
+from seqloom.jobs.score_table import P_BOOTSTRAP, P_RANDOMISATION, number, tables, titled
 from seqloom.jobs.table import draw, in_latex, latex, markdown, plain
 
 Form = Literal["text", "markdown", "latex", "jsonl"]
@@ -62,10 +62,10 @@ def below(report: Report) -> Iterator[str]:
     yield f"interval: bootstrap percentiles|level:{LEVEL}|resamples:{settings.resamples}|seed:{settings.seed}"
     if len(report.systems) > 1:
         yield (
-            f"p (randomisation): paired approximate randomisation, two-sided|trials:{settings.trials}"
+            f"{P_RANDOMISATION}: paired approximate randomisation|trials:{settings.trials}"
             f"|seed:{settings.seed}; * p < 0.05, ** p < 0.01, *** p < 0.001"
         )
-        yield f"p (bootstrap): paired bootstrap (Koehn 2004), one-sided|resamples:{settings.resamples}"
+        yield f"{P_BOOTSTRAP}: paired bootstrap (Koehn 2004)|resamples:{settings.resamples}"
     if len(report.systems) > 2:
         yield f"{len(report.systems) - 1} systems are compared with the first; the p-values are not corrected for that"
 
@@ -122,10 +122,11 @@ def _records(report: Report, what: Evaluated) -> Iterator[dict[str, Any]]:
             }
         yield record
     for part in report.slices:
-        names = {"kind": "slice", "by": part.slice.by, "slice": part.slice.name, "examples": len(part.slice.rows)}
-        yield names | {"system": part.system, "metric": part.metric.name, "score": part.score}
-    for system, metric, label in report.kinds:
-        yield {"kind": "label", "system": system, "metric": metric, "label": label.kind} | {
+        where = {"kind": "slice", "by": part.slice.by, "slice": part.slice.name, "examples": len(part.slice.rows)}
+        yield where | {"system": part.system, "metric": part.metric.name, "score": part.score}
+    names = {each.metric.title: each.metric.name for each in report.measured}
+    for system, title, label in report.kinds:
+        yield {"kind": "label", "system": system, "metric": names[title], "label": label.kind} | {
             name: getattr(label, name) for name in ("wanted", "precision", "recall", "f1")
         }
     for shown in report.shown:

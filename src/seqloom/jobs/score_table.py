@@ -12,6 +12,8 @@ from seqloom.settings.words import counted
 
 FLOOR = 0.0001  # smaller p-values are not told apart
 PLAIN = 0.1, 1e6  # sizes between which digits behind the point tell enough, of metrics of any scale
+NONE = "–"
+P_RANDOMISATION, P_BOOTSTRAP = "p (randomisation, two-sided)", "p (bootstrap, one-sided)"
 KINDS = 30  # labels that are shown at most: those that are wanted most
 
 
@@ -53,7 +55,8 @@ def _compared(report: Report) -> Table:
         row = (titled(each.metric), each.system, number(each.metric, each.score), _interval(each))
         with_ = each.comparison
         if with_ is None:
-            rows.append((*row, "", "", "", ""))
+            none = "" if each.system == report.systems[0] else NONE
+            rows.append((*row, none, "", none, none))
         else:
             difference = number(each.metric, with_.difference, "+")
             settings = report.settings
@@ -62,7 +65,7 @@ def _compared(report: Report) -> Table:
                 probability(with_.bootstrap, settings.resamples),
             )
             rows.append((*row, difference, with_.mark, *ps))
-    head = ("metric", "system", "score", _level(), "difference", "", "p (randomisation)", "p (bootstrap)")
+    head = ("metric", "system", "score", _level(), "difference", "", P_RANDOMISATION, P_BOOTSTRAP)
     return Table(f"{counted(report.examples, 'example')}; differences from {report.systems[0]}", head, tuple(rows), 2)
 
 
@@ -84,7 +87,10 @@ def _slices(report: Report) -> Iterator[Table]:
         rows = []
         for _, of_slice in groupby(wanted, lambda score: score.slice.name):
             each = list(of_slice)
-            cells = (number(score.metric, score.score) for score in each)
+            found = {score.system: number(score.metric, score.score) for score in each}
+            cells = [found.get(system, NONE) for system in report.systems]
+            if not several:
+                cells = [number(score.metric, score.score) for score in each]
             rows.append((each[0].slice.name, f"{len(each[0].slice.rows):,}", *cells))
         title = f"by {by}" + (f": {titled(first)}" if several else "")
         yield Table(title, (by, "examples", *columns), tuple(rows))

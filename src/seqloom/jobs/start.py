@@ -58,9 +58,9 @@ class Start:
     def notes(self, recipe: Recipe) -> Iterator[str]:
         """What the recipe says otherwise than the run. What is of other shapes is refused, when it is loaded."""
         yield f"begins from {self.run.path}, with its vocabulary"
-        was, now = (_plain(one.model) for one in (self.recipe, recipe))
+        was, now = ({"task": _plain(one.task), "model": _plain(one.model)} for one in (self.recipe, recipe))
         for path in differences(was, now):
-            yield f"model.{'.'.join(path)}: {_at(was, path)} there, {_at(now, path)} from here on"
+            yield f"{'.'.join(path)}: {_at(was, path)} there, {_at(now, path)} from here on"
         if self.recipe.text != recipe.text:
             yield "the recipe's [text] does not count: the vocabulary is that of the run"
 
@@ -79,9 +79,12 @@ class Start:
         return {"run": str(self.run.path), "weights": self.fingerprint}
 
 
-def start_of(path: Path) -> Start:
-    """A run with a model; a UserError, if there is none."""
+def start_of(path: Path, out: Path | None = None) -> Start:
+    """A run with a model; a UserError, if there is none. out: a run that began from it knows all that is needed."""
     run = RunFolder(path)
+    began = None if out is None or run.model.exists() else _begun(run, RunFolder(out))
+    if began is not None:
+        return began
     for file, why in (
         (run.recipe, "holds no run; name a folder that `seqloom train` made"),
         (run.model, "has no model yet; begin from it when it has been validated once"),
@@ -92,6 +95,18 @@ def start_of(path: Path) -> Start:
     with readable(path), run.model.open("rb") as weights:
         fingerprint = hashlib.file_digest(weights, "sha256").hexdigest()
         return Start(run, load(run.recipe, Recipe), Codecs.load(run.vocabulary), fingerprint)
+
+
+def _begun(run: RunFolder, out: RunFolder) -> Start | None:
+    """What a run that goes on from its own checkpoint has kept of the one that it began from."""
+    try:
+        kept = dict(json.loads(out.request.read_text(encoding="utf-8"))["start"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if kept.get("run") != str(run.path) or not out.checkpoints.any():
+        return None
+    with readable(out.path):
+        return Start(run, load(out.recipe, Recipe), Codecs.load(out.vocabulary), str(kept.get("weights")))
 
 
 def _plain(settings: BaseModel) -> Any:

@@ -32,6 +32,8 @@ from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 from seqloom.tasks import Codecs
+from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.sentence_pairs import several
 from seqloom.text import Vocabulary
 from seqloom.training.loop import Limits, Loop, Setup, best_weights
 from seqloom.training.peak import peak_flops
@@ -111,6 +113,7 @@ def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
             "training.best = 'loss': the likelihood chooses the model, and is not what is trained for; "
             f"--set training.best={recipe.training.reward.kind}"
         )
+    yield from _single_documents(data)
     for metric in metrics_of(data.task, data.valid):
         remark = told(metric.tokenize) if isinstance(metric, Bleu) else None
         if remark is not None:
@@ -123,6 +126,19 @@ def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
             yield (
                 f"the {name} knows no positions, so that it sees a set, not a sequence: "
                 "--set model.positions.kind=sinusoidal, or mixer.relative"
+            )
+
+
+def _single_documents(data: Corpora) -> Iterator[str]:
+    """Where segments that do not follow should come from other documents, and there are none."""
+    if not (isinstance(data.task, MaskedTask) and data.task.settings.follows):
+        return
+    for name, part in zip(data.files, data.train, strict=True):
+        chunks = (part.cache.read([chunk])[0].columns["target"] for chunk in range(len(part.cache.rows)))
+        if not several(chunks):
+            yield (
+                f"{name}: no empty line stands between its sentences, so that it is one document, and what does not "
+                "follow comes from elsewhere in it; end each document with an empty line"
             )
 
 
@@ -199,7 +215,7 @@ def _run(
         model,
         data.order(training.batch, training.seed),
         training,
-        Limits(steps_of(training, much, training.batch), None, asked_for(training), training.flops),
+        Limits(steps_of(training, much, training.batch), None, asked_for(training), training.flops, training.epochs),
         validator(data.task, data.valid, training.batch, device, metrics),
         training.validate_every,
         device,

@@ -49,3 +49,9 @@ def _told(text: str, target: Vocabulary, wish: str) -> str:
 def _strange(parts: Iterable[str], target: Vocabulary) -> str:
     """The first part, a word or a character, that is not known."""
     return next((part for part in parts if UNKNOWN in target.encode([part])[0]), "such piece")
+
+
+def refuse_wishes(question: Question, instead: str) -> None:
+    """Where no answer is written, but something is done instead."""
+    if question.prefix or question.must or question.must_not or question.longest:
+        raise UserError(f"prefix, must, must_not and longest are of answers that are written; {instead}")

@@ -40,6 +40,20 @@ class Prepared:
     item: Item | None
     cut: int = 0
 
+    @property
+    def tokens(self) -> Sequence[int]:
+        """Of the source, where there is something to answer."""
+        assert self.item is not None
+        return self.item.source
+
+
+def part_empty(
+    asked: Sequence[Prepared], answer: Answer = EMPTY
+) -> tuple[list[tuple[int, list[Answer]]], list[Prepared]]:
+    """The answers where there is nothing to answer, by number; and the others."""
+    empty = [(one.number, [answer]) for one in asked if one.item is None]
+    return empty, [one for one in asked if one.item is not None]
+
 
 class Writer:
     """networks: several write together, by the mean of their probabilities. seen: tokens that an example had at most
@@ -79,7 +93,8 @@ class Writer:
             raise UserError(why)
         if must_not:
             item = replace(item, refuses=self._refuses(item))
-        return Prepared(number, question, item, len(whole) - len(source))
+        marks = len(self.task.encoder.before) if isinstance(self.task, LanguageTask) else 0
+        return Prepared(number, question, item, max(0, len(whole) - len(source) - marks))
 
     def _refuses(self, item: Item) -> Callable[[Sequence[int]], bool]:
         """Whether an answer holds what it must not, with whatever tokens. A UserError, if it has to hold it."""
@@ -91,9 +106,8 @@ class Writer:
         return lambda tokens: bool(forbidden.held(self._text(item, tokens)))
 
     def _prompt(self, task: LanguageTask, text: str) -> list[int]:
-        """Never empty. A document has a begin mark; running text begins anywhere."""
-        ids = task.encoder.begun(text)
-        return ids if ids and task.encoder.running else [*task.encoder.before, *ids]
+        """Never empty: a text alone is scored behind the same mark, so that its parts' scores add up to its own."""
+        return [*task.encoder.before, *task.encoder.begun(text)]
 
     @property
     def _reversed(self) -> bool:

@@ -13,9 +13,10 @@ from seqloom.layers.layout import Layout
 from seqloom.layers.mixer import Memory, Mixer
 from seqloom.settings import Frozen
 
-Summary = Literal["last", "ends", "mean"]
-"""last: the state at the last position. ends: half of the width from the last position, half from the first, where a
-backward direction ends. mean: of all positions."""
+Summary = Literal["last", "first", "ends", "mean"]
+"""last: the state at the last position. first: at the first, where a backward direction ends. ends: half of the width
+from the last position, half from the first: both directions' ends, where they stand side by side. mean: of all
+positions."""
 
 
 def summarise(memory: Memory, how: Summary) -> Tensor:
@@ -25,6 +26,8 @@ def summarise(memory: Memory, how: Summary) -> Tensor:
             return memory.layout.mean_B(memory.states)
         case "last":
             return memory.layout.last_B(memory.states)
+        case "first":
+            return memory.layout.first_B(memory.states)
         case "ends":
             half = memory.states.shape[-1] // 2
             last_BD = memory.layout.last_B(memory.states)

@@ -46,10 +46,12 @@ class Experts(Frozen):
             yield "load", "the load loss is the chance that fresh noise gives: it needs noise = true"
 
     def cost(self, width: int) -> Cost:
+        """As training runs: with a capacity all places of an expert are computed, taken or not."""
         one = linear(width, self.hidden(width), bias=True) + linear(self.hidden(width), width, bias=True)
         gate = linear(width, self.experts, bias=False)
         noise = Cost(gate.parameters if self.noise else 0, gate.flops if self.noise else 0)
-        return Cost(self.experts * one.parameters, self.active * one.flops) + gate + noise
+        run = self.active if self.capacity is None else min(self.capacity * self.active, self.experts)
+        return Cost(self.experts * one.parameters, run * one.flops) + gate + noise
 
 
 @dataclass(frozen=True)

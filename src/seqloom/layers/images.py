@@ -21,7 +21,7 @@ class Images(Frozen):
     patch: int = Field(default=16, ge=1, description="side of a square patch, in pixels")
     columns: int = Field(default=224, ge=1, description="width of a picture, in pixels")
     channels: int = Field(default=3, ge=1, description="numbers of a pixel: 3 of a coloured one, 1 of a grey one")
-    brightest: float = Field(default=255.0, gt=0, description="the number that stands for 1")
+    brightest: float = Field(default=255.0, gt=0, le=65535, description="the number that stands for 1")
     norm: bool = False
 
     @model_validator(mode="after")

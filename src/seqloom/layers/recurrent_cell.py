@@ -125,9 +125,11 @@ class RecurrentCell(nn.Module):
         """The gates in one kernel: a GPU takes longer to begin a small one than to run it."""
         wide = torch.promote_types(state.hidden_BH.dtype, torch.float32)
         x_BG, h_BG, carried_BH = x_BG.to(wide), h_BG.to(wide), state.cell_BH
-        if carried_BH is None:
-            return RecurrentState(torch.ops.aten._thnn_fused_gru_cell(x_BG, h_BG, state.hidden_BH.to(wide))[0])
-        h_BH, c_BH, _ = torch.ops.aten._thnn_fused_lstm_cell(x_BG, h_BG, carried_BH.to(wide))
+        # autocast takes these kernels for products, and would make what they read and carry on narrow again
+        with torch.autocast("cuda", enabled=False):
+            if carried_BH is None:
+                return RecurrentState(torch.ops.aten._thnn_fused_gru_cell(x_BG, h_BG, state.hidden_BH.to(wide))[0])
+            h_BH, c_BH, _ = torch.ops.aten._thnn_fused_lstm_cell(x_BG, h_BG, carried_BH.to(wide))
         return RecurrentState(h_BH if len(weights) == 4 else F.linear(h_BH, weights[4]), c_BH)
 
     def forward(

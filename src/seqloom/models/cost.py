@@ -14,11 +14,14 @@ from seqloom.models.settings import ClassesOutput, ModelSettings, NumbersOutput,
 from seqloom.models.sizes import Sizes
 
 
-def model_cost(settings: ModelSettings, sizes: Sizes, length: float = 27, source_length: float | None = None) -> Cost:
+def model_cost(
+    settings: ModelSettings, sizes: Sizes, length: float = 27, source_length: float | None = None, asked: float = 1.0
+) -> Cost:
     """Parameters, and the forward pass's FLOPs for each token that is written (or read, if nothing is written).
 
     length         of the written (or only) sequence, on average; attention grows with it
     source_length  of the source; unset: as long. Its share of the encoder's work is counted with each written token.
+    asked          the share of positions that have an output; the others are read only
 
     Attention counts a full square of scores, causal or not, as the papers do.
     """
@@ -48,7 +51,7 @@ def model_cost(settings: ModelSettings, sizes: Sizes, length: float = 27, source
         case _:
             assert_never(settings.family)
     tied = Cost(-vectors * width) if settings.tie in ("output", "all") else Cost()
-    return body + _head(settings, sizes.target) + tied
+    return body + _head(settings, sizes.target).times(asked) + tied
 
 
 def _tokens_of_a_step(settings: InputSettings) -> int:

@@ -35,7 +35,8 @@ def explain(error: ValidationError, schema: type[BaseModel], data: Mapping[str, 
                 _, table = follow(schema, details["loc"][:-1])
                 near = nearest(str(path[-1]), names(table))
                 meant.add((*path[:-1], near or ""))
-                faults[Fault(path, _unknown(path, table, near))] = None
+                above = None if near else _above(schema, details["loc"])
+                faults[Fault(path, _unknown(path, table, near, above))] = None
             case "missing":
                 if path not in meant:
                     faults[Fault(path, f"{table_name(path[:-1])} needs {path[-1]!r}: {describe(here)}")] = None
@@ -47,8 +48,19 @@ def explain(error: ValidationError, schema: type[BaseModel], data: Mapping[str, 
     return list(faults)
 
 
-def _unknown(path: KeyPath, table: Slot, near: str | None) -> str:
+def _above(schema: type[BaseModel], loc: KeyPath) -> KeyPath | None:
+    """Where a setting of this name stands that was looked for too deep."""
+    for depth in range(len(loc) - 2, 0, -1):
+        path, table = follow(schema, loc[:depth])
+        if loc[-1] in names(table):
+            return (*path, loc[-1])
+    return None
+
+
+def _unknown(path: KeyPath, table: Slot, near: str | None, above: KeyPath | None) -> str:
     remedy = f"did you mean {near!r}?" if near else f"it has {', '.join(names(table)) or 'none'}"
+    if above is not None:
+        remedy = f"did you mean {'.'.join(map(str, above))}?"
     return f"{table_name(path[:-1])} has no setting {path[-1]!r}; {remedy}"
 
 

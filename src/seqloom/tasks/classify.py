@@ -51,4 +51,4 @@ class ClassifyTask(Task):
         assert isinstance(model, EncoderOnly)
         source = batch.source
         assert source is not None
-        return sequence_loss(model, lambda: model(source.tokens_N, source.layout), batch.goal, batch.count, goals)
+        return sequence_loss(model, lambda: model(source.tokens_N, source.layout), batch, goals)

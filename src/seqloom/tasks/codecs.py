@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from seqloom.data.reading import Block, Shape
@@ -39,11 +40,12 @@ class Codecs:
         return cls(source, Vocabulary.load(folder / "target.json"))
 
 
-def learn(settings: TextSettings, shape: Shape, read: Read) -> Codecs:
-    """Vocabularies and labels of the training examples."""
+def learn(settings: TextSettings, shape: Shape, read: Read, more: str = "") -> Codecs:
+    """Vocabularies and labels of the training examples. more: a text whose pieces the source is to know too."""
 
     def column(*numbers: int) -> Iterator[str]:
-        return (text for block in read() for number in numbers for text in _texts(block, shape, number))
+        texts = (text for block in read() for number in numbers for text in _texts(block, shape, number))
+        return chain(texts, [more]) if more and 0 in numbers else texts
 
     match shape:
         case "pairs" if settings.shared:

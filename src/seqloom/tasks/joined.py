@@ -66,8 +66,7 @@ class JoinedTask(TranslateTask):
         return sequence_loss(
             model,
             lambda: model(target.tokens_N, target.layout).at(batch.asked_M),
-            batch.goal,
-            batch.count,
+            batch,
             goals,
         )
 

@@ -79,7 +79,7 @@ class LanguageTask(Task):
         assert isinstance(model, DecoderOnly)
         target = batch.target
         assert target is not None
-        return sequence_loss(model, lambda: model(target.tokens_N, target.layout), batch.goal, batch.count, goals)
+        return sequence_loss(model, lambda: model(target.tokens_N, target.layout), batch, goals)
 
 
 def _windows(rows: Ragged, begins: np.ndarray, ends: np.ndarray) -> Ragged:

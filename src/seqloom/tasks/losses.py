@@ -10,6 +10,7 @@ from torch import Tensor
 from seqloom.models.build import Model
 from seqloom.models.heads import TokenHead
 from seqloom.models.output import Output
+from seqloom.tasks.batch import Batch
 from seqloom.tasks.task import Goals
 from seqloom.text.labels import NONE
 
@@ -19,22 +20,23 @@ IGNORED = NONE
 Run = Callable[[], Output]
 
 
-def sequence_loss(
-    model: Model, run: Run, goal_N: Tensor, count: int, goals: Goals, weight_N: Tensor | None = None
-) -> Tensor:
-    """The sum of −log p[goal]; mixtures of experts add what keeps them balanced, for each part that counts.
+def sequence_loss(model: Model, run: Run, batch: Batch, goals: Goals) -> Tensor:
+    """The sum of −log p[goal], each so often as the batch says; mixtures of experts add what keeps them balanced, for
+    each part that counts.
 
-    run: one forward pass. weight_N: how often each token of a text counts.
+    run: one forward pass.
     """
+    agree = goals.r_drop and model.training
+    if batch.weight_N is not None and (agree or not isinstance(model.head, TokenHead)):
+        raise ValueError("goals have weights, which R-Drop and labels do not know")
     output = run()
-    if goals.r_drop and model.training:
-        return _r_drop(model, output, run(), goal_N, count, goals)
+    if agree:
+        return _r_drop(model, output, run(), batch.goal, batch.count, goals)
     if isinstance(model.head, TokenHead):
-        loss = model.head.loss(output.hidden, output.layout, goal_N, goals.smoothing, weight_N)
+        loss = model.head.loss(output.hidden, output.layout, batch.goal, goals.smoothing, batch.weight_N)
     else:
-        assert weight_N is None
-        loss = _cross_entropy(model.scores(output), goal_N, goals.smoothing)
-    return loss + _beside(model, output, count, goals)
+        loss = _cross_entropy(model.scores(output), batch.goal, goals.smoothing)
+    return loss + _beside(model, output, batch.count, goals)
 
 
 def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int, goals: Goals) -> Tensor:

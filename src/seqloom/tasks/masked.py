@@ -147,7 +147,7 @@ class MaskedTask(Task):
             passes.append(read(model, batch))
             return passes[-1].at(batch.asked_M)
 
-        loss = sequence_loss(model, run, batch.goal, batch.count, goals)
+        loss = sequence_loss(model, run, batch, goals)
         if batch.follows_B is None:
             return loss
         each = [F.cross_entropy(model.follow_scores(output).float(), batch.follows_B) for output in passes]

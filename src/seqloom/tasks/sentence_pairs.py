@@ -1,6 +1,6 @@
 """Documents → pairs of segments: the second follows the first, or is from elsewhere (Devlin et al. 2019, A.2)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,18 @@ def documents(rows: Ragged) -> list[range]:
     return [span for span in spans if len(span)]
 
 
+def several(parts: Iterable[Ragged]) -> bool:
+    """Whether the rows of all parts, one after the other, are more than one document."""
+    count, goes_on = 0, False
+    for rows in parts:
+        found = documents(rows)
+        count += len(found) - (goes_on and bool(found) and found[0].start == 0)
+        if count > 1:
+            return True
+        goes_on = found[-1].stop == len(rows) if found else goes_on and not len(rows)
+    return False
+
+
 def pairs(rows: Ragged, room: int, draw: np.random.Generator) -> Iterator[Pair]:
     """All sentences once, as parts of pairs that have at most `room` tokens together."""
     every = documents(rows)
@@ -44,10 +56,14 @@ def pairs(rows: Ragged, room: int, draw: np.random.Generator) -> Iterator[Pair]:
             stop = _until(rows.starts, at, document.stop, wanted)
             split = at + int(draw.integers(1, stop - at)) if stop - at > 1 else stop
             follows = split < stop and draw.random() >= RANDOM
-            if follows:
-                second = _span(rows.starts, split, stop)
-            else:
-                second = _elsewhere(rows.starts, every, number, wanted - _size(rows.starts, at, split), draw)
+            left = max(1, wanted - _size(rows.starts, at, split))
+            stranger = (
+                None if follows else _elsewhere(rows.starts, every, number, range(at, max(stop, split + 1)), left, draw)
+            )
+            follows = stranger is None and split < document.stop
+            after = stop if split < stop else _until(rows.starts, split, document.stop, left)
+            # a text of a single sentence has nothing but itself
+            second = stranger or _span(rows.starts, *((split, after) if follows else (at, split)))
             yield Pair(*_trimmed(_span(rows.starts, at, split), second, room, draw), at, follows)
             at = stop if follows else split  # what a stranger took the place of comes next
 
@@ -76,12 +92,20 @@ def _size(starts: Longs, at: int, stop: int) -> int:
     return int(starts[stop] - starts[at])
 
 
-def _elsewhere(starts: Longs, every: list[range], not_from: int, wanted: int, draw: np.random.Generator) -> Span:
-    """Some sentences of another document; of the same where there is one only."""
-    other = int(draw.integers(max(1, len(every) - 1)))
-    document = every[(other + (other >= not_from)) % len(every)]
-    at = int(draw.integers(document.start, document.stop))
-    return _span(starts, at, _until(starts, at, document.stop, max(1, wanted)))
+def _elsewhere(
+    starts: Longs, every: list[range], not_from: int, here: range, wanted: int, draw: np.random.Generator
+) -> Span | None:
+    """Some sentences of another document; where there is one only, of the same, but none from here."""
+    if len(every) > 1:
+        other = int(draw.integers(len(every) - 1))
+        parts = [every[other + (other >= not_from)]]
+    else:
+        parts = [range(every[0].start, here.start), range(here.stop, every[0].stop)]
+    if not any(map(len, parts)):
+        return None
+    place = int(draw.integers(sum(map(len, parts))))
+    part, place = (parts[0], place) if place < len(parts[0]) else (parts[1], place - len(parts[0]))
+    return _span(starts, part[place], _until(starts, part[place], part.stop, wanted))
 
 
 def _trimmed(first: Span, second: Span, room: int, draw: np.random.Generator) -> tuple[Span, Span]:

@@ -63,7 +63,8 @@ class TranslateTask(Task):
 
         ended_B: False: it was cut, so that nothing is said of its end mark.
         """
-        batch = self.batch(replace(examples, columns={**examples.columns, "target": answers}))
+        # as in a validation: whatever is learnt, the goal is the answer alone
+        batch = self.valid_batch(replace(examples, columns={**examples.columns, "target": answers}))
         lengths_B = answers.lengths_B + 1
         weight_N = np.repeat(weight_B, lengths_B)
         weight_N[(np.cumsum(lengths_B) - 1)[~ended_B]] = 0
@@ -77,10 +78,8 @@ class TranslateTask(Task):
         return sequence_loss(
             model,
             lambda: model(source.tokens_N, source.layout, target.tokens_N, target.layout),
-            batch.goal,
-            batch.count,
+            batch,
             goals,
-            batch.weight_N,
         )
 
 

@@ -6,15 +6,22 @@ from contextlib import contextmanager
 from seqloom.settings import UserError
 
 
-def whole(text: str, number: int) -> str:
-    """The text, if it has none."""
+def surrogate_fault(text: str) -> str | None:
+    """Where the text has one, in words."""
     if text.isascii():
-        return text  # known without looking
+        return None  # known without looking
     try:
         text.encode()
     except UnicodeEncodeError as error:
         half = f"{text[error.start]!r} in {text[max(0, error.start - 20) : error.start + 20]!r}"
-        raise UserError(f"text {number}: half a surrogate pair, {half}, is no character; remove it") from None
+        return f"half a surrogate pair, {half}, is no character; remove it"
+    return None
+
+
+def whole(text: str, number: int) -> str:
+    """The text, if it has none."""
+    if wrong := surrogate_fault(text):
+        raise UserError(f"text {number}: {wrong}")
     return text
 
 

@@ -49,14 +49,17 @@ class Limits:
     asked: tuple[float | None, ...] = ()
     """What the user said of the end: a run that ended for the same stays ended."""
     flops: float | None = None
+    epochs: float | None = None
 
-    def done(self, step: int, seconds: float, spare: float, flops: float = 0.0) -> float:
+    def done(self, place: Place, seconds: float, spare: float) -> float:
         """The share that is over; spare: seconds that are kept free at the end."""
-        parts = [] if self.steps is None else [step / self.steps if self.steps else 1.0]
+        parts = [] if self.steps is None else [place.step / self.steps if self.steps else 1.0]
         if self.seconds is not None:
             parts.append(seconds / max(self.seconds - spare, self.seconds / 2, 1e-9))
         if self.flops is not None:
-            parts.append(flops / self.flops)
+            parts.append(place.flops / self.flops)
+        if self.epochs is not None:
+            parts.append(place.epochs / self.epochs)
         return min(1.0, max(parts, default=0.0))
 
 
@@ -196,10 +199,12 @@ class Loop:
         """Why the run is at its end, if it is."""
         if self.done < 1:
             return None
-        steps, flops = self.setup.limits.steps, self.setup.limits.flops
-        if steps is not None and self.place.step >= steps:
+        limits, place = self.setup.limits, self.place
+        if limits.steps is not None and place.step >= limits.steps:
             return "all steps are done"
-        return "all FLOPs are spent" if flops is not None and self.place.flops >= flops else "the time is over"
+        if limits.epochs is not None and place.epochs >= limits.epochs:
+            return "all epochs are done"
+        return "all FLOPs are spent" if limits.flops is not None and place.flops >= limits.flops else "the time is over"
 
     def _patience_over(self) -> str | None:
         waited = self.place.since_best
@@ -211,12 +216,12 @@ class Loop:
         """The share of the run that is over; the time that its last validation will take is kept free."""
         validations = SPARE + bool(self.training.average)  # a mean is validated once more
         spare = validations * self.place.validation_seconds
-        return self.setup.limits.done(self.place.step, self.seconds, spare, self.place.flops)
+        return self.setup.limits.done(self.place, self.seconds, spare)
 
     def step(self, batches: list[Numbered]) -> None:
         place = self.place
         done = self.done
-        only = [batch for _, batch in batches]
+        only = [batch for *_, batch in batches]
         made = self.work.make(place.step + 1, only)
         loss = made.loss.item()
         norm = clip(self.model, self.training.clip or None).item()
@@ -225,7 +230,7 @@ class Loop:
         if self.ema is not None:
             self.ema.update(self.model)
         place.step += 1
-        place.epoch, place.pool, place.batch = batches[-1][0]
+        (place.epoch, place.pool, place.batch), place.epochs, _ = batches[-1]
         place.batch += 1
         tokens = sum(batch.count for batch in only)
         place.tokens += tokens

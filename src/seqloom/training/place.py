@@ -12,6 +12,7 @@ class Place:
     epoch: int = 0
     pool: int = 0
     batch: int = 0
+    epochs: float = 0.0  # that are over, the running one's share included
     seconds: float = 0.0
     validating: float = 0.0  # of these seconds
     memory: float = 0.0  # the most bytes that were in use

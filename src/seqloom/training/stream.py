@@ -13,26 +13,27 @@ MOST_EMPTY = 1000  # epochs: with weights below 1 an epoch of few examples may h
 
 Spot = tuple[int, int, int]
 """An epoch, a pool of it, and the number of a batch in the pool."""
-Numbered = tuple[Spot, Batch]
+Numbered = tuple[Spot, float, Batch]
+"""With a batch, how many epochs are over, the running one's share included."""
 
 
 def stream(task: Task, order: Order, seed: int, longest: int | None, workers: int, begin: Spot) -> Iterator[Numbered]:
     """Without end, from a batch on. longest: tokens that a side may have when its text is cut anew."""
 
-    def made(item: tuple[Spot, Examples]) -> Numbered:
-        spot, examples = item
-        return spot, task.batch(task.vary(examples, seeds_of(examples, seed, spot[0]), longest))
+    def made(item: tuple[Spot, float, Examples]) -> Numbered:
+        spot, over, examples = item
+        return spot, over, task.batch(task.vary(examples, seeds_of(examples, seed, spot[0]), longest))
 
     return ahead(made, _examples(order, begin), workers)
 
 
-def _examples(order: Order, begin: Spot) -> Iterator[tuple[Spot, Examples]]:
+def _examples(order: Order, begin: Spot) -> Iterator[tuple[Spot, float, Examples]]:
     epoch, *place = begin
     empty = 0
     while empty <= MOST_EMPTY:
         empty += 1
-        for pool, batch, examples in order.numbered(epoch, *place):
+        for pool, batch, over, examples in order.numbered(epoch, *place):
             empty = 0
-            yield (epoch, pool, batch), examples
+            yield (epoch, pool, batch), epoch + over, examples
         epoch, place = epoch + 1, []
     raise FailedError("there is no example to train on")

@@ -1,0 +1,75 @@
+"""Pixels that training never saw: whole numbers are known all the same, others are refused."""
+
+from pathlib import Path
+
+import pytest
+
+import seqloom
+from seqloom.jobs.pictures import pixels, refuse_unknown
+from seqloom.jobs.recipe import Recipe
+from seqloom.layers.images import Images
+from seqloom.models.settings import ModelSettings
+from seqloom.settings import SettingsError, UserError, loads
+from seqloom.text import UNKNOWN
+
+RECIPE = """
+[task]
+kind = "classify"
+[text]
+source = { kind = "words" }
+[model]
+family = "encoder-only"
+width = 8
+depth = 1
+mixer = { kind = "attention", heads = 1 }
+input = { kind = "images", patch = 1, columns = 2, channels = 1, brightest = 16.0 }
+output = { kind = "classes" }
+[training]
+steps = 60
+optimiser = { kind = "adamw", rate = 0.03 }
+"""
+
+
+def _write(file: Path, *rows: str) -> str:
+    file.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    return str(file)
+
+
+def _trained(folder: Path, **more: str) -> Path:
+    data = _write(folder / "a.tsv", *["0 1\tdark", "1 0\tdark", "16 15\tlight", "15 16\tlight"] * 3)
+    recipe = _write(folder / "r.toml", RECIPE)
+    files = {"data": data, "valid": data} | more
+    seqloom.train(recipe, **files, out=folder / "run", view="none")  # type: ignore[arg-type]
+    return folder / "run"
+
+
+def test_all_numbers_up_to_the_brightest_are_known(tmp_path: Path) -> None:
+    model = seqloom.load(_trained(tmp_path))
+    assert [str(answer) for answer in model.predict(["14 14", "2 2"])] == ["light", "dark"]
+    for wrong in ("14 17", "14 14.5", "14 dog"):
+        with pytest.raises(UserError, match=r"pixel 2, '.*', is no number that the model knows; .* from 0 to 16"):
+            model.predict([wrong])
+
+
+@pytest.mark.parametrize("which", ["valid", "test"])
+def test_other_numbers_in_files_are_named(tmp_path: Path, which: str) -> None:
+    other = _write(tmp_path / "b.tsv", "0 0\tdark", "16 99\tlight")
+    with pytest.raises(UserError, match=r"b\.tsv:2: pixel 2 is no number that the model knows"):
+        _trained(tmp_path, **{which: other})
+
+
+@pytest.mark.parametrize(
+    "text", ["kind = 'bpe'", "kind = 'words', size = 100", "kind = 'words', least = 2", "kind = 'characters'"]
+)
+def test_vocabularies_that_lose_numbers(text: str) -> None:
+    with pytest.raises(SettingsError, match="of which none may be unknown"):
+        loads(RECIPE.replace('kind = "words"', text), Recipe, (), "r.toml")
+
+
+def test_what_is_no_picture_is_left_alone() -> None:
+    text, picture = ModelSettings(), ModelSettings.model_construct(input=Images(brightest=3.0))
+    assert pixels(text) == ""
+    assert pixels(picture) == "0 1 2 3"
+    refuse_unknown(text, [UNKNOWN], "dog")
+    with pytest.raises(UserError, match="pixel 1, 'dog',"):
+        refuse_unknown(picture, [UNKNOWN], "dog")
