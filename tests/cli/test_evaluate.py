@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from seqloom.evaluation.build import LABEL, RATE, SERIES, TEXT
 from tests.cli.run import run
 from tests.evaluation.corpus import BAD, GOOD, OTHERS, REFERENCES
 
@@ -81,3 +82,8 @@ def test_metrics_with_commas(place: Path) -> None:
     assert ran.code == 0
     assert [line.split()[0] for line in ran.out.splitlines()[2:6]] == ["chrF", "chrF", "TER", "TER"]
     assert ran.out.splitlines()[3].endswith(" <0.001")
+
+
+def test_the_help_names_all_metrics() -> None:
+    said = set(run("evaluate", "--help").out.replace("│", " ").replace(";", " ").replace(".", " ").split())
+    assert {*TEXT, *LABEL, *RATE, *SERIES} <= said

@@ -52,3 +52,8 @@ def test_ten_thousand_sentences_take_seconds() -> None:
     began = time.process_time()
     ErrorRate("character").statistics(said, [wanted])
     assert time.process_time() - began < 10
+
+
+def test_white_space_at_the_ends_is_no_character() -> None:
+    said, wanted = [" ab c", "d  e\t", "f "], ["ab c ", "d e", " fg"]
+    assert score(ErrorRate("character"), said, wanted) == pytest.approx(100 * jiwer.cer(wanted, said), abs=1e-12)

@@ -6,6 +6,7 @@ import sacrebleu
 from sacrebleu.significance import PairedTest
 
 from seqloom.evaluation import Bleu, Chrf, Comparison, ErrorRate, ExactMatch, Interval, compared, total
+from seqloom.evaluation.series import AbsoluteError, Crps, SquaredError
 from seqloom.evaluation.significance import bootstrap_p, randomisation_p
 from tests.evaluation.corpus import MANY, MANY_BAD, MANY_BETTER, MANY_GOOD
 
@@ -65,6 +66,37 @@ def test_p_of_the_bootstrap() -> None:
     assert bootstrap_p(differences, 2.0) == pytest.approx(3 / 10)
     assert bootstrap_p(-differences, -2.0) == pytest.approx(3 / 10)
     assert bootstrap_p(differences, 0.0) == 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-6, 1e-3, 1.0, 1e6, 1e30])
+@pytest.mark.parametrize("metric", [SquaredError(), AbsoluteError(), Crps()], ids=lambda metric: metric.name)
+def test_a_scale_changes_no_p(metric: SquaredError | AbsoluteError | Crps, scale: float) -> None:
+    draw = np.random.default_rng(0)
+    wanted = [draw.normal(size=5) for _ in range(60)]
+    near, far = ([one + draw.normal(size=(3, 5)) * noise for one in wanted] for noise in (0.1, 0.11))
+    if not isinstance(metric, Crps):
+        near, far = ([one[0] for one in said] for said in (near, far))
+
+    def at(scale: float, said: list[np.ndarray]) -> np.ndarray:
+        return metric.statistics([one * scale for one in said], [[one * scale for one in wanted]])
+
+    plain = compared(metric, at(1.0, far), at(1.0, near), resamples=300, trials=300)
+    found = compared(metric, at(scale, far), at(scale, near), resamples=300, trials=300)
+    assert (found.randomisation, found.bootstrap, found.mark) == (plain.randomisation, plain.bootstrap, plain.mark)
+    assert 0 < plain.randomisation < 0.5
+    # the last bits of sums in another order make no difference
+    stats_ND = at(scale, near)
+    other_ND = stats_ND * np.array([1 + 1e-14, 1.0])
+    same = compared(metric, other_ND, stats_ND, resamples=300, trials=300)
+    assert (same.randomisation, same.bootstrap) == (1.0, 1.0)
+
+
+def test_scores_that_are_no_numbers_prove_nothing() -> None:
+    stats_ND = np.array([[1.0, 1.0]] * 20)
+    broken_ND = stats_ND.copy()
+    broken_ND[3, 0] = np.nan
+    found = compared(SquaredError(), broken_ND, stats_ND, resamples=50, trials=50)
+    assert (found.randomisation, found.bootstrap, found.mark) == (1.0, 1.0, "")
 
 
 @pytest.mark.parametrize(("p", "mark"), [(0.5, ""), (0.05, ""), (0.049, "*"), (0.0099, "**"), (0.0009, "***")])

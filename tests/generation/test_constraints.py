@@ -1,5 +1,6 @@
 """Whatever is asked of an answer holds, on models that know nothing of it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -66,6 +67,32 @@ def _item(data: st.DataObject, number: int, asking: GenerationSettings) -> Item:
 def _repeats(tokens: tuple[int, ...], n: int) -> bool:
     grams = [tokens[at : at + n] for at in range(len(tokens) - n + 1)]
     return len(set(grams)) < len(grams)
+
+
+LETTERS = {0: "", END: "", 2: "a", 3: "b", 4: "ab", 5: "c"}
+
+
+def _spelt(tokens: Sequence[int]) -> str:
+    return "".join(LETTERS[token] for token in tokens)
+
+
+@pytest.mark.parametrize("asked", [*ASKED, {"beam": 3}], ids=str)
+def test_what_is_refused_is_not_written_with_other_tokens(asked: dict[str, Any]) -> None:
+    """ "ab" is one token, or two: only the first is a phrase that must not be there."""
+    asking, spelt, without = GenerationSettings.model_validate(asked), 0, 0
+    must = ((5,),) if asked == {"beam": 3} else ()
+    for seed in range(20):
+        scorer = PairScorer(pair_model("attention", seed, SIZE), BEGIN, END)
+        for refuses in (None, lambda tokens: "ab" in _spelt(tokens)):
+            items = [
+                Item([2, 3, n], n, 7, 4, (3, 2) if n == 5 else (), must, ((4,),), refuses=refuses) for n in (2, 4, 5)
+            ]
+            each = [answer for _, answers in write(scorer, items, asking) for answer in answers]
+            held = sum("ab" in _spelt(answer.tokens) for answer in each)
+            spelt, without = spelt + held * (refuses is None), without + held * (refuses is not None)
+            assert all(answer.ended or len(answer.tokens) == 7 for answer in each)
+    assert spelt > 5
+    assert without == 0
 
 
 @pytest.mark.parametrize("beam", [1, 2, 5])

@@ -117,6 +117,26 @@ def test_the_same_seed_draws_the_same() -> None:
     assert len({tokens for each in drawn(1) for tokens in each}) > 1
 
 
+class Sayings:
+    """ "" is likeliest, then "a", then "b": each ends at once."""
+
+    begin, end, size = 0, END, 4
+
+    def start(self, items: Sequence[Item]) -> tuple[Tensor, Tensor]:
+        return (zeros := torch.zeros(len(items), dtype=torch.int64)), zeros
+
+    def step(self, last_R: Tensor, state: Tensor, attention: bool) -> tuple[Tensor, None, Tensor]:
+        first, then = torch.tensor([0.01, 0.6, 0.29, 0.1]).log(), torch.tensor([0.01, 0.97, 0.01, 0.01]).log()
+        return torch.where((last_R == self.begin)[:, None], first, then), None, state
+
+
+def test_a_group_goes_on_where_its_best_ends() -> None:
+    """An end takes nobody's place: the next best candidate is followed too."""
+    asking = GenerationSettings(beam=2, groups=2, diversity=0.0, n_best=2)
+    ((_, answers),) = write(Sayings(), [Item([2], 0, 4)], asking)
+    assert [answer.tokens for answer in answers] == [(), (2,)]
+
+
 def test_groups_differ() -> None:
     model = pair_model("attention", 5, sharpness=2.5)
     firsts = {}

@@ -10,10 +10,11 @@ import sacrebleu
 from rich.console import Console
 
 from seqloom.evaluation.report import Report
+from seqloom.evaluation.series import SquaredError
 from seqloom.jobs.evaluate import Evaluate, evaluate
 from seqloom.jobs.evaluated import Evaluated
 from seqloom.jobs.score_page import page, show
-from seqloom.jobs.score_table import probability
+from seqloom.jobs.score_table import number, probability
 from seqloom.settings import UserError
 from tests.evaluation.corpus import BAD, GOOD, OTHERS, REFERENCES
 
@@ -283,3 +284,23 @@ def test_one_example(place: Path) -> None:
     _write("b", ["one two three five"])
     found, what = _files("a", "b", references=("a",))
     assert page(found, what, "text").startswith("1 example; differences from a\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0.0000"),
+        (2.5, "2.5000"),
+        (0.1, "0.1000"),
+        (0.0123451, "0.01235"),
+        (1.23456e-7, "1.235e-07"),
+        (-4.5e-9, "-4.5e-09"),
+        (999_999.0, "999999.0000"),
+        (1.5e12, "1.5e+12"),
+        (float("nan"), "nan"),
+    ],
+)
+def test_numbers_of_any_scale_keep_their_digits(value: float, shown: str) -> None:
+    assert number(SquaredError(), value) == shown
+    if value > 0:
+        assert number(SquaredError(), value, "+") == f"+{shown}"

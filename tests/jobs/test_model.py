@@ -5,6 +5,7 @@ import json
 import math
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +17,17 @@ from safetensors.torch import load_file, save_file
 
 import seqloom
 from seqloom import Question
-from seqloom.generation.contract import Written
+from seqloom.generation.contract import Item, Written
 from seqloom.jobs.answer import Answer, Scored
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.opened import still_training
 from seqloom.jobs.writing import Writer
-from seqloom.settings import UserError
+from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder
+from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.tag import TagTask
+from seqloom.tasks.translate import TranslateTask
 from seqloom.text import SPECIALS, UNKNOWN
 from tests.jobs.asked_runs import Runs
 
@@ -148,6 +152,45 @@ def test_weights_with_other_names(copy: Path) -> None:
     refused(copy, r"model\.safetensors: does not belong to .*missing: .*not known: \['x'\]")
 
 
+def test_damaged_weights(copy: Path) -> None:
+    """Some bytes in the middle: names and shapes are as they should be."""
+    file = copy / "model.safetensors"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    refused(copy, r"model\.safetensors: is damaged: .*; put it back as it was saved, or train anew with --force")
+
+
+def spoilt(run: Path, value: float) -> Path:
+    """As old runs are saved, without a digest."""
+    tensors = load_file(run / "model.safetensors")
+    for tensor in tensors.values():
+        tensor.view(-1)[0] = value
+    save_file(tensors, run / "model.safetensors")
+    return run
+
+
+def test_weights_that_are_no_numbers(copy: Path) -> None:
+    refused(spoilt(copy, math.nan), r"model\.safetensors: \S+ holds what is no number \(NaN\); put it back")
+
+
+@pytest.mark.parametrize("name", ["pairs", "text", "tags", "classes", "masked"])
+def test_scores_that_are_no_numbers(runs: Runs, tmp_path: Path, name: str) -> None:
+    run = Path(shutil.copytree(runs[name], tmp_path / name))
+    model = seqloom.load(spoilt(run, math.inf))
+    text, target = {"masked": ("a [MASK] b", None), "text": ("a b", "c")}.get(name, ("a", "a"))
+    message = rf"{name}/model\.safetensors: the model's scores are no numbers \(NaN\): its weights are damaged"
+    for beam in (1, 3) if name == "pairs" else (None,):
+        with pytest.raises(FailedError, match=message):
+            model.predict(text, beam=beam)
+    if name == "pairs":
+        with pytest.raises(FailedError, match=message):
+            model.predict(text, sample=True)
+    target = model.task.labels.names[0] if isinstance(model.task, TagTask | ClassifyTask) else target
+    with pytest.raises(FailedError, match=message):
+        model.score(text, target)
+
+
 def test_a_vocabulary_of_another_task(copy: Path, runs: Runs) -> None:
     shutil.rmtree(copy / "vocabulary")
     shutil.copytree(runs["classes"] / "vocabulary", copy / "vocabulary")
@@ -160,6 +203,31 @@ def test_a_device_that_is_not_there(runs: Runs) -> None:
 
 
 # -- asking
+
+
+def test_a_forbidden_word_is_not_spelt_with_other_pieces(runs: Runs) -> None:
+    """Chance finds ways that a likely answer never takes."""
+    model = seqloom.load(runs["sentences"])
+    assert isinstance(model.task, TranslateTask)
+    wild = ["generation.sample.temperature=3.0", "generation.longest=12"]
+    said = model.predict(["the good film"] * 20, n_best=20, sample=True, changes=wild)
+    words = Counter(word for answers in said for one in answers for word in one.text.split() if len(word) > 2)
+    for word, times in words.most_common(5):
+        assert times > 5
+        outs = model.predict(["the good film"] * 20, n_best=20, sample=True, changes=wild, must_not=[word])
+        assert not any(word in one.text.split() for answers in outs for one in answers)
+
+
+def test_a_prefix_that_spells_what_is_forbidden(runs: Runs) -> None:
+    model = seqloom.load(runs["sentences"])
+    writer = model._answerer
+    assert isinstance(writer, Writer)
+    one_way = writer.target.encode(["film"])[0]
+    pieces = writer.target.pieces(range(len(writer.target)))
+    other_way = tuple(pieces.index(piece) for piece in ("▁f", "i", "l", "m"))
+    assert tuple(one_way) != other_way
+    with pytest.raises(UserError, match="'film' must be there, but holds 'film', which must not"):
+        writer._refuses(Item([5], 0, 9, prefix=other_way, must_not=(tuple(one_way),)))
 
 
 def test_one_in_one_out_many_in_many_out(pairs: Model) -> None:
@@ -646,6 +714,8 @@ def test_unknown_words_are_replaced_through_the_alignment(runs: Runs) -> None:
     assert writer._answer(prepared, written, False, True).text == "⁇"
     mended = writer._answer(prepared, written, True, True)
     assert (mended.text, mended.alignment) == ("Überraschung", ((1, 0),))
+    wished = model.prepare(Question("good Überraschung so", must_not=("Überraschung", "so")), 0, settings)
+    assert writer._answer(wished, written, True, False).unmet == ("Überraschung",)
     assert "⁇" not in model.predict("good Überraschung", changes=["generation.replace_unknown=true"]).text
     with pytest.raises(UserError, match="replace_unknown: the model looks at no source"):
         seqloom.load(runs["text"]).predict("good", changes=["generation.replace_unknown=true"])

@@ -198,6 +198,17 @@ def test_json_lines(tmp_path: Path) -> None:
     ]
 
 
+def test_json_lines_with_many_brackets(tmp_path: Path) -> None:
+    """In a text, or beside each other, they nest nothing; and what nests a little is said again as it was."""
+    deep = json.loads(90 * "[" + 90 * "]")
+    given = [{"source": 300 * '["' + "\\"}, {"source": "ab", "id": 300 * [[]]}, {"source": "ab", "id": deep}]
+    content = "".join(json.dumps(line) + "\n" for line in given)
+    out, _ = answered(content.encode(), tmp_path, input="jsonl", lines=AnswerLines("jsonl"))
+    lines = [json.loads(line) for line in out.decode().splitlines()]
+    assert lines[0]["text"] == "\\" + 300 * '"['
+    assert [line["id"] for line in lines[1:]] == [300 * [[]], deep]
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [
@@ -212,6 +223,18 @@ def test_json_lines(tmp_path: Path) -> None:
         ('{"source": "a", "longest": 0}', "longest should be a number of tokens from 1 on, but is 0"),
         ('{"source": "\\ud800"}', "half a surrogate pair is no character; remove it"),
         ('{"source": "a", "prefix": "ж"}', "prefix 'ж': the model cannot write it"),
+        ('{"source": "a", "prefix": 0}', "prefix should be text, but is 0"),
+        ('{"source": "a", "prefix": false}', "prefix should be text, but is false"),
+        ('{"source": "a", "must": 0}', "must should be a list of texts, but is 0"),
+        ('{"source": "a", "must_not": ""}', "must_not should be a list of texts, but is ''"),
+        ('{"source": "a", "id": "\\ud800"}', "half a surrogate pair is no character; remove it"),
+        ('{"source": "a", "id": 1e999}', "not JSON ('1e999' is too large a number); mend the line"),
+        ('{"source": "a", "id": NaN}', "not JSON (NaN is no number of JSON's); mend the line"),
+        ('{"source": "a", "id": [-Infinity]}', "not JSON (-Infinity is no number of JSON's); mend the line"),
+        ('{"source": "a", "longest": ' + 5000 * "9" + "}", "not JSON (a number of 5,000 digits); mend the line"),
+        ('{"source": "a", "id": ' + 101 * "[" + 101 * "]" + "}", "not JSON (nested more than 100 deep); mend the line"),
+        ('{"source": "a", "id": ' + 990 * '{"a":' + "1" + 990 * "}" + "}", "not JSON (nested more than 100 deep)"),
+        ('{"source": "a", "id": ' + 200_000 * "[", "not JSON (nested more than 100 deep)"),
     ],
 )
 def test_a_broken_json_line_harms_no_other(tmp_path: Path, line: str, what: str) -> None:

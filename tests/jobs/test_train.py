@@ -259,10 +259,10 @@ def test_a_disk_that_fills_up(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> N
     _again(out="straight")
     real, calls = atomic.save_file, 0
 
-    def full(tensors: Mapping[str, Tensor], path: Path) -> None:
+    def full(tensors: Mapping[str, Tensor], path: Path, about: dict[str, str]) -> None:
         nonlocal calls
         calls += 1
-        real(dict(tensors), path)
+        real(dict(tensors), path, about)
         if calls >= 9:
             path.write_bytes(path.read_bytes()[:100])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

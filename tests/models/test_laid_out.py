@@ -32,6 +32,12 @@ def test_the_same_model_lies_otherwise(tie: str) -> None:
     torch.testing.assert_close(said[0], said[1], atol=1e-5, rtol=1e-5)
 
 
+def test_the_output_is_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = build_model(ModelSettings.model_validate({"width": 16, "depth": 1}), Sizes(20, 20)).eval()
+    monkeypatch.setattr(torch.Tensor, "clone", lambda *given, **named: pytest.fail("a second copy"))
+    lay_out(model)
+
+
 def test_length_and_direction_become_one_weight() -> None:
     settings = {"mixer": {"kind": "convolution", "weight_norm": True}, "cross": {"kind": "multi-step"}}
     model = build_model(ModelSettings.model_validate({"width": 16, "depth": 1, **settings}), Sizes(20, 20)).eval()

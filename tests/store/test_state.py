@@ -53,8 +53,8 @@ def test_a_disk_that_fills_up_in_the_middle(checkpoints: Checkpoints, monkeypatc
     checkpoints.save(1, _checkpoint(1))
     real = atomic.save_file
 
-    def half(tensors: Mapping[str, Tensor], path: Path) -> None:
-        real(dict(tensors), path)
+    def half(tensors: Mapping[str, Tensor], path: Path, about: dict[str, str]) -> None:
+        real(dict(tensors), path, about)
         path.write_bytes(path.read_bytes()[:50])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

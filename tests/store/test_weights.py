@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from seqloom.settings import UserError
@@ -35,6 +36,35 @@ def test_other_weights_are_refused_and_nothing_is_changed() -> None:
         load_weights(model, {"x": torch.ones(1), "0.weight": model[0].weight})  # type: ignore[index]
     with pytest.raises(ValueError, match=r"0.weight has the shape \[4, 4\], not \[3, 3\]"):
         load_weights(model, weights(_model(4)))
+
+
+def test_a_digest_tells_of_every_change(tmp_path: Path) -> None:
+    file = tmp_path / "m.safetensors"
+    many = {
+        "half": torch.randn(3, 5).bfloat16(),
+        "one": torch.tensor(2),
+        "none": torch.zeros(0, 4),
+        "yes": torch.tensor([True, False]),
+        "turned": torch.randn(2, 3).T,
+    }
+    write_tensors(file, many)
+    assert {name: tensor.tolist() for name, tensor in read_tensors(file).items()} == {
+        name: tensor.tolist() for name, tensor in many.items()
+    }
+    whole = file.read_bytes()
+    size = sum(tensor.numel() * tensor.element_size() for tensor in many.values())
+    for place in range(len(whole) - size, len(whole)):
+        if whole[place] > 1:  # a bool has but two values
+            file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            with pytest.raises(
+                UserError, match=r"m\.safetensors: is damaged: its numbers are not those that were saved"
+            ):
+                read_tensors(file)
+
+
+def test_files_of_old_have_no_digest(tmp_path: Path) -> None:
+    save_file({"x": torch.ones(2)}, tmp_path / "old.safetensors")
+    assert read_tensors(tmp_path / "old.safetensors")["x"].tolist() == [1, 1]
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

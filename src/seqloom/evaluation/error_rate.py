@@ -16,8 +16,9 @@ _NAMES: dict[Unit, str] = {"word": "wer", "phoneme": "per", "character": "cer"}
 class ErrorRate(Metric[str]):
     """Edits in percent of the reference's length; above 100 where much is inserted.
 
-    Words and phonemes stand between spaces, whichever Unicode has, no-break spaces too. Of several references the one
-    with the lowest rate counts, the first of equals. Edits against nothing at all are 100 %.
+    Words and phonemes stand between spaces, whichever Unicode has, no-break spaces too; white space at the ends of a
+    text is no character of it. Of several references the one with the lowest rate counts, the first of equals. Edits
+    against nothing at all are 100 %.
     """
 
     higher_is_better = False
@@ -47,4 +48,4 @@ class ErrorRate(Metric[str]):
 
     def _split(self, text: str) -> Sequence[str]:
         text = text.lower() if self.lowercase else text
-        return text if self.unit == "character" else text.split()
+        return text.strip() if self.unit == "character" else text.split()

@@ -28,6 +28,8 @@ class Metric(ABC, Generic[T_contra]):
     higher_is_better: bool = True
     digits: int = 2
     """behind the point, for people"""
+    any_scale: bool = False
+    """its values may be tiny or huge: for people, so many digits that count"""
 
     @abstractmethod
     def statistics(self, hypotheses: Sequence[T_contra], references: Sequence[Sequence[T_contra]]) -> Statistics:

@@ -18,6 +18,7 @@ class _Mean(Metric[ArrayLike]):
 
     higher_is_better = False
     digits = 4
+    any_scale = True
 
     def statistics(self, hypotheses: Sequence[ArrayLike], references: Sequence[Sequence[ArrayLike]]) -> Statistics:
         goals = only(references, self.name)
@@ -60,6 +61,7 @@ class ScaledError(Metric[ArrayLike]):
     """
 
     name, title, higher_is_better, digits = "mase", "MASE", False, 4
+    any_scale = True
 
     def __init__(self, season: int = 1) -> None:
         self.season = season

@@ -13,7 +13,7 @@ from seqloom.evaluation.interval import CELLS, RESAMPLES, Interval, Progress, pe
 from seqloom.evaluation.metric import Metric, Scores, Statistics, total
 
 TRIALS = 10_000
-SAME = 1e-9  # differences this close are the same: sums in another order differ in the last bits
+SAME = 1e-9  # of the scores: differences this small are none, as sums in another order differ in the last bits
 MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 
@@ -63,20 +63,21 @@ def comparison(
     return Comparison(
         scores[0] - scores[1],
         percentiles(differences_R),
-        bootstrap_p(differences_R, scores[0] - scores[1]),
+        bootstrap_p(differences_R, scores[0] - scores[1], _same(*scores)),
         randomisation_p(metric, system[0], baseline[0], trials, seed, progress),
     )
 
 
-def bootstrap_p(differences_R: Scores, difference: float) -> float:
+def bootstrap_p(differences_R: Scores, difference: float, same: float = 0.0) -> float:
     """Koehn 2004: the share of resamples in which the system that scores better does not; one-sided.
 
-    One more is counted as such, as the sample itself is one of those possible. Systems that score the same: 1.
+    One more is counted as such, as the sample itself is one of those possible. Systems that score the same: 1,
+    and so do those whose scores are no numbers. same: differences up to it are none.
     """
-    if abs(difference) <= SAME:
+    if not abs(difference) > same:
         return 1.0
-    other_way = np.sign(difference) * differences_R <= SAME
-    return float((other_way.sum() + 1) / (len(differences_R) + 1))
+    better = np.sign(difference) * differences_R > same
+    return float((len(differences_R) - better.sum() + 1) / (len(differences_R) + 1))
 
 
 def randomisation_p(
@@ -92,15 +93,21 @@ def randomisation_p(
     Two-sided, one more counted. (sacreBLEU counts only larger ones: there, equal systems are "different".)
     """
     one_D, other_D = (total(stats_ND.astype(float)) for stats_ND in (system_ND, baseline_ND))
-    found = abs(float(metric.score(total(system_ND))) - float(metric.score(total(baseline_ND))))
+    scores = [float(metric.score(total(stats_ND))) for stats_ND in (system_ND, baseline_ND)]
+    found = abs(scores[0] - scores[1]) - _same(*scores)
     change_ND = baseline_ND.astype(float) - system_ND.astype(float)
     as_large = 0
     for swapped_KN in _coins(len(system_ND), trials, seed):
         moved_KD = swapped_KN @ change_ND
         differences_K = metric.score(one_D + moved_KD) - metric.score(other_D - moved_KD)
-        as_large += int((np.abs(differences_K) >= found - SAME).sum())
+        as_large += int((~(np.abs(differences_K) < found)).sum())  # also what is no number
         progress(len(swapped_KN))
     return (as_large + 1) / (trials + 1)
+
+
+def _same(one: float, other: float) -> float:
+    """What is no difference, between such scores: series may be of any scale."""
+    return SAME * max(abs(one), abs(other))
 
 
 def _coins(examples: int, trials: int, seed: int) -> Iterator[NDArray[np.float64]]:

@@ -1,7 +1,7 @@
 """What writing needs: things to answer, the scores of the next token, and the answers that come of it."""
 # B items  R rows (hypotheses that are being written)  V tokens  T written tokens  S source positions
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,6 +26,8 @@ class Item:
     """Phrases that the answer holds."""
     must_not: tuple[tuple[int, ...], ...] = ()
     """Phrases that it does not hold."""
+    refuses: Callable[[Sequence[int]], bool] | None = None
+    """Whether an answer must not begin with these tokens, which `must_not` allows: other tokens can spell the same."""
 
 
 @dataclass(frozen=True)
@@ -62,5 +64,5 @@ class Scorer(Protocol):
     def step(self, last_R: Tensor, state: State, attention: bool) -> tuple[Tensor, Tensor | None, State]:
         """Behind the last tokens: log_probs_RV (normalised), the state behind them, and, on request, attention_RS.
 
-        attention_RS is flush left over each row's source, zero behind its end; None if the model has none.
+        attention_RS is flush left over each row's source and its end mark, zero behind it; None if the model has none.
         """

@@ -30,6 +30,8 @@ class Hypotheses:
     longest_A: Tensor
     prefix_AP: Tensor
     """-1: free."""
+    source_A: Tensor
+    """Positions of what is read, the end mark included."""
     number_A: Tensor
     sample_A: Tensor
     best_AN: Tensor
@@ -70,6 +72,7 @@ class Hypotheses:
             shortest_A=numbers([item.shortest for item in items]),
             longest_A=numbers([item.longest for item in items]),
             prefix_AP=numbers([token for p in prefixes for token in p]).view(rows, room),
+            source_A=numbers([len(item.source) + 1 for item in items]),
             number_A=numbers([item.number for item in items]),
             sample_A=numbers(samples),
             best_AN=torch.full((rows, keep), NOTHING, dtype=torch.float64, device=device),

@@ -16,6 +16,7 @@ from seqloom.generation.draft import Draft, Found
 from seqloom.generation.hypotheses import Hypotheses
 from seqloom.generation.length import penalty
 from seqloom.generation.limits import limited
+from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.phrases import Constraint, Phrases, Progress
 from seqloom.generation.settings import GenerationSettings
 from seqloom.layers.mixer import State, fan_out, fork, join, reorder, roomy
@@ -98,16 +99,32 @@ class Writing:
         best_AN = torch.cat((h.best_AN, score_AC), 1).topk(self.wanted).values
         # no log_prob to come is above 0, no coverage penalty either, and no length is worth more than the longest
         bound_A = choice.going.total_AC.amax(1) / penalty(self.settings.length, h.longest_A.double() + 1)
-        flags = (bound_A <= best_AN[:, -1])[:, None], (bound_A == NOTHING)[:, None]
+        # one NaN among a row's scores makes all of them NaN; the end mark's stands for them
+        no_number_A = log_probs_RV[:, self.scorer.end].isnan().view(h.count, -1).any(1)
+        flags = (bound_A <= best_AN[:, -1])[:, None], (bound_A == NOTHING)[:, None], no_number_A[:, None]
         events = torch.cat((choice.ended.total_AC > NOTHING, *flags), 1).nonzero().tolist()
+        if any(place == score_AC.shape[1] + len(flags) - 1 for _, place in events):
+            raise NoNumbersError
         complete = self._record(h, choice.ended, score_AC, events)
         done = {a for a, place in events if place == score_AC.shape[1]}
         self._advance(replace(h, best_AN=best_AN), choice.going, done)
         return complete
 
     def _choice(self, h: Hypotheses, given_RV: Tensor) -> Choice:
+        """Where an item refuses what would be written, without that: the next best takes its place."""
         settings, end, phrases, progress = self.settings, self.scorer.end, self.phrases, self.progress
         allowed_RV = limited(given_RV, h, end, min(self.steps), settings.no_repeat, phrases, progress)
+        choice = self._choose(h, allowed_RV)
+        if all(draft.item.refuses is None for draft in self.drafts):
+            return choice
+        allowed_RV = allowed_RV.clone()
+        while refused := self._refused(h, choice.going):
+            allowed_RV[tuple(torch.tensor(refused, device=allowed_RV.device).unbind(1))] = NOTHING
+            choice = self._choose(h, allowed_RV)
+        return choice
+
+    def _choose(self, h: Hypotheses, allowed_RV: Tensor) -> Choice:
+        settings, end, phrases, progress = self.settings, self.scorer.end, self.phrases, self.progress
         if settings.sample is not None:
             return drawn(h, allowed_RV, end, settings.sample, settings.seed)
         if settings.groups > 1:
@@ -115,6 +132,22 @@ class Writing:
         if phrases is not None and progress is not None and any(draft.item.must for draft in self.drafts):
             return constrained(h, allowed_RV, end, phrases, progress)
         return searched(h, allowed_RV, end)
+
+    def _refused(self, h: Hypotheses, going: Candidates) -> list[tuple[int, int]]:
+        """Rows and tokens, in pairs. What an item begins with is not looked at: it was asked for."""
+        found = []
+        for a, (draft, steps) in enumerate(zip(self.drafts, self.steps, strict=True)):
+            refuses = draft.item.refuses
+            if refuses is None or steps < len(draft.item.prefix):
+                continue
+            before = h.tokens_AKT[a, :, :steps].tolist()
+            each = zip(*(part[a].tolist() for part in (going.origin_AC, going.token_AC, going.total_AC)), strict=True)
+            found += [
+                (a * self.beam + origin, token)
+                for origin, token, total in each
+                if total > NOTHING and refuses([*before[origin], token])
+            ]
+        return found
 
     def _attended(self, h: Hypotheses, attention_RS: Tensor | None) -> Hypotheses:
         if not self.trace:
@@ -130,7 +163,7 @@ class Writing:
         score_AC = ended.total_AC / penalty(self.settings.length, h.step_A.double() + 1)[:, None]
         if self.settings.coverage and h.read_AKS is not None:
             read_ACS = h.read_AKS.gather(1, ended.origin_AC[..., None].expand(-1, -1, h.read_AKS.shape[-1]))
-            score_AC = score_AC + coverage(read_ACS, self.settings.coverage)
+            score_AC = score_AC + coverage(read_ACS, h.source_A[:, None], self.settings.coverage)
         return score_AC
 
     def _record(
@@ -150,7 +183,7 @@ class Writing:
             held = (h.total_AK[a] > NOTHING).nonzero()[:, 0]
             score_E = h.total_AK[a, held] / penalty(self.settings.length, float(max(1, self.steps[a])))
             if self.settings.coverage and h.read_AKS is not None:
-                score_E = score_E + coverage(h.read_AKS[a, held], self.settings.coverage)
+                score_E = score_E + coverage(h.read_AKS[a, held], h.source_A[a], self.settings.coverage)
             self._keep(h, [a] * len(held), held, score_E, None)
         complete = []
         for draft in (self.drafts[a] for a, place in events if place == C):

@@ -97,7 +97,8 @@ class Answer:
     cut: int = 0
     """Tokens of the input that were left out, as the model's positions end before."""
     unmet: tuple[str, ...] = ()
-    """Phrases that it had to hold and does not, as no such answer was found."""
+    """Phrases that it had to hold and does not, as no such answer was found; or must not hold and does, which only an
+    unknown word brings in that is replaced."""
     alignment: tuple[tuple[int, int], ...] | None = None
     """On request: pairs of a word's number in the source and in the answer, where the model looked most."""
     attention_TS: Tensor | None = field(default=None, repr=False, compare=False)

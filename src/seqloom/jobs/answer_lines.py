@@ -1,12 +1,12 @@
 """Answers → lines: as text, in columns, or as JSON."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from seqloom.jobs.answer import Answer
 from seqloom.jobs.asked_lines import AskedLine
+from seqloom.jobs.json_line import json_line
 
 OutputFormat = Literal["text", "tsv", "jsonl"]
 _LINE_ENDS = str.maketrans({"\n": "\\n", "\r": "\\r"})
@@ -41,7 +41,7 @@ class AnswerLines:
     def lines(self, asked: AskedLine, answers: Sequence[Answer], error: str | None = None) -> str:
         """All lines for one line of input, with their ends. error: why there is no answer."""
         if self.form == "jsonl":
-            return json.dumps(self._fields(asked, answers, error), ensure_ascii=False) + "\n"
+            return json_line(self._fields(asked, answers, error))
         return "".join("\t".join(self._columns(asked, answer, error)) + "\n" for answer in answers)
 
     def _columns(self, asked: AskedLine, answer: Answer, error: str | None) -> list[str]:

@@ -1,6 +1,8 @@
 """Lines → questions. A line that cannot be answered is no reason to lose the others' places."""
 
 import json
+import math
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -19,6 +21,9 @@ from seqloom.jobs.answer import Question, are_texts, longest_fault
 from seqloom.settings.words import counted, nearest, show
 
 InputFormat = Literal["text", "jsonl"]
+DEEPEST = 100  # Python's own limits lie near 1,000, and fall where a caller is deep itself
+DIGITS = 1000  # of a number; Python reads no more than 4,300
+_TEXT, _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"'), re.compile(r"[\[\]{}]")
 KEYS = ("source", "prefix", "must", "must_not", "longest", "id")
 
 
@@ -79,12 +84,13 @@ class AskedLines:
         if not line.strip():
             return AskedLine(self.taken, Question(""))
         try:
-            fields = json.loads(line)
+            fields = _parsed(line)
         except ValueError as error:
             return AskedLine(self.taken, f"not JSON ({error}); mend the line")
         fault = _fault(fields)
         if fault:
-            return AskedLine(self.taken, fault, fields.get("id") if isinstance(fields, dict) else None)
+            named = isinstance(fields, dict) and _characters(fields.get("id"))
+            return AskedLine(self.taken, fault, fields.get("id") if named else None)
         return AskedLine(self.taken, _question(fields), fields.get("id"))
 
     def _text(self, line: str) -> Question | str:
@@ -124,12 +130,50 @@ def _bytes(line: str | Broken) -> bytes:
     return (line.text if isinstance(line, Broken) else line).encode("utf-8", "surrogatepass")
 
 
+def _parsed(line: str) -> Any:
+    """A ValueError says what is no JSON, or more of it than anybody means."""
+    if _depth(line) > DEEPEST:
+        raise ValueError(f"nested more than {DEEPEST} deep")
+    return _JSON.decode(line)
+
+
+def _depth(line: str) -> int:
+    """How deep its brackets nest at most; those within texts do not count."""
+    if line.count("[") + line.count("{") <= DEEPEST:
+        return 0
+    depth = deepest = 0
+    for bracket in _BRACKET.findall(_TEXT.sub("", line)):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > DIGITS:
+        raise ValueError(f"a number of {len(digits):,} digits")
+    return int(digits)
+
+
+def _fraction(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{show(digits)} is too large a number")
+    return value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON's")
+
+
+_JSON = json.JSONDecoder(parse_int=_whole_number, parse_float=_fraction, parse_constant=_no_constant)
+
+
 def _asks_in_json(line: str) -> bool:
     if not line.lstrip().startswith("{") or '"source"' not in line:
         return False
     try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError):
+        fields = _parsed(line)
+    except ValueError:
         return False
     return isinstance(fields, dict) and "source" in fields
 
@@ -160,18 +204,18 @@ def _faults(fields: dict[str, Any]) -> Iterator[str]:
     source, longest = fields.get("source"), fields.get("longest")
     if not isinstance(source, str) and not are_texts(source):
         yield f"the source should be text, but is {_shown(source)}"
-    if not isinstance(fields.get("prefix") or "", str):
+    if not isinstance(fields.get("prefix"), str | None):
         yield f"prefix should be text, but is {_shown(fields['prefix'])}"
     if not _characters(fields):
         yield "half a surrogate pair is no character; remove it"
     for name in ("must", "must_not"):
-        if not are_texts(fields.get(name) or []):
+        if fields.get(name) is not None and not are_texts(fields[name]):
             yield f"{name} should be a list of texts, but is {_shown(fields[name])}"
     if wrong := longest_fault(longest):
         yield wrong
 
 
-def _characters(fields: dict[str, Any]) -> bool:
+def _characters(fields: Any) -> bool:
     """JSON can spell halves of surrogate pairs, which no text can hold."""
     try:
         json.dumps(fields, ensure_ascii=False).encode()

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from seqloom.generation.contract import Item
+from seqloom.generation.no_numbers import refuse_no_numbers
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Piece, Question, Scored
 from seqloom.jobs.wishes import refuse_wishes
@@ -148,4 +149,5 @@ class Filler:
             assert isinstance(network, EncoderOnly)
             each.append(network.scores(network(tokens_N, layout).at(place_M)).float().log_softmax(-1))
         mean_MV = torch.stack(each).logsumexp(0).sub(math.log(len(each))).cpu()
+        refuse_no_numbers(mean_MV[:, 0])  # one NaN among a row's scores makes all of them NaN
         return mean_MV.split([len(row) for row in gaps])

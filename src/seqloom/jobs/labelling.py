@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from seqloom.generation.contract import Item
+from seqloom.generation.no_numbers import refuse_no_numbers
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, settled
 from seqloom.jobs.pictures import refuse_unknown
@@ -70,6 +71,7 @@ class Labeller:
         tokens_N = torch.tensor([token for row in marked for token in row], device=self.device)
         each = [network.scores(network(tokens_N, layout)).float().log_softmax(-1) for network in self.networks]
         mean = torch.stack(each).logsumexp(0).sub(math.log(len(each))).cpu()
+        refuse_no_numbers(mean[..., 0])  # one NaN among a row's scores makes all of them NaN
         return list(mean if isinstance(self.task, ClassifyTask) else mean.split([len(row) for row in rows]))
 
     def score(self, pairs: Sequence[tuple[str, str | Answer | None]]) -> list[Scored]:

@@ -1,12 +1,13 @@
 """A trained model, ready to be asked: `seqloom.load`."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
 
+from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
@@ -161,7 +162,8 @@ class Model:
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
     ) -> Iterator[tuple[int, list[Answer]]]:
         """Each question's number with its answers, best first, in whatever order they are done."""
-        return self._answerer.answer(asked, settings, attention)
+        with self._named():
+            yield from self._answerer.answer(asked, settings, attention)
 
     @overload
     def score(  # type: ignore[overload-overlap]
@@ -183,8 +185,17 @@ class Model:
         sources, all of them. An Answer is scored as it was written, token by token; a text is cut into tokens anew.
         """
         pairs, one = pairs_of(source, target)
-        found = self._answerer.score(pairs)
+        with self._named():
+            found = self._answerer.score(pairs)
         return found[0] if one else found
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """An error of the weights says of which file."""
+        try:
+            yield
+        except NoNumbersError:
+            raise NoNumbersError(f"{', '.join(str(one.run.model) for one in self.opened)}: ") from None
 
 
 def _phrases(phrases: Iterable[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from seqloom.models.build import Model as Network
 from seqloom.models.laid_out import lay_out
 from seqloom.settings import UserError, load
 from seqloom.settings.words import nearest
-from seqloom.store import RunFolder, load_weights, read_tensors
+from seqloom.store import RunFolder, load_weights, read_tensors, refuse_no_numbers
 from seqloom.store.atomic import readable
 from seqloom.tasks import Codecs, Task, build_task, task_class
 from seqloom.text import Labels
@@ -47,10 +47,12 @@ def open_run(path: Path, device: str = "auto") -> Opened:
         task = build_task(recipe.task, _codecs(run, recipe), recipe.model.family)
     place = device_of(device, "--device")
     network = build_model(recipe.model, task.sizes())
+    tensors = read_tensors(run.model)
     try:
-        load_weights(network, read_tensors(run.model))
+        load_weights(network, tensors)
     except ValueError as error:
         raise UserError(f"{run.model}: does not belong to {run.recipe.name} beside it ({error}); {_ANEW}") from None
+    refuse_no_numbers(run.model, tensors)
     network = network.to(place).eval()
     if place.type == "cpu" and torch.backends.mkl.is_available():
         lay_out(network)

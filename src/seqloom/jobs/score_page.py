@@ -1,6 +1,5 @@
 """A report for people and for programs: text, Markdown, LaTeX, JSON lines."""
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, assert_never
 
@@ -9,6 +8,7 @@ from rich.console import Console
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.report import Report, Shown
 from seqloom.jobs.evaluated import Evaluated
+from seqloom.jobs.json_line import json_line
 from seqloom.jobs.score_table import P_BOOTSTRAP, P_RANDOMISATION, number, tables, titled
 from seqloom.jobs.table import draw, in_latex, latex, markdown, plain
 
@@ -30,7 +30,7 @@ def page(report: Report, what: Evaluated, form: Form) -> str:
             examples = ["\n".join(_latex_example(each, report, what)) for each in report.shown]
             return "\n\n".join([*parts, *examples, "\n".join(f"% {line}" for line in below(report))]) + "\n"
         case "jsonl":
-            return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(report, what))
+            return "".join(json_line(record) for record in _records(report, what))
         case _:
             assert_never(form)
 

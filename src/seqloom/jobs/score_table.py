@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Literal
 
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.metric import Metric
@@ -10,6 +11,7 @@ from seqloom.jobs.table import Table
 from seqloom.settings.words import counted
 
 FLOOR = 0.0001  # smaller p-values are not told apart
+PLAIN = 0.1, 1e6  # sizes between which digits behind the point tell enough, of metrics of any scale
 NONE = "–"
 P_RANDOMISATION, P_BOOTSTRAP = "p (randomisation, two-sided)", "p (bootstrap, one-sided)"
 KINDS = 30  # labels that are shown at most: those that are wanted most
@@ -21,8 +23,11 @@ def tables(report: Report) -> list[Table]:
     return [table for table in found if table.rows]
 
 
-def number(metric: Metric[object], value: float) -> str:
-    return f"{value:.{metric.digits}f}"
+def number(metric: Metric[object], value: float, sign: Literal["", "+"] = "") -> str:
+    """sign: +: also before what is above 0."""
+    if metric.any_scale and value and not PLAIN[0] <= abs(value) < PLAIN[1]:
+        return f"{value:{sign}.{metric.digits}g}"
+    return f"{value:{sign}.{metric.digits}f}"
 
 
 def titled(metric: Metric[object]) -> str:
@@ -53,7 +58,7 @@ def _compared(report: Report) -> Table:
             none = "" if each.system == report.systems[0] else NONE
             rows.append((*row, none, "", none, none))
         else:
-            difference = f"{with_.difference:+.{each.metric.digits}f}"
+            difference = number(each.metric, with_.difference, "+")
             settings = report.settings
             ps = (
                 probability(with_.randomisation, settings.trials),

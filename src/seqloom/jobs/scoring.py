@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from seqloom.generation.no_numbers import refuse_no_numbers
 from seqloom.jobs.answer import Piece, Scored
 from seqloom.layers.layout import Packed
 from seqloom.models.build import Model as Network
@@ -35,6 +36,7 @@ def score(
     for part in _batches(given):
         each = torch.stack([_log_probs(network, part, device) for network in networks])
         mean_N = (each.logsumexp(0) - math.log(len(networks))).cpu()
+        refuse_no_numbers(mean_N)
         for row, log_probs in zip(part, mean_N.split([len(row.target) for row in part]), strict=True):
             pieces = zip(target.pieces(row.target), log_probs.tolist(), strict=True)
             scored = tuple(Piece(text, log_prob) for text, log_prob in pieces)

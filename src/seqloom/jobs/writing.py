@@ -2,7 +2,7 @@
 # T written tokens  S source positions
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,6 +14,7 @@ from seqloom.generation.settings import LONGEST, GenerationSettings
 from seqloom.generation.unknown import decode_replacing
 from seqloom.jobs.alignment import word_pairs
 from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, settled
+from seqloom.jobs.forbidden_text import ForbiddenText
 from seqloom.jobs.recipe import learned_positions
 from seqloom.jobs.reranking import candidates_of, reranked
 from seqloom.jobs.scorer import scorer_of
@@ -84,20 +85,25 @@ class Writer:
             return Prepared(number, question, None)
         longest = min(question.longest or settings.longest or usual(len(whole), self.seen), LONGEST)
         source, longest = self._fitting(whole, longest)
-        item = Item(
-            source,
-            number,
-            longest,
-            min(settings.shortest, longest),
-            prefix_of(question, self.target),
-            must_of(question, self.target),
-            must_not_of(question, self.target),
-        )
+        shortest, must_not = min(settings.shortest, longest), must_not_of(question, self.target)
+        wishes = prefix_of(question, self.target), must_of(question, self.target), must_not
+        item = Item(source, number, longest, shortest, *wishes)
         why = impossible_item(item, candidates_of(settings), lambda phrase: repr(self.target.decode(phrase)))
         if why is not None:
             raise UserError(why)
+        if must_not:
+            item = replace(item, refuses=self._refuses(item))
         marks = len(self.task.encoder.before) if isinstance(self.task, LanguageTask) else 0
         return Prepared(number, question, item, max(0, len(whole) - len(source) - marks))
+
+    def _refuses(self, item: Item) -> Callable[[Sequence[int]], bool]:
+        """Whether an answer holds what it must not, with whatever tokens. A UserError, if it has to hold it."""
+        forbidden = ForbiddenText.of(self.target.decode_many(item.must_not), self.target)
+        for phrase in filter(None, (item.prefix, *item.must)):
+            text = self.target.decode(phrase)
+            for held in forbidden.held(text):
+                raise UserError(f"{text!r} must be there, but holds {held!r}, which must not")
+        return lambda tokens: bool(forbidden.held(self._text(item, tokens)))
 
     def _prompt(self, task: LanguageTask, text: str) -> list[int]:
         """Never empty: a text alone is scored behind the same mark, so that its parts' scores add up to its own."""
@@ -159,7 +165,9 @@ class Writer:
         attention_TS = written.attention_TS[:, : len(asked.item.source) + 1].cpu()
         source, text = self.task.codecs.source, str(asked.question.source)
         if replaced:
-            answer = replace(answer, text=decode_replacing(self.target, written.tokens, attention_TS, source, text))
+            whole = decode_replacing(self.target, written.tokens, attention_TS, source, text)
+            held = ForbiddenText.of(asked.question.must_not, self.target).held(whole)
+            answer = replace(answer, text=whole, unmet=(*answer.unmet, *held))
         if not attention:
             return answer
         pairs = word_pairs(attention_TS, text, written.tokens, source, self.target)

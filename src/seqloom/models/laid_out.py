@@ -14,7 +14,8 @@ from seqloom.models.heads import TokenHead
 def lay_out(network: Model) -> None:
     """In place; shapes and values stay. An output that shares the token vectors gets a copy: these are looked up."""
     if isinstance(network.head, TokenHead):
-        network.head.weight_VD = nn.Parameter(network.head.weight_VD.detach().clone(), requires_grad=False)
+        # laid out below, which copies it
+        network.head.weight_VD = nn.Parameter(network.head.weight_VD.detach(), requires_grad=False)
     for part in list(network.modules()):
         if isinstance(part, nn.Linear | nn.Conv1d) and parametrize.is_parametrized(part, "weight"):
             # a length and a direction make one weight once, not in each step

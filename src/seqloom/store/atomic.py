@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from seqloom.settings import FailedError, UserError
+from seqloom.store.digest import KEY, digest
 
 PARTIAL = ".partial"
 
@@ -21,9 +22,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """A safetensors file."""
-    whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    _write(path, lambda partial: save_file(whole, partial))
+    """A safetensors file, with the digest of what is in it."""
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    about = {KEY: digest(whole)}  # one entry: safetensors writes several in an order of chance
+    _write(path, lambda partial: save_file(whole, partial, about))
 
 
 def _write(path: Path, fill: Callable[[Path], object]) -> None:
