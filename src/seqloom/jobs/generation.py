@@ -1,6 +1,7 @@
 """How answers are to be written: a run's own settings, changed by what was asked for."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.opened import Opened
@@ -42,7 +43,7 @@ def generation_of(
         asked[f"{SECTION}beam={n_best}"] = f"{words['n_best']}{n_best}"
     given = [*drawn, *changes, *asked]
     try:
-        found = loads(opened.text, Recipe, given, name=str(opened.run.recipe)).generation if given else own
+        found = _changed(opened.text, str(opened.run.recipe), tuple(given)) if given else own
     except SettingsError as error:
         text = str(error)
         for change, option in asked.items():  # nobody typed --set
@@ -53,6 +54,12 @@ def generation_of(
         if name in typed:
             raise UserError(f"{typed[name]}: {why}; leave it out")
     return found
+
+
+@lru_cache(maxsize=64)
+def _changed(text: str, name: str, given: tuple[str, ...]) -> GenerationSettings:
+    """Kept: whoever asks sentence by sentence asks alike, and reading a recipe takes as long as writing some words."""
+    return loads(text, Recipe, given, name=name).generation
 
 
 def _refuse(

@@ -50,4 +50,4 @@ class DenseFeedForward(nn.Module):
             hidden = self.activate(gate) * value
         else:
             hidden = self.activate(hidden)
-        return self.out(F.dropout(hidden, self.dropout, self.training))
+        return self.out(F.dropout(hidden, self.dropout) if self.dropout and self.training else hidden)

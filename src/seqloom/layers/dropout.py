@@ -20,8 +20,8 @@ class Dropout(nn.Module):
         self.rate, self.locked = rate, locked
 
     def forward(self, x: Tensor, layout: Layout) -> Tensor:
-        if not self.locked:
-            return F.dropout(x, self.rate, self.training)
         if not self.training or not self.rate:
             return x
+        if not self.locked:
+            return F.dropout(x, self.rate)
         return x * layout.of_rows(kept(layout.rows, x.shape[-1], self.rate, x))

@@ -80,7 +80,7 @@ class Norm(nn.Module):
 
 class LayerNormalisation(Norm):
     def forward(self, x: Tensor, layout: Layout) -> Tensor:
-        return F.layer_norm(x, (self.width,), self.gain_D, self.bias_D, self.epsilon)
+        return torch.layer_norm(x, (self.width,), self.gain_D, self.bias_D, self.epsilon)
 
 
 class RMSNormalisation(Norm):

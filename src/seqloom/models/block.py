@@ -38,7 +38,8 @@ class Around(nn.Module):
         return x if self.norm_in is None else self.norm_in(x, layout)
 
     def after(self, x: Tensor, y: Tensor, layout: Layout) -> Tensor:
-        y = self.dropout(y if self.norm_out is None else self.norm_out(y, layout), layout)
+        y = y if self.norm_out is None else self.norm_out(y, layout)
+        y = self.dropout(y, layout) if self.training else y
         if self.residual is not None:
             y = (x if self.residual.carry == 1 else x * self.residual.carry) + y
             y = y if self.residual.scale == 1 else y * self.residual.scale
