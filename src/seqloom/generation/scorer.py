@@ -53,7 +53,7 @@ class PairScorer:
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def start(self, items: Sequence[Item]) -> tuple[PairState, Tensor]:
         sources = [[*(reversed(item.source) if self.reverse else item.source), self.end] for item in items]
         tokens_N = torch.tensor([token for source in sources for token in source], device=self.device)
@@ -61,7 +61,7 @@ class PairScorer:
         state = PairState(self.model.start(self.model.encode(tokens_N, layout)), layout.lengths_B - 1)
         return state, torch.full((len(items),), self.begin, device=self.device)
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def step(self, last_R: Tensor, state: PairState, attention: bool) -> tuple[Tensor, Tensor | None, PairState]:
         one = Padded.whole(len(last_R), 1, device=last_R.device)
         with watched(self.looks if attention else None) as seen:
@@ -108,7 +108,7 @@ class TextScorer:
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def start(self, items: Sequence[Item]) -> tuple[DecoderState, Tensor]:
         prompts = [self._prompt(item) for item in items]
         state = self.model.start(len(items))
@@ -128,7 +128,7 @@ class TextScorer:
             return [*(reversed(item.source) if self.reverse else item.source), self.separator]
         return [self.begin, *item.source] if self.framed or not len(item.source) else list(item.source)
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def step(self, last_R: Tensor, state: DecoderState, attention: bool) -> tuple[Tensor, Tensor | None, DecoderState]:
         one = Padded.whole(len(last_R), 1, device=last_R.device)
         output = self.model(last_R[:, None], one, state)

@@ -46,7 +46,7 @@ class Writing:
     def items(self) -> int:
         return len(self.drafts) if self.samples == 1 else len({id(draft) for draft in self.drafts})
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def begin(self, items: Sequence[Item]) -> None:
         """These join those that are being written."""
         if not items:
@@ -87,7 +87,7 @@ class Writing:
         rows = [constraint for constraint in constraints for _ in range(self.beam)]
         self.phrases, self.progress = self.phrases.joined(self.progress, rows)
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def step(self) -> list[Draft]:
         """One more token to each hypothesis; the drafts that are complete with it."""
         if not self.drafts:

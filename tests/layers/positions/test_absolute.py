@@ -52,6 +52,15 @@ def test_kept_sinusoids_are_those_of_the_formula() -> None:
     assert positions.eval()(torch.zeros(0, dtype=torch.int64), torch.float32).shape == (0, 8)
 
 
+def test_sinusoids_that_were_kept_while_writing_serve_learning_too() -> None:
+    positions = SinusoidalPositions(Sinusoidal(), 8).eval()
+    with torch.inference_mode():
+        positions(torch.arange(3), torch.float32)
+    weight = torch.ones(8, requires_grad=True)
+    (positions(torch.arange(3), torch.float32) * weight).sum().backward()
+    assert weight.grad is not None
+
+
 def test_learned_positions_are_looked_up() -> None:
     positions = LearnedPositions(Learned(length=4), 3)
     at = torch.tensor([[0, 3], [2, 2]])

@@ -63,7 +63,8 @@ class SinusoidalPositions(nn.Module):
         if int(at.max()) >= TABLE:
             return self._sines(at, dtype)
         if self.table_PD is None or self.table_PD.dtype != dtype:
-            self.table_PD = self._sines(torch.arange(TABLE), dtype)
+            with torch.inference_mode(False):  # it outlives whoever asks first
+                self.table_PD = self._sines(torch.arange(TABLE), dtype)
         return nn.functional.embedding(at, self.table_PD)
 
     def _sines(self, at: Tensor, dtype: torch.dtype) -> Tensor:
