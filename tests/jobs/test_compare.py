@@ -268,6 +268,14 @@ def test_the_speed_of_source_and_target_in_one(place: Path, worked: list[Work]) 
     assert 0.3 < row.facts.per_second * learning / numbers["place"]["tokens"] < 0.7
 
 
+def test_a_setting_that_a_task_does_not_have_is_told_before_it_trains(place: Path, worked: list[Work]) -> None:
+    write_conllu(place / "tags.conllu")
+    write_recipe(place / "a.toml", text=recipe('kind = "tag"', "encoder-only", "tags"))
+    with pytest.raises(UserError, match=r"--set generation.beam=1: a tagger gives each word its likeliest tag"):
+        _compare("a.toml", data=("tags.conllu",), test=())
+    assert not worked
+
+
 def test_tags(place: Path, worked: list[Work]) -> None:
     write_conllu(place / "tags.conllu")
     write_recipe(place / "a.toml", text=recipe('kind = "tag"', "encoder-only", "tags"))

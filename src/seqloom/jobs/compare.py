@@ -17,6 +17,7 @@ from seqloom.jobs.corpora import fingerprints
 from seqloom.jobs.evaluate import SECTION as EVALUATION
 from seqloom.jobs.evaluate import evaluation_settings, reported
 from seqloom.jobs.evaluated import Note
+from seqloom.jobs.generation import refuse_unused, typed_changes
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
 from seqloom.tasks import task_class
@@ -127,6 +128,8 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
             f"{rewarded.name}: training.reward is for a model that has learnt already, and here all begin anew: "
             f"train it with `seqloom train {rewarded.name} --from RUN` and name its run"
         )
+    for system in trained:  # now: not when it has learnt for hours, and is asked
+        refuse_unused(system.recipe.task, system.recipe.generation, typed_changes(command.changes))
     for system in trained[1:]:
         if _learnt(system) != _learnt(trained[0]):
             raise UserError(

@@ -49,11 +49,20 @@ def generation_of(
         for change, option in asked.items():  # nobody typed --set
             text = text.replace(f"--set {change}: [{SECTION[:-1]}]", f"{option}:")
         raise SettingsError(text) from None
-    typed = _typed(changes, beam, n_best, sample, words)
-    for name, why in _unused(opened.recipe.task, found):
+    refuse_unused(opened.recipe.task, found, _typed(changes, beam, n_best, sample, words))
+    return found
+
+
+def typed_changes(changes: Sequence[str]) -> dict[str, str]:
+    """Of --set the settings of writing, each as it was typed."""
+    return {_field(change): f"--set {change}" for change in changes if change.strip().startswith(SECTION)}
+
+
+def refuse_unused(task: TaskSettings, settings: GenerationSettings, typed: Mapping[str, str]) -> None:
+    """typed: the settings that somebody asked for, and in which words."""
+    for name, why in _unused(task, settings):
         if name in typed:
             raise UserError(f"{typed[name]}: {why}; leave it out")
-    return found
 
 
 @lru_cache(maxsize=64)
@@ -82,7 +91,7 @@ def _typed(
     changes: Sequence[str], beam: int | None, n_best: int | None, sample: bool, words: Mapping[str, str]
 ) -> dict[str, str]:
     """The settings that somebody asked for, each as it was typed."""
-    typed = {_field(change): f"--set {change}" for change in changes}
+    typed = typed_changes(changes)
     typed |= {} if beam is None else {"beam": f"{words['beam']}{beam}"}
     typed |= {} if n_best in (None, 1) else {"n_best": f"{words['n_best']}{n_best}"}
     return typed | ({"sample": words["sample"]} if sample else {})
