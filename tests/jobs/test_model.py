@@ -1,19 +1,11 @@
 """`seqloom.load`: a run can be asked without its data, or says which of its files is broken."""
 
-import errno
-import json
 import math
-import os
-import shutil
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 import seqloom
 from seqloom import Question
@@ -21,12 +13,8 @@ from seqloom.generation.contract import Item, Written
 from seqloom.jobs.answer import Answer, Scored
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
-from seqloom.jobs.opened import still_training
 from seqloom.jobs.writing import Writer
-from seqloom.settings import FailedError, UserError
-from seqloom.store import RunFolder
-from seqloom.tasks.classify import ClassifyTask
-from seqloom.tasks.tag import TagTask
+from seqloom.settings import UserError
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import SPECIALS, UNKNOWN
 from tests.jobs.asked_runs import Runs
@@ -43,6 +31,8 @@ WRITTEN = [
     "documents",
     "window",
 ]
+
+
 SOURCES = {"pairs": "abcde", "short": "hgab"}
 
 
@@ -52,157 +42,6 @@ def pairs(runs: Runs) -> Model:
 
 
 # -- opening a run
-
-
-@pytest.fixture
-def copy(runs: Runs, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(runs["pairs"], tmp_path / "runs" / "pairs"))
-
-
-def refused(path: Path, match: str) -> None:
-    with pytest.raises(UserError, match=match):
-        seqloom.load(path)
-
-
-def test_it_needs_no_data(copy: Path) -> None:
-    text = (copy / "recipe.toml").read_text()
-    (copy / "recipe.toml").write_text(text.replace("pairs.tsv", "gone.tsv"))
-    for name in ("state", "request.json", "metrics.jsonl", "card.md", "curves.svg"):
-        shutil.rmtree(copy / name) if (copy / name).is_dir() else (copy / name).unlink(missing_ok=True)
-    assert isinstance(seqloom.load(copy).predict("abc"), Answer)
-
-
-def test_no_run(copy: Path, tmp_path: Path) -> None:
-    refused(tmp_path / "runs" / "pair", r"runs/pair: there is no such run; did you mean .*runs/pairs\?")
-    refused(tmp_path / "nowhere" / "x", "there is no such run; `seqloom train` makes one")
-    refused(tmp_path, r"holds no run \(no recipe\.toml\)")
-    refused(copy / "card.md", r"card\.md: is a file; name the folder of a run")
-    with pytest.raises(UserError, match="no run is named"):
-        seqloom.load([])
-
-
-def test_a_run_that_was_stopped_early(copy: Path) -> None:
-    (copy / "model.safetensors").unlink()
-    (copy / "card.md").unlink()
-    refused(copy, r"model\.safetensors: no such file: the run was stopped before its first validation; the command")
-
-
-def test_a_run_that_is_still_training(copy: Path) -> None:
-    run = RunFolder(copy)
-    assert not list(still_training(seqloom.load(copy).opened))
-    with run.locked():
-        notes = list(still_training(seqloom.load(copy).opened))
-        assert notes == [f"{copy}: still training: the best model so far"]
-        run.card.unlink()
-        run.model.unlink()
-        refused(copy, "runs/pairs: is still training, and has no model before its first validation; ask again later")
-        shutil.rmtree(run.vocabulary)
-        run.recipe.unlink()
-        refused(copy, "is still training")
-
-
-@pytest.mark.parametrize("name", ["recipe.toml", "vocabulary/shared.json", "model.safetensors"])
-def test_a_file_that_may_not_be_read(copy: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    def forbidden(real: Callable[..., Any]) -> Callable[..., Any]:
-        def called(path: Any, *more: Any, **named: Any) -> Any:
-            if str(path) == str(copy / name):
-                raise PermissionError(errno.EACCES, "Permission denied", str(path))
-            return real(path, *more, **named)
-
-        return called
-
-    if name == "model.safetensors":
-        monkeypatch.setattr(Path, "open", forbidden(Path.open))
-    else:
-        monkeypatch.setattr(os, "stat", forbidden(os.stat))
-    refused(copy, rf"{name}: cannot be read: no permission; see who may read it")
-
-
-@pytest.mark.parametrize("name", ["model.safetensors", "recipe.toml", "vocabulary/shared.json", "vocabulary"])
-def test_a_file_is_missing(copy: Path, name: str) -> None:
-    file = copy / name
-    shutil.rmtree(file) if file.is_dir() else file.unlink()
-    refused(copy, rf"{'vocabulary/source.json' if 'shared' in name else name}: no such (file|folder)")
-
-
-@pytest.mark.parametrize("name", ["model.safetensors", "recipe.toml", "vocabulary/shared.json"])
-@pytest.mark.parametrize("share", [0.0, 0.5])
-def test_a_file_is_cut_off(copy: Path, name: str, share: float) -> None:
-    file = copy / name
-    content = file.read_bytes()
-    file.write_bytes(content[: int(len(content) * share)])
-    refused(copy, name.replace("shared", r"shared(\.settings)?"))
-
-
-def test_a_recipe_of_another_model(copy: Path) -> None:
-    text = (copy / "recipe.toml").read_text()
-    assert "width = 16" in text
-    (copy / "recipe.toml").write_text(text.replace("width = 16", "width = 32"))
-    refused(copy, r"model\.safetensors: does not belong to recipe\.toml beside it \(.* has the shape \[")
-    (copy / "recipe.toml").write_text(text.replace("width = 16", "width = sixteen"))
-    refused(copy, r"recipe\.toml:\d+: ")
-    (copy / "recipe.toml").write_text(text.replace('kind = "translate"', 'kind = "classify"'))
-    refused(copy, r"recipe\.toml:\d+: .*has no setting .reverse.")
-
-
-def test_weights_with_other_names(copy: Path) -> None:
-    tensors = load_file(copy / "model.safetensors")
-    name = next(iter(tensors))
-    save_file({("x" if key == name else key): value for key, value in tensors.items()}, copy / "model.safetensors")
-    refused(copy, r"model\.safetensors: does not belong to .*missing: .*not known: \['x'\]")
-
-
-def test_damaged_weights(copy: Path) -> None:
-    """Some bytes in the middle: names and shapes are as they should be."""
-    file = copy / "model.safetensors"
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
-    refused(copy, r"model\.safetensors: is damaged: .*; put it back as it was saved, or train anew with --force")
-
-
-def spoilt(run: Path, value: float) -> Path:
-    """As old runs are saved, without a digest."""
-    tensors = load_file(run / "model.safetensors")
-    for tensor in tensors.values():
-        tensor.view(-1)[0] = value
-    save_file(tensors, run / "model.safetensors")
-    return run
-
-
-def test_weights_that_are_no_numbers(copy: Path) -> None:
-    refused(spoilt(copy, math.nan), r"model\.safetensors: \S+ holds what is no number \(NaN\); put it back")
-
-
-@pytest.mark.parametrize("name", ["pairs", "text", "tags", "classes", "masked"])
-def test_scores_that_are_no_numbers(runs: Runs, tmp_path: Path, name: str) -> None:
-    run = Path(shutil.copytree(runs[name], tmp_path / name))
-    model = seqloom.load(spoilt(run, math.inf))
-    text, target = {"masked": ("a [MASK] b", None), "text": ("a b", "c")}.get(name, ("a", "a"))
-    message = rf"{name}/model\.safetensors: the model's scores are no numbers \(NaN\): its weights are damaged"
-    for beam in (1, 3) if name == "pairs" else (None,):
-        with pytest.raises(FailedError, match=message):
-            model.predict(text, beam=beam)
-    if name == "pairs":
-        with pytest.raises(FailedError, match=message):
-            model.predict(text, sample=True)
-    target = model.task.labels.names[0] if isinstance(model.task, TagTask | ClassifyTask) else target
-    with pytest.raises(FailedError, match=message):
-        model.score(text, target)
-
-
-def test_a_vocabulary_of_another_task(copy: Path, runs: Runs) -> None:
-    shutil.rmtree(copy / "vocabulary")
-    shutil.copytree(runs["classes"] / "vocabulary", copy / "vocabulary")
-    refused(copy, "vocabulary: is not of a run that does translate")
-
-
-def test_a_device_that_is_not_there(runs: Runs) -> None:
-    with pytest.raises(UserError, match="--device = 'nonsense' cannot be used"):
-        seqloom.load(runs["pairs"], device="nonsense")
-
-
-# -- asking
 
 
 def test_a_forbidden_word_is_not_spelt_with_other_pieces(runs: Runs) -> None:
@@ -403,154 +242,6 @@ def test_a_mark_before_a_prompt_is_no_part_of_it(runs: Runs) -> None:
 # -- mistakes
 
 
-def test_what_is_no_text(pairs: Model) -> None:
-    with pytest.raises(TypeError, match=r"predict takes a text, a seqloom\.Question or a list of them, not int"):
-        pairs.predict(3)  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match=r"text 2: should be a text or a seqloom\.Question, but is NoneType"):
-        pairs.predict(["a", None])  # type: ignore[list-item]
-
-
-def test_numbers_are_called_what_they_were_called(pairs: Model) -> None:
-    for more, match in (
-        ({"beam": 0}, "^beam=0: "),
-        ({"n_best": 0}, "^n_best=0: n_best should be a whole number"),
-        ({"n_best": -1}, "^n_best=-1: "),
-        ({"n_best": True}, "^n_best=True: "),
-        ({"n_best": "2"}, "^n_best=2: n_best should be a whole number .at least 1., not '2'"),
-        ({"beam": 1.5}, "^beam=1.5: "),
-        ({"n_best": 3, "beam": 2}, "^n_best=3: 3 answers cannot come from a beam of 2; set beam = 3$"),
-    ):
-        with pytest.raises(UserError, match=match):
-            pairs.predict("abc", **more)  # type: ignore[call-overload]
-    with pytest.raises(UserError, match=r"^--n-best 3: 3 answers cannot come from a beam of 2; set beam = 3$"):
-        generation_of(pairs.opened[0], (), 2, 3)
-    with pytest.raises(UserError, match=r"^--set generation.beam=0: "):  # which was typed
-        generation_of(pairs.opened[0], ["generation.beam=0"], None, 1)
-
-
-@pytest.mark.parametrize("longest", [0, -3, 1.5, True, "3"])
-def test_a_longest_that_is_no_length(pairs: Model, longest: Any) -> None:
-    with pytest.raises(UserError, match=r"^text 2: longest should be a number of tokens from 1 on, but is "):
-        pairs.predict(["ab", Question("ab", longest=longest)])
-
-
-@pytest.mark.parametrize(
-    ("name", "more", "match"),
-    [
-        ("classes", {"sample": True}, "sample=True: a classifier chooses among its labels; leave it out"),
-        ("classes", {"beam": 4}, "beam=4: a classifier"),
-        ("classes", {"changes": ["generation.longest=3"]}, "--set generation.longest=3: a classifier"),
-        ("classes", {"changes": ["generation.sample.top_k=3"]}, "--set generation.sample.top_k=3: a classifier"),
-        ("tags", {"n_best": 2}, "n_best=2: a tagger gives each word its likeliest tag; leave it out"),
-        ("tags", {"changes": ["generation.n_best=2"]}, "--set generation.n_best=2: a tagger"),
-        ("masked", {"beam": 2}, "beam=2: a masked model fills the gaps"),
-        (
-            "pairs",
-            {"sample": True, "beam": 8},
-            "beam=8: answers are drawn by chance, and there is no beam; leave it out",
-        ),
-        ("pairs", {"sample": True, "changes": ["generation.beam=8"]}, "--set generation.beam=8: answers are drawn"),
-        ("pairs", {"beam": 8, "changes": ["generation.rerank.kind=mbr"]}, "beam=8: answers are drawn"),
-        ("pairs", {"sample": {"temperature": 0.01}}, r"sample should be True or False, not a table; changes=\["),
-    ],
-)
-def test_settings_that_change_nothing(runs: Runs, name: str, more: dict[str, Any], match: str) -> None:
-    with pytest.raises(UserError, match="^" + match):
-        seqloom.load(runs[name]).predict("good [MASK]", **more)
-
-
-def test_settings_that_change_something(runs: Runs, pairs: Model) -> None:
-    assert len(seqloom.load(runs["classes"]).predict("good", n_best=2, changes=["generation.batch=3"])) == 2
-    assert len(seqloom.load(runs["tags"]).predict("good", n_best=1)) == 1
-    assert len(pairs.predict("ab", n_best=6, sample=True)) == 6  # no beam was asked for
-
-
-# -- arguments
-
-
-@pytest.mark.parametrize("name", ["must", "must_not"])
-def test_a_text_is_no_list_of_phrases(pairs: Model, name: str) -> None:
-    match = f"^{name} should be a list of texts, but is 'abc'"
-    with pytest.raises(UserError, match=match):
-        pairs.predict("ab", **{name: "abc"})  # type: ignore[call-overload]
-    with pytest.raises(UserError, match=match):
-        Question("ab", **{name: "abc"})  # type: ignore[arg-type]
-    with pytest.raises(UserError, match=f"^{name} should be a list of texts, but is a list of 1"):
-        Question("ab", **{name: [3]})  # type: ignore[arg-type]
-    assert pairs.predict("ab", must=iter(["dd"])) == pairs.predict(Question("ab", must=["dd"]))  # type: ignore[arg-type, call-overload]
-
-
-def test_a_prefix_for_each(pairs: Model) -> None:
-    match = (
-        r'^prefix should be text, but is a list of 2; for each answer its own: ask seqloom.Question\("…", prefix="…"\)'
-    )
-    with pytest.raises(UserError, match=match):
-        pairs.predict(["ab", "c"], prefix=["a", "b"])  # type: ignore[call-overload]
-
-
-def test_a_source_with_many_targets_and_the_other_way_round(pairs: Model) -> None:
-    each = [pairs.score("abc", target).log_prob for target in ("cba", "h")]
-    assert [one.log_prob for one in pairs.score("abc", ["cba", "h"])] == pytest.approx(each, abs=1e-4)
-    answers = pairs.predict("abc", n_best=3)
-    scored = pairs.score("abc", answers)
-    assert [one.log_prob for one in scored] == pytest.approx([one.log_prob for one in answers], abs=1e-4)
-    each = [pairs.score(source, "cba").log_prob for source in ("abc", "h")]
-    assert [one.log_prob for one in pairs.score(["abc", "h"], "cba")] == pytest.approx(each, abs=1e-4)
-    assert pairs.score("abc", []) == []
-    with pytest.raises(TypeError, match=r"text 2: its target should be a text or an Answer, but is int"):
-        pairs.score("abc", ["a", 3])  # type: ignore[list-item]
-    with pytest.raises(TypeError, match=r"text 1: should be a text, but is Question"):
-        pairs.score([Question("abc")], "a")  # type: ignore[list-item]
-
-
-def test_settings_are_no_arguments(pairs: Model) -> None:
-    match = r"^predict has no argument 'seed'; it is a setting: changes=\[\"generation.seed=3\"\]$"
-    with pytest.raises(TypeError, match=match):
-        pairs.predict("abc", seed=3)  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match=r"^predict has no argument 'nbest'; did you mean 'n_best'\?"):
-        pairs.predict("abc", nbest=3)  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match=r"^predict has no argument 'zzz'; there are n_best, beam, "):
-        pairs.predict("abc", zzz=3)  # type: ignore[call-overload]
-
-
-def test_texts_that_come_one_by_one(pairs: Model) -> None:
-    texts = ["abc", "hh"]
-    assert pairs.predict(text for text in texts) == pairs.predict(texts)
-    with pytest.raises(TypeError, match="not dict"):
-        pairs.predict({"abc": 1})
-
-
-def test_several_runs_are_a_list(runs: Runs) -> None:
-    for other in runs["other"], str(runs["other"]):
-        with pytest.raises(UserError, match=r"other: is no device, but a folder; several runs are a list: load\(\["):
-            seqloom.load(runs["pairs"], other)  # type: ignore[arg-type]
-
-
-def test_what_no_text_holds(pairs: Model, runs: Runs) -> None:
-    half, nul = (
-        r"^text 2: half a surrogate pair, '\\ud800' in .*; remove it$",
-        "^text 2: a NUL byte at column 2; remove",
-    )
-    for bad, match in ("a\ud800", half), ("a\0b", nul):
-        for question in (
-            bad,
-            Question("a", prefix=bad),
-            Question("a", must=(bad,)),
-            Question("a", must_not=(bad,)),
-        ):
-            with pytest.raises(UserError, match=match):
-                pairs.predict(["ab", question])
-        for sources, targets in (["a", bad], ["a", "a"]), (["a", "a"], ["a", bad]):
-            with pytest.raises(UserError, match=match):
-                pairs.score(sources, targets)
-        for name, source in ("tags", ["good", bad]), ("classes", bad), ("text", bad):
-            with pytest.raises(UserError, match=match):
-                seqloom.load(runs[name]).predict(["good", Question(source)])
-
-
-# -- wishes
-
-
 def test_a_prefix_and_phrases(pairs: Model) -> None:
     assert pairs.predict("abc", prefix="gh").text.startswith("gh")
     assert "dd" in pairs.predict("abc", must=["dd"]).text
@@ -680,16 +371,6 @@ def test_runs_that_do_not_go_together(runs: Runs) -> None:
         seqloom.load([runs["pairs"], runs["sentences"]])
     with pytest.raises(UserError, match=r"tags: does another task \(tag\) than .*pairs \(translate\)"):
         seqloom.load([runs["pairs"], runs["tags"]])
-
-
-def test_what_is_said_of_a_broken_vocabulary_file(copy: Path) -> None:
-    file = copy / "vocabulary" / "shared.settings.json"
-    content = json.loads(file.read_text())
-    file.write_text(json.dumps(content | {"fingerprint": "0"}))
-    refused(copy, "one of the two was changed")
-
-
-# -- choosing and mending
 
 
 def test_of_many_the_one_most_like_the_others(pairs: Model) -> None:
