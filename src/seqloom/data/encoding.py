@@ -7,19 +7,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from seqloom.data.ragged import IdType, Ragged
+from seqloom.data.ragged import ColumnType, IdType, Ragged, Steps
+from seqloom.data.readings import Readings
 from seqloom.text import BEGIN, BPE, END, Labels, Unigram, Vocabulary, Words
 from seqloom.text.labels import NONE
 
 Fields = Sequence[list[Any]]
-"""What a block's columns are: the texts of each side, or lists of words and tags."""
+"""What a block's columns are: the texts of each side, or lists of words and tags, or series and labels."""
 
 
 class Encoder(Protocol):
     """A function of the fields alone; can be pickled."""
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         """The columns that it makes, and how their numbers are kept."""
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]: ...
@@ -31,7 +32,7 @@ class PairEncoder:
     target: Vocabulary
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         return {"source": id_type(self.source), "target": id_type(self.target)}
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
@@ -53,7 +54,7 @@ class LineEncoder:
         return "\n" if whole and not isinstance(self.vocabulary.settings, Words) else None
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         return {"target": id_type(self.vocabulary)}
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
@@ -102,7 +103,7 @@ class SentenceEncoder:
     vocabulary: Vocabulary
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         return {"target": id_type(self.vocabulary)}
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
@@ -121,7 +122,7 @@ class TagEncoder:
     labels: Labels
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         return {"source": id_type(self.vocabulary), "target": np.int32}
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
@@ -142,7 +143,7 @@ class ClassEncoder:
     labels: Labels
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         return {"source": id_type(self.vocabulary), "target": np.int32}
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
@@ -151,12 +152,29 @@ class ClassEncoder:
         return {"source": _texts(self.vocabulary, texts), "target": Ragged.rows([[label] for label in labels])}
 
 
+@dataclass(frozen=True)
+class SeriesEncoder:
+    """Readings as a model takes them, and a class for each series."""
+
+    readings: Readings
+    labels: Labels
+
+    @property
+    def columns(self) -> Mapping[str, ColumnType]:
+        return {"source": Steps(self.readings.channels), "target": np.int32}
+
+    def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
+        series, names = fields
+        labels = self.labels.encode(names, unknown="unseen")
+        return {"source": self.readings.encode(series), "target": Ragged.rows([[label] for label in labels])}
+
+
 def names_of_labels(encoder: Encoder, fields: Fields) -> tuple[Labels, list[str]] | None:
     """The labels that an encoder knows, and those of some examples; None: it has none."""
     match encoder:
         case TagEncoder(labels=known):
             return known, [name for names in fields[1] for name in names]
-        case ClassEncoder(labels=known):
+        case ClassEncoder(labels=known) | SeriesEncoder(labels=known):
             return known, fields[1]
         case _:
             return None

@@ -13,7 +13,9 @@ from seqloom.data.cache import Cache
 from seqloom.data.cache_folder import cache_folder
 from seqloom.data.order import Order, Weighted
 from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
+from seqloom.data.ragged import Values
 from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
+from seqloom.data.readings import Readings, series_text
 from seqloom.data.settings import Corpus, DataSettings
 from seqloom.jobs.pictures import pixels, refuse_unknown_in
 from seqloom.jobs.progress import Report, bar
@@ -23,7 +25,7 @@ from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.tasks import Codecs, Language, Masked, Task, build_task, learn, task_class
 from seqloom.tasks.masked import MaskedTask
-from seqloom.text import END, Labels
+from seqloom.text import END, Labels, Vocabulary
 
 FORMAT = 5  # of vocabularies in the cache
 LARGE = 200_000_000  # bytes
@@ -79,9 +81,15 @@ def first_example(data: Corpora) -> tuple[str, str | None]:
         row = next((row for row in range(len(texts)) if texts[row].tolist() != [END]), 0)
     for name, codec in ("source", codecs.source), ("target", codecs.target):
         if name in columns:
-            ids = [id for id in columns[name][row].tolist() if id >= 0]
-            sides.append(" ".join(codec.decode(ids)) if isinstance(codec, Labels) else codec.decode(ids))
+            sides.append(_said(codec, columns[name][row]))
     return shortened(sides[0]), shortened(sides[1]) if len(sides) > 1 else None
+
+
+def _said(codec: Vocabulary | Labels | Readings, row: Values) -> str:
+    if isinstance(codec, Readings):
+        return series_text(codec.decode(row), codec.columns)
+    ids = [id for id in row.tolist() if id >= 0]
+    return " ".join(codec.decode(ids)) if isinstance(codec, Labels) else codec.decode(ids)
 
 
 def shortened(text: str) -> str:
@@ -176,11 +184,13 @@ def vocabularies(recipe: Recipe, codecs: Codecs | None = None) -> Vocabularies:
     more = pixels(recipe.model)
     facts += [] if codecs is None else [codecs.fingerprint]
     facts += [more] if more else []
+    facts += [recipe.readings.model_dump(mode="json")] if shape == "series" else []
     folder = cache_folder() / "vocabularies" / digest(facts)
     if not folder.exists():
         with Building(folder) as partial, bar("learning the vocabulary", sum(map(size, data.corpora))) as report:
             blocks = _Counted(data, shape, report)
-            (learn(recipe.text, shape, _training(recipe, blocks), more) if codecs is None else codecs).save(partial)
+            made = codecs or learn(recipe.text, shape, _training(recipe, blocks), more, recipe.readings)
+            made.save(partial)
             counts = json.dumps([asdict(count) for count in blocks.all()])
             (partial / "counts.json").write_text(counts, encoding="utf-8")
     try:

@@ -126,7 +126,7 @@ def default_settings(seen: Look) -> dict[str, Any]:
             training["smoothing"] = 0.1
             # what is written gets better long after the loss rises again
             training["best"] = "exact" if _by_characters(seen) else "chrf"
-        case "tags" | "classes":
+        case "tags" | "classes" | "series":
             training["best"] = "accuracy"  # the loss rises again while the answers still get better
         case "text":
             pass
@@ -147,6 +147,8 @@ def _task(seen: Look) -> dict[str, Any]:
             return {"task": {"kind": "tag"}, "text": {"source": {"kind": "bpe", "size": 4000}}}
         case "classes":
             return {"task": {"kind": "classify"}, "text": {"source": {"kind": "bpe", "size": 4000}}}
+        case "series":
+            return {"task": {"kind": "classify", "reads": "series"}, "text": {}}
 
 
 def _by_characters(pairs: Look) -> bool:

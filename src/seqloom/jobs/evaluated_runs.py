@@ -3,7 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from seqloom.data.reading import Shape, fingerprint, read
+from seqloom.data.readings import series_text
 from seqloom.data.settings import Bad, Corpus
 from seqloom.evaluation.build import RATE, MetricName, rate_metric
 from seqloom.evaluation.likelihood import BitsPerCharacter
@@ -84,8 +87,8 @@ def together(
     unknown: list[int] | None,
 ) -> Evaluated:
     """What several systems said to the same examples. columns: of these, as they were read."""
-    texts = [[text if isinstance(text, str) else " ".join(text) for text in column] for column in columns]
-    wanted = [[name] for name in columns[1]] if shape == "classes" else columns[-1]
+    texts = [[_text(one) for one in column] for column in columns]
+    wanted = [[name] for name in columns[1]] if shape in ("classes", "series") else columns[-1]
     return Evaluated(
         systems=systems,
         answers=() if shape == "text" else tuple(part.texts for part in parts),
@@ -93,8 +96,14 @@ def together(
         sources=texts[0] if len(texts) > 1 else None,
         unknown=unknown,
         counts=tuple(_rated(rate_metric(name), parts) for name in names if name in RATE),
-        labels=(*(part.labels for part in parts), wanted) if shape in ("tags", "classes") else None,
+        labels=(*(part.labels for part in parts), wanted) if shape in ("tags", "classes", "series") else None,
     )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return series_text(value)
+    return value if isinstance(value, str) else " ".join(value)
 
 
 def _rated(metric: Metric[float], parts: Sequence[Said]) -> Counts:

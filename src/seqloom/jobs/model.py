@@ -16,14 +16,17 @@ from seqloom.jobs.filling import Filler
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
+from seqloom.jobs.series_labelling import SeriesLabeller
 from seqloom.jobs.writing import Prepared, Writer
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError
 from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.classify_series import ClassifySeriesTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
+from seqloom.text import Vocabulary
 
 Run = str | PathLike[str]
 Text = str | Question
@@ -87,6 +90,8 @@ class Model:
                 return Writer(self.task, self.networks, self.device, self.recipe.longest_seen, reads)
             case MaskedTask():
                 return Filler(self.task, self.networks, self.device)
+            case ClassifySeriesTask():
+                return SeriesLabeller(self.task, self.networks, self.device)
             case TagTask() | ClassifyTask():
                 return Labeller(self.task, self.networks, self.device)
             case _:
@@ -149,6 +154,8 @@ class Model:
 
     def look_over(self, questions: Sequence[Question]) -> None:
         """Cut the words of many at once, which is many times faster than one by one; `prepare` finds them then."""
+        if not isinstance(self.task.codecs.source, Vocabulary):
+            return
         with suppress(UserError):  # which `prepare` will tell of the question that it is
             self.task.codecs.source.encode([one.source for one in questions if isinstance(one.source, str)])
 

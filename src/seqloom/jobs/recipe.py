@@ -5,6 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.published import Published
@@ -23,6 +24,7 @@ class Recipe(Frozen):
     source: str = Field(default="", description="where the system was published")
     task: TaskSettings = Translate()
     text: TextSettings = TextSettings()
+    readings: ReadingsSettings = ReadingsSettings()
     data: DataSettings = DataSettings()
     model: ModelSettings = ModelSettings()
     training: TrainingSettings = TrainingSettings()
@@ -86,7 +88,7 @@ class Recipe(Frozen):
     def _picture_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         text = self.text.source
         every = isinstance(text, Words) and text.split == "spaces" and text.size is None and text.least == 1
-        if isinstance(self.model.input, Images) and not every:
+        if isinstance(self.model.input, Images) and not every and task_class(self.task).shape != "series":
             yield (
                 ("text", "source"),
                 "a picture's pixels are numbers with spaces between them, of which none may be unknown: "

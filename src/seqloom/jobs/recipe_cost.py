@@ -52,7 +52,7 @@ def _sizes(recipe: Recipe) -> tuple[_Size, _Size]:
     source = _Size(published.source_size) if published.source_size else _pieces(text.source)
     if published.target_size:
         return source, _Size(published.target_size)
-    if task_class(recipe.task).shape in ("tags", "classes"):
+    if task_class(recipe.task).shape in ("tags", "classes", "series"):
         return source, _Size(LABELS, known=False)
     if published.source_size or text.shared or text.target is None:
         return source, source

@@ -269,6 +269,8 @@ def asked_for(training: TrainingSettings) -> tuple[float | None, ...]:
 def _start_vectors(model: Model, data: Corpora, telling: Telling) -> None:
     """Word vectors that the recipe names."""
     source, target = data.task.codecs.source, data.task.codecs.target
+    if not isinstance(source, Vocabulary):
+        return
     words = source.pieces(range(len(source)))
     target_words = target.pieces(range(len(target))) if isinstance(target, Vocabulary) else None
     for name, found in start_vectors(model, words, target_words).items():

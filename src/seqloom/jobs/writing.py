@@ -80,7 +80,7 @@ class Writer:
         if isinstance(self.task, LanguageTask):
             whole = self._prompt(self.task, question.source)
         elif question.source.strip():
-            whole = self.task.codecs.source.encode([question.source])[0]
+            whole = self.task.codecs.vocabulary.encode([question.source])[0]
         else:
             return Prepared(number, question, None)
         longest = min(question.longest or settings.longest or usual(len(whole), self.seen), LONGEST)
@@ -163,7 +163,7 @@ class Writer:
                 raise UserError("generation.replace_unknown: the model looks at no source; set it to false")
             return answer
         attention_TS = written.attention_TS[:, : len(asked.item.source) + 1].cpu()
-        source, text = self.task.codecs.source, str(asked.question.source)
+        source, text = self.task.codecs.vocabulary, str(asked.question.source)
         if replaced:
             whole = decode_replacing(self.target, written.tokens, attention_TS, source, text)
             held = ForbiddenText.of(asked.question.must_not, self.target).held(whole)
@@ -205,7 +205,7 @@ class Writer:
         if target is None:
             raise UserError("score needs a target too: score(source, target)")
         ids = self._ids(target) if isinstance(target, Answer) else [*self.target.encode([target])[0], END]
-        read = self.task.codecs.source.encode([source])[0][: self.most_read]
+        read = self.task.codecs.vocabulary.encode([source])[0][: self.most_read]
         read = read[::-1] if self._reversed else read
         return Given([*read, SEPARATOR] if self.task.joined else read, ids)
 

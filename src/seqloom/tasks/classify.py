@@ -1,9 +1,13 @@
 """One class for the whole sequence."""
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from seqloom.data.cache import Examples
-from seqloom.data.encoding import ClassEncoder
+from seqloom.data.encoding import ClassEncoder, Encoder
+from seqloom.data.ragged import Ragged
+from seqloom.data.reading import Shape
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
@@ -17,14 +21,19 @@ from seqloom.text import END, Labels
 
 
 class ClassifyTask(Task):
-    shape = "classes"
+    shape: ClassVar[Shape] = "classes"
     columns = ("source", "target")
     scores = ("loss", "accuracy")
 
     def __init__(self, settings: Classify, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)
         self.settings, self.codecs, self.labels = settings, codecs, codecs.target
-        self.encoder = ClassEncoder(codecs.source, codecs.target)
+        self.encoder = self.encoder_of(codecs)
+
+    @staticmethod
+    def encoder_of(codecs: Codecs) -> Encoder:
+        assert isinstance(codecs.target, Labels)
+        return ClassEncoder(codecs.vocabulary, codecs.target)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
@@ -40,12 +49,13 @@ class ClassifyTask(Task):
         return Sizes(len(self.codecs.source), len(self.labels))
 
     def batch(self, examples: Examples) -> Batch:
-        # an end mark, so that an empty text is a sequence too
         target = examples.columns["target"]
         count = int((target.values_N >= 0).sum())
-        return Batch(
-            examples, Side.of(examples.columns["source"].framed(after=[END])), None, goals(known(target)), count
-        )
+        return Batch(examples, self.side(examples.columns["source"]), None, goals(known(target)), count)
+
+    def side(self, rows: Ragged) -> Side:
+        """What is read of each row: an end mark behind it, so that an empty text is a sequence too."""
+        return Side.of(rows.framed(after=[END]))
 
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, EncoderOnly)

@@ -1,4 +1,4 @@
-"""What turns the two sides of an example into numbers: vocabularies and labels."""
+"""What turns the two sides of an example into numbers: vocabularies, labels, scales of readings."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -6,6 +6,9 @@ from itertools import chain
 from pathlib import Path
 
 from seqloom.data.reading import Block, Shape
+from seqloom.data.readings import Form, Readings, ReadingsSettings
+from seqloom.data.series_faults import fitting
+from seqloom.settings import UserError
 from seqloom.text import Labels, TextSettings, Vocabulary
 
 Read = Callable[[], Iterator[Block]]
@@ -16,8 +19,14 @@ Read = Callable[[], Iterator[Block]]
 class Codecs:
     """The same object on both sides: one vocabulary is shared."""
 
-    source: Vocabulary
+    source: Vocabulary | Readings
     target: Vocabulary | Labels
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Of a source that is text."""
+        assert isinstance(self.source, Vocabulary)
+        return self.source
 
     @property
     def fingerprint(self) -> str:
@@ -25,22 +34,30 @@ class Codecs:
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.source.save(folder / ("shared.json" if self.target is self.source else "source.json"))
+        self.source.save(folder / self._source_name())
         if self.target is not self.source:
             self.target.save(folder / ("labels.json" if isinstance(self.target, Labels) else "target.json"))
+
+    def _source_name(self) -> str:
+        if isinstance(self.source, Readings):
+            return "readings.json"
+        return "shared.json" if self.target is self.source else "source.json"
 
     @classmethod
     def load(cls, folder: Path) -> "Codecs":
         if (folder / "shared.json").exists():
             shared = Vocabulary.load(folder / "shared.json")
             return cls(shared, shared)
-        source = Vocabulary.load(folder / "source.json")
+        kept = folder / "readings.json"
+        source = Readings.load(kept) if kept.exists() else Vocabulary.load(folder / "source.json")
         if (folder / "labels.json").exists():
             return cls(source, Labels.load(folder / "labels.json"))
         return cls(source, Vocabulary.load(folder / "target.json"))
 
 
-def learn(settings: TextSettings, shape: Shape, read: Read, more: str = "") -> Codecs:
+def learn(
+    settings: TextSettings, shape: Shape, read: Read, more: str = "", readings: ReadingsSettings | None = None
+) -> Codecs:
     """Vocabularies and labels of the training examples. more: a text whose pieces the source is to know too."""
 
     def column(*numbers: int) -> Iterator[str]:
@@ -59,6 +76,18 @@ def learn(settings: TextSettings, shape: Shape, read: Read, more: str = "") -> C
             return Codecs(only, only)
         case "tags" | "classes":
             return Codecs(Vocabulary.train(settings.source, column(0)), Labels.train(column(1)))
+        case "series":
+            return Codecs(learn_readings(readings or ReadingsSettings(), read), Labels.train(column(1)))
+
+
+def learn_readings(settings: ReadingsSettings, read: Read) -> Readings:
+    """The scales of all series, which must be of one form."""
+    first = next((block for block in read() if block.lines), None)
+    if first is None:
+        raise UserError("there are no readings to learn from; give examples that have some")
+    form = Form.of(first.columns[0][0], first.names, settings)
+    series = (x for block in read() for x in fitting(block, form))
+    return Readings.train(settings, series, form.names, form.columns)
 
 
 def _texts(block: Block, shape: Shape, number: int) -> Iterator[str]:

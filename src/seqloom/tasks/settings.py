@@ -57,6 +57,9 @@ class Classify(Frozen):
     """One class for the whole sequence."""
 
     kind: Literal["classify"] = "classify"
+    reads: Literal["text", "series"] = Field(
+        default="text", description="what the sequence is: text, or real-valued readings (a motion, a picture)"
+    )
 
 
 TaskSettings = Annotated[Translate | Language | Masked | Tag | Classify, Field(discriminator="kind")]

@@ -26,7 +26,7 @@ class TagTask(Task):
     def __init__(self, settings: Tag, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)
         self.settings, self.codecs, self.labels = settings, codecs, codecs.target
-        self.encoder = TagEncoder(codecs.source, codecs.target)
+        self.encoder = TagEncoder(codecs.vocabulary, codecs.target)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:

@@ -1,0 +1,38 @@
+"""One class for a whole series of readings: a motion, a sound, a picture pixel by pixel."""
+
+from seqloom.data.encoding import Encoder, SeriesEncoder
+from seqloom.data.ragged import Ragged
+from seqloom.data.readings import Readings
+from seqloom.models.settings import ModelSettings
+from seqloom.tasks.batch import Side
+from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.codecs import Codecs
+from seqloom.text import Labels
+
+
+class ClassifySeriesTask(ClassifyTask):
+    shape = "series"
+
+    @staticmethod
+    def encoder_of(codecs: Codecs) -> Encoder:
+        assert isinstance(codecs.source, Readings)
+        assert isinstance(codecs.target, Labels)
+        return SeriesEncoder(codecs.source, codecs.target)
+
+    @staticmethod
+    def refuses(model: ModelSettings) -> str | None:
+        if model.family != "encoder-only":
+            return f"classify reads a sequence and names its class: it needs an encoder-only model, not {model.family}"
+        if model.input.kind == "tokens" or model.output.kind != "classes":
+            return (
+                "with task.reads = 'series' it reads numbers (input = { kind = 'vectors' }, patches or images) and "
+                f"names a class, and the model reads {model.input.kind}, writes {model.output.kind}"
+            )
+        return None
+
+    @property
+    def marks(self) -> int:
+        return 0
+
+    def side(self, rows: Ragged) -> Side:
+        return Side.of(rows)
