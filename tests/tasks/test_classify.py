@@ -25,7 +25,7 @@ def test_an_end_mark_and_one_goal_a_row() -> None:
     assert batch.count == 2
 
 
-@pytest.mark.parametrize("pool", ["mean", "first", "last", "attention"])
+@pytest.mark.parametrize("pool", ["mean", "max", "first", "last", "attention"])
 def test_the_loss_is_that_of_padded_rows(pool: str) -> None:
     task = task_of(Classify(), "classes", WORDS, TEXTS, NAMES)
     model = model_for(task, "encoder-only", output={"kind": "classes", "pool": pool}).eval()
