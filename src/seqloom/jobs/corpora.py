@@ -17,7 +17,7 @@ from seqloom.data.ragged import Values
 from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
 from seqloom.data.readings import Readings, series_text
 from seqloom.data.settings import Corpus, DataSettings
-from seqloom.jobs.pictures import pixels, refuse_unknown_in
+from seqloom.jobs.pictures import pixels, refuse_other_form, refuse_unknown_in
 from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, joins, learned_positions
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
@@ -142,6 +142,8 @@ def corpora(recipe: Recipe, codecs: Codecs | None = None) -> Corpora:
         (*table_notes((*data.corpora, *data.valid, *data.test), task.shape), *_notes(recipe, [*train, *valid, *test])),
     )
     _refuse_empty(made, recipe)
+    if isinstance(known.codecs.source, Readings):
+        refuse_other_form(recipe.model, known.codecs.source)
     for part in (*train, *valid, *test):
         refuse_unknown_in(recipe.model, name_of(part.corpus), part.examples, part.held_out)
     for parts, what in (valid, "validate"), (test, "test"):
@@ -292,7 +294,9 @@ def longest_of(recipe: Recipe) -> Longest | None:
     limits = [Longest(recipe.data.longest, "data.longest")]
     limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []
     if not joins(recipe):  # there both sides share the positions, which the recipe has checked
-        limits += [Longest(length - 1, "model.positions.length") for length in learned_positions(recipe.model)]
+        series = task_class(task).shape == "series"
+        every = learned_positions(recipe.model, series=series)
+        limits += [Longest(length - (not series), "model.positions.length") for length in every]
     return min(limits, key=lambda limit: limit.tokens)
 
 

@@ -9,6 +9,7 @@ from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.published import Published
+from seqloom.layers.embedding import Patches
 from seqloom.layers.images import Images
 from seqloom.layers.positions import Learned
 from seqloom.models.settings import ModelSettings, TokensOutput
@@ -124,12 +125,19 @@ def joins(recipe: Recipe) -> bool:
     return isinstance(recipe.task, Translate) and recipe.model.family == "decoder-only"
 
 
-def learned_positions(model: ModelSettings, *sides: Literal["encoder", "decoder"]) -> Iterator[int]:
-    """How many tokens the positions of each stack are enough for, where they are learned. sides: of these only."""
+def learned_positions(
+    model: ModelSettings, *sides: Literal["encoder", "decoder"], series: bool = False
+) -> Iterator[int]:
+    """How many tokens the positions of each stack are enough for, where they are learned. sides: of these only.
+
+    series: what is read are readings, not tokens.
+    """
     for name in sides or ("encoder", "decoder"):
         positions = model.side(name).positions
         if name in model.family and isinstance(positions, Learned):
             if name == "encoder" and isinstance(model.input, Images):
-                yield model.input.longest(positions.length)
+                yield model.input.most_pixels(positions.length) if series else model.input.longest(positions.length)
+            elif name == "encoder" and isinstance(model.input, Patches):
+                yield positions.length * model.input.length
             else:
                 yield positions.length

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.numbers import series_of
@@ -13,8 +14,10 @@ from seqloom.generation.contract import Item
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Question
 from seqloom.jobs.labelling import Labeller
+from seqloom.jobs.recipe import learned_positions
 from seqloom.jobs.wishes import refuse_wishes
 from seqloom.jobs.writing import Prepared
+from seqloom.models.build import Model as Network
 from seqloom.settings import UserError
 from seqloom.tasks.batch import Side
 from seqloom.tasks.classify import ClassifyTask
@@ -22,6 +25,11 @@ from seqloom.tasks.classify import ClassifyTask
 
 class SeriesLabeller(Labeller):
     task: ClassifyTask
+
+    def __init__(self, task: ClassifyTask, networks: Sequence[Network], device: torch.device) -> None:
+        super().__init__(task, networks, device)
+        every = (length for one in networks for length in learned_positions(one.settings, "encoder", series=True))
+        self.reads = min(every, default=sys.maxsize)
 
     @property
     def readings(self) -> Readings:
@@ -34,7 +42,7 @@ class SeriesLabeller(Labeller):
         wrong = self.readings.form.misfit(_array(question.source))
         if wrong is not None:
             raise UserError(wrong)
-        cut = max(0, len(x) - self.reads) if self.reads < sys.maxsize else 0
+        cut = max(0, len(x) - self.reads)
         read = Question(x[: len(x) - cut])
         return Prepared(number, read, Item((), number, 0), cut)
 

@@ -1,5 +1,9 @@
 """One class for a whole series of readings: a motion, a sound, a picture pixel by pixel."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from seqloom.data.cache import Examples
 from seqloom.data.encoding import Encoder, SeriesEncoder
 from seqloom.data.ragged import Ragged
 from seqloom.data.readings import Readings
@@ -7,6 +11,8 @@ from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.codecs import Codecs
+from seqloom.tasks.settings import Vary
+from seqloom.tasks.varied import varied
 from seqloom.text import Labels
 
 
@@ -29,6 +35,14 @@ class ClassifySeriesTask(ClassifyTask):
                 f"names a class, and the model reads {model.input.kind}, writes {model.output.kind}"
             )
         return None
+
+    def vary(self, examples: Examples, seeds: Sequence[int], longest: int | None) -> Examples:
+        vary = self.settings.vary
+        if vary == Vary():
+            return examples
+        assert isinstance(self.codecs.source, Readings)
+        source = varied(examples.columns["source"], vary, self.codecs.source, seeds, longest)
+        return replace(examples, columns={**examples.columns, "source": source})
 
     @property
     def marks(self) -> int:
