@@ -92,6 +92,13 @@ def _said(codec: Vocabulary | Labels | Readings, row: Values) -> str:
     return " ".join(codec.decode(ids)) if isinstance(codec, Labels) else codec.decode(ids)
 
 
+def text_of(value: Any) -> str:
+    """A field of an example as text: words with spaces between them, a series in a few words."""
+    if isinstance(value, np.ndarray):
+        return series_text(value)
+    return value if isinstance(value, str) else " ".join(value)
+
+
 def shortened(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 

@@ -63,6 +63,8 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
     if shape is None and guess == "pairs" and (labels or _few_kinds(_side(blocks, 1))):
         guess = "classes"
     examples = round(rows * max(1.0, total / max(read_bytes, 1)))
+    if guess == "series":
+        return Look(guess, examples, 0.0, total)
     sides = [_side(blocks, 1)] if labels else [_side(blocks, side) for side in range(2 if guess == "pairs" else 1)]
     longer, rare = (_longer(sides, _words), _longer(sides, _characters)), max(map(_rare, sides))
     return Look(guess, examples, longer[0], total, longer[1], rare, labels)

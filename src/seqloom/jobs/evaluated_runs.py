@@ -3,17 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from seqloom.data.reading import Shape, fingerprint, read
-from seqloom.data.readings import series_text
 from seqloom.data.settings import Bad, Corpus
 from seqloom.evaluation.build import RATE, MetricName, rate_metric
 from seqloom.evaluation.likelihood import BitsPerCharacter
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Counts
 from seqloom.jobs.asked import Columns, corpora_like
-from seqloom.jobs.corpora import name_of, table_notes
+from seqloom.jobs.corpora import name_of, table_notes, text_of
 from seqloom.jobs.evaluated import Evaluated, Note
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.opened import still_training
@@ -87,7 +84,7 @@ def together(
     unknown: list[int] | None,
 ) -> Evaluated:
     """What several systems said to the same examples. columns: of these, as they were read."""
-    texts = [[_text(one) for one in column] for column in columns]
+    texts = [[text_of(one) for one in column] for column in columns]
     wanted = [[name] for name in columns[1]] if shape in ("classes", "series") else columns[-1]
     return Evaluated(
         systems=systems,
@@ -98,12 +95,6 @@ def together(
         counts=tuple(_rated(rate_metric(name), parts) for name in names if name in RATE),
         labels=(*(part.labels for part in parts), wanted) if shape in ("tags", "classes", "series") else None,
     )
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return series_text(value)
-    return value if isinstance(value, str) else " ".join(value)
 
 
 def _rated(metric: Metric[float], parts: Sequence[Said]) -> Counts:

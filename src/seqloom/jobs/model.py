@@ -7,11 +7,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
 
+from seqloom.data.readings import Floats, Readings
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
-from seqloom.jobs.arguments import pairs_of, refuse_arguments, texts_of
+from seqloom.jobs.arguments import pairs_of, refuse_arguments, series_of_arguments, texts_of
 from seqloom.jobs.filling import Filler
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
@@ -29,7 +30,7 @@ from seqloom.tasks.translate import TranslateTask
 from seqloom.text import Vocabulary
 
 Run = str | PathLike[str]
-Text = str | Question
+Text = str | Question | Floats
 
 
 def load(run: Run | Sequence[Run], device: str = "auto") -> "Model":
@@ -126,6 +127,8 @@ class Model:
     ) -> Answer | list[Answer] | list[list[Answer]]:
         """The answer to a text; to several, as many in their order. n_best: instead of each answer a list of some.
 
+        A model of series takes an array, values_TC, or a list of arrays; of pictures, values_RCC, or a list of them.
+
         changes    settings of [generation]: ["generation.longest=100"]
         prefix     every answer begins with it; end it behind a word, as it is cut into pieces as if it were whole.
                    For one answer of several, ask Question(text, prefix="…")
@@ -135,9 +138,8 @@ class Model:
         """
         refuse_arguments(("n_best", *Wishes.__annotations__), other)
         settings = generation_of(self.opened[0], changes, beam, 1 if n_best is None else n_best, sample, ARGUMENTS)
-        one = isinstance(texts, str | Question)
         wished = Question("", prefix, _phrases(must), _phrases(must_not))
-        plain = [replace(wished, source=text) if isinstance(text, str) else text for text in texts_of(texts)]
+        plain, one = self._questions(texts, wished)
         self.look_over(plain)
         asked = []
         for number, question in enumerate(plain):
@@ -151,6 +153,14 @@ class Model:
             best = [answers[0] for answers in each]
             return best[0] if one else best
         return each[0] if one else each
+
+    def _questions(self, asked: object, wished: Question) -> tuple[list[Question], bool]:
+        """And whether it is one alone."""
+        readings = self.task.codecs.source
+        if isinstance(readings, Readings):
+            return series_of_arguments(asked, readings.columns is not None)
+        plain = [replace(wished, source=text) if isinstance(text, str) else text for text in texts_of(asked)]
+        return plain, isinstance(asked, str | Question)
 
     def look_over(self, questions: Sequence[Question]) -> None:
         """Cut the words of many at once, which is many times faster than one by one; `prepare` finds them then."""

@@ -76,7 +76,7 @@ def _places(corpus: Corpus, head: list[list[str]], place: str, labelled: bool) -
     time = _position(corpus.time, TIME, first, header, place)
     if corpus.series is None and corpus.time is None and (series is None or time is None):
         series = time = None  # a name alone may be that of a row
-    label = _position(corpus.target, LABEL, first, header, place)
+    label = _label_place(corpus, first, header, place, labelled)
     if label is None and labelled:
         label = next((at for at in reversed(range(len(first))) if at not in (series, time)), None)
     taken = {series, time, label}
@@ -85,6 +85,16 @@ def _places(corpus: Corpus, head: list[list[str]], place: str, labelled: bool) -
     if not rest:
         raise DataError(f"{place}: no column is left for readings beside the label; is it the right file?")
     return _Places(tuple(first), header, series, time, label, rest)
+
+
+def _label_place(corpus: Corpus, first: Sequence[str], header: bool, place: str, labelled: bool) -> int | None:
+    """None: nothing names it; or it is not there, and nobody asks for it."""
+    try:
+        return _position(corpus.target, LABEL, first, header, place)
+    except DataError:
+        if labelled:
+            raise
+        return None
 
 
 def _has_names(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
