@@ -149,6 +149,7 @@ def corpora(recipe: Recipe, codecs: Codecs | None = None) -> Corpora:
         (*table_notes((*data.corpora, *data.valid, *data.test), task.shape), *_notes(recipe, [*train, *valid, *test])),
     )
     _refuse_empty(made, recipe)
+    _refuse_one_class(known.codecs.target, task.shape, names_of(recipe))
     if isinstance(known.codecs.source, Readings):
         refuse_other_form(recipe.model, known.codecs.source)
     for part in (*train, *valid, *test):
@@ -156,6 +157,14 @@ def corpora(recipe: Recipe, codecs: Codecs | None = None) -> Corpora:
     for parts, what in (valid, "validate"), (test, "test"):
         _refuse_unseen(parts, what)
     return made
+
+
+def _refuse_one_class(labels: Vocabulary | Labels, shape: Shape, names: str) -> None:
+    if isinstance(labels, Labels) and shape != "tags" and len(labels) == 1:
+        raise UserError(
+            f"{names}: all examples to train on are of one class, {labels.names[0]!r}, so that there is nothing to "
+            "tell apart; is it the right column? Otherwise add examples of another class"
+        )
 
 
 def _refuse_unseen(parts: Sequence[Prepared], what: str) -> None:

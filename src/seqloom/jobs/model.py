@@ -79,6 +79,11 @@ class Model:
         return isinstance(self._answerer, Labeller)
 
     @property
+    def reads_series(self) -> bool:
+        """Whether it is asked with readings, not with texts."""
+        return self.task.shape == "series"
+
+    @property
     def aligns(self) -> bool:
         """Whether it looks at a source while it writes, so that its answers can be aligned with it."""
         return all(isinstance(network, EncoderDecoder) and bool(looks(network)) for network in self.networks)

@@ -140,7 +140,7 @@ class _Hints:
 
 
 def _lines(model: Model, asking: Asking) -> AskedLines | AskedSeries:
-    if model.task.shape == "series":
+    if model.reads_series:
         return AskedSeries(asking.file, asking.input, model.recipe.data.corpora)
     return AskedLines(asking.file, asking.input, asking.column)
 
@@ -174,7 +174,7 @@ def refuse_swapped(run: str, file: str) -> None:
 def _refuse(model: Model, asking: Asking) -> None:
     if asking.lines.alignment and not model.aligns:
         raise UserError("--alignment: no layer of this model looks at a source while it writes; leave it out")
-    if asking.column is not None and model.task.shape == "series":
+    if asking.column is not None and model.reads_series:
         raise UserError("--column: this model reads series, whose columns are those that it learnt from; leave it out")
     if asking.column is not None and asking.input != "text":
         raise UserError("--column: only lines of text have columns, not --input jsonl; leave it out")

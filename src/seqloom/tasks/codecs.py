@@ -74,22 +74,10 @@ def learn(
         case "text":
             only = Vocabulary.train(settings.source, column(0))
             return Codecs(only, only)
-        case "tags":
+        case "tags" | "classes":
             return Codecs(Vocabulary.train(settings.source, column(0)), Labels.train(column(1)))
-        case "classes":
-            return Codecs(Vocabulary.train(settings.source, column(0)), _classes(column(1)))
         case "series":
-            return Codecs(learn_readings(readings or ReadingsSettings(), read), _classes(column(1)))
-
-
-def _classes(labels: Iterator[str]) -> Labels:
-    classes = Labels.train(labels)
-    if len(classes) == 1:
-        raise UserError(
-            f"all examples to train on are of one class, {classes.names[0]!r}, so that there is nothing to tell apart; "
-            "is it the right column? Add examples of another"
-        )
-    return classes
+            return Codecs(learn_readings(readings or ReadingsSettings(), read), Labels.train(column(1)))
 
 
 def learn_readings(settings: ReadingsSettings, read: Read) -> Readings:
