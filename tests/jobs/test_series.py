@@ -124,6 +124,10 @@ def test_evaluate(run: Path, tmp_path: Path) -> None:
     scores = {record["metric"]: record for record in map(json.loads, lines) if record["kind"] == "score"}
     assert scores["accuracy"]["score"] == 100
     assert scores["f1-macro"]["low"] == 100
+    confused = {(each["wanted"], each["said"]): each["count"] for each in map(json.loads, lines) if "said" in each}
+    assert confused == {("up", "up"): 10, ("down", "down"): 10}
+    page = _invoke("evaluate", run, "--data", file).stdout
+    assert "wanted (rows) and said (columns)" in page
 
 
 def test_from_python(run: Path) -> None:
@@ -140,12 +144,18 @@ def test_from_python(run: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        ([([[1.0, 2.0]], "up"), ([[1.0]], "down"), ([[1.0, 2.0]], "up")], r"b\.jsonl:2: 1 readings at each step, but 2"),
+        (
+            [([[1.0, 2.0]], "up"), ([[1.0]], "down"), ([[1.0, 2.0]], "up")],
+            r"b\.jsonl:2: 1 readings at each step, but 2",
+        ),
         (
             [([[1.0, None]], "up"), ([[1.0, 2.0]], "down"), ([[1.0, 2.0]], "up")],
             r"b\.jsonl:1: step 1 has no reading of channel 2; .*readings\.missing=mean",
         ),
-        ([([[1.0, 2.0]], "up"), ([[1.0, 3.0]], "up"), ([[2.0, 2.0]], "up")], r"b\.jsonl: all examples .* one class, 'up'"),
+        (
+            [([[1.0, 2.0]], "up"), ([[1.0, 3.0]], "up"), ([[2.0, 2.0]], "up")],
+            r"b\.jsonl: all examples .* one class, 'up'",
+        ),
         ([([[1.0, 2.0]], "up"), ([[1.0, 3.0]], ""), ([[2.0, 2.0]], "up")], r"b\.jsonl:2: the label is empty"),
     ],
 )
