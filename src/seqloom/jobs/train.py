@@ -19,7 +19,7 @@ from seqloom.jobs.plan import amount, steps_of, threads, training_flops_per_toke
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, metrics_of, validator
-from seqloom.jobs.start import Start
+from seqloom.jobs.start import Start, taken_lines
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
 from seqloom.layers.attention import Attention
@@ -83,20 +83,26 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             compare(run, request)
             _refuse_without_state(run)
             recipe, validation = _as_before(run, wish), None
-            data = corpora(recipe, None if start is None else start.codecs)
+            data = corpora(recipe, None if start is None else Codecs.load(run.vocabulary))
             _refuse_other_vocabulary(run, data)
             write_text(run.recipe, header(request["data"], request.get("start")) + dump(recipe))
         else:
             decided = decide(wish, command.changes, telling.note, began)
             recipe, data, validation = decided.recipe, decided.corpora, decided.validation_seconds
             _refuse_best(recipe, data)
-            if start is not None:
-                start.load(build_model(recipe.model, data.task.sizes()))  # for its errors, before anything is cleared
+            if start is not None:  # for its errors, before anything is cleared; and for what to tell
+                taken = start.load(build_model(recipe.model, data.task.sizes()), recipe, data.task.codecs)
+                request["start"] |= {"taken": taken.lines()}
             run.clear()  # only now: what is wrong with the files or the settings has been said
             data.task.codecs.save(run.vocabulary)
             write_text(run.recipe, header(request["data"], request.get("start")) + dump(recipe))
             remember(run, request)
-        for note in (*wish.notes, *data.notes, *_doubts(recipe, data, start is not None)):
+        for note in (
+            *wish.notes,
+            *filter(None, taken_lines(run)),
+            *data.notes,
+            *_doubts(recipe, data, start is not None),
+        ):
             telling.note(note)
         assert recipe.training.threads != "auto"
         with threads(recipe.training.threads):
@@ -227,7 +233,7 @@ def _run(
         objective_of(training.reward, data.task),
     )
     if not run.checkpoints.any() and start is not None:
-        start.load(model)
+        start.load(model, recipe, data.task.codecs)
     elif not run.checkpoints.any():
         _start_vectors(model, data, telling)
     loop = Loop(setup, run, telling)
@@ -256,7 +262,7 @@ def _run(
     test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
     trained = Trained(run, recipe, data, model, place, scores, test)
     begun = None if start is None else start.run
-    write_text(run.card, card(run, recipe, data, model, place, scores, test, device, begun))
+    write_text(run.card, card(run, recipe, data, model, place, scores, test, device, begun, taken_lines(run)))
     return trained
 
 

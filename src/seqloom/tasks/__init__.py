@@ -5,7 +5,7 @@ from typing import assert_never
 from seqloom.models.settings import Family
 from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
-from seqloom.tasks.codecs import Codecs, learn
+from seqloom.tasks.codecs import Codecs, Known, learn
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
@@ -19,6 +19,7 @@ __all__ = [
     "Classify",
     "Codecs",
     "Goals",
+    "Known",
     "Language",
     "Masked",
     "Side",
