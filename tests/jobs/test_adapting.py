@@ -195,3 +195,64 @@ def test_what_is_asked_of_the_task_is_heard(files: Path) -> None:
         _train("labels.tsv", "two", None, change, "training.steps=0", start=Path("masked")).recipe.task
         == trained.recipe.task
     )
+
+
+SLOW = """
+[task]
+kind = "tag"
+
+[text]
+source = { kind = "words" }
+extend = 2
+
+[training]
+batch = 200
+validate_every = 3
+freeze = ["embedding", "encoder.blocks.0"]
+layer_decay = 0.5
+ema = { decay = 0.9 }
+schedule = { kind = "constant" }
+"""
+
+
+def test_a_frozen_run_goes_on_to_the_same_bits(files: Path) -> None:
+    """Stopped in the middle, without the run that it began from: as if it had never stopped."""
+    was = _pretrained("masked")
+    Path("slow.toml").write_text(SLOW)
+    Path("tags.conllu").write_text(Path("tags.conllu").read_text().replace("film", "opera"))
+    begin = {"start": Path("masked")}
+    _train("tags.conllu", "whole", "slow.toml", "training.steps=6", **begin)
+    _train("tags.conllu", "parts", "slow.toml", "training.steps=3", **begin)
+    Path("masked").rename("gone")
+    _train("tags.conllu", "parts", "slow.toml", "training.steps=6", **begin)
+    one, other = (RunFolder(Path(out)).checkpoints.newest() for out in ("whole", "parts"))
+    assert one is not None
+    assert other is not None
+    for group in one.tensors:
+        assert one.tensors[group].keys() == other.tensors[group].keys()
+        assert all(one.tensors[group][name].equal(other.tensors[group][name]) for name in one.tensors[group])
+    optimised = {name.split("/")[0] for name in one.tensors["optimiser"]}
+    assert not any("embedding" in name or "blocks.0" in name for name in optimised)
+    for name, tensor in was.items():
+        if "encoder.blocks.0" in name:
+            assert _weights("whole")[name].equal(tensor)
+    assert not all(tensor.equal(_weights("whole")[name]) for name, tensor in was.items() if "encoder.blocks.1" in name)
+    assert (
+        Path("whole/card.md").read_text().split("## What")[1] == Path("parts/card.md").read_text().split("## What")[1]
+    )
+
+
+def test_freezing_is_told_and_misnaming_too(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _pretrained("masked")
+    changes = ("training.steps=1", 'training.freeze=["encoder"]')
+    train(Command(None, ("tags.conllu",), out=Path("new"), changes=changes, start=Path("masked")), "lines")
+    said = capsys.readouterr().err
+    assert "parameters (encoder); dropout in them stays as it is" in said
+    assert "what is frozen stays as it was drawn by chance" not in said
+    with pytest.raises(
+        UserError, match=r"training.freeze: 'encodr' names no part of the model; did you mean 'encoder'?"
+    ):
+        _train("tags.conllu", "other", None, 'training.freeze=["encodr"]', start=Path("masked"))
+    assert not Path("other").exists()
+    train(Command("masked.toml", ("text.txt",), out=Path("alone"), changes=changes), "lines")
+    assert "what is frozen stays as it was drawn by chance; begin from a run: --from" in capsys.readouterr().err

@@ -35,6 +35,7 @@ from seqloom.tasks import Codecs
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.sentence_pairs import several
 from seqloom.text import Vocabulary
+from seqloom.training.freezing import freeze
 from seqloom.training.loop import Limits, Loop, Setup, best_weights
 from seqloom.training.peak import peak_flops
 from seqloom.training.peak_memory import forget_peak
@@ -93,6 +94,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             if start is not None:  # for its errors, before anything is cleared; and for what to tell
                 taken = start.load(build_model(recipe.model, data.task.sizes()), recipe, data.task.codecs)
                 request["start"] |= {"taken": taken.lines()}
+            freeze(build_model(recipe.model, data.task.sizes()), recipe.training.freeze or ())
             run.clear()  # only now: what is wrong with the files or the settings has been said
             data.task.codecs.save(run.vocabulary)
             write_text(run.recipe, header(request["data"], request.get("start")) + dump(recipe))
@@ -112,6 +114,8 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
 def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     """What is allowed, but may not be meant. begun: from another run."""
     yield shown(*first_example(data))
+    if recipe.training.freeze and not begun:
+        yield "training.freeze: what is frozen stays as it was drawn by chance; begin from a run: --from RUN"
     if recipe.training.reward is not None and not begun:
         yield "training.reward: of a model that has learnt nothing yet no answer earns much; begin from one: --from RUN"
     if recipe.training.reward is not None and recipe.training.best == "loss":
@@ -211,6 +215,11 @@ def _run(
     assert training.validate_every != "auto"
     torch.manual_seed(training.seed)
     model = build_model(recipe.model, data.task.sizes()).to(device).train()
+    if training.freeze:
+        fixed, every = freeze(model, training.freeze), sum(parameter.numel() for parameter in model.parameters())
+        telling.note(
+            f"frozen: {fixed:,} of {every:,} parameters ({', '.join(training.freeze)}); dropout in them stays as it is"
+        )
     much = amount(data)
     per_token = training_flops_per_token(recipe, data, much)
     precision = None if training.precision == "float32" else torch.bfloat16
