@@ -45,7 +45,7 @@ def test_a_step_is_so_much_shorter(settings: OptimiserSettings) -> None:
             parameter.grad = torch.full_like(parameter, 0.1)
         optimiser = build_optimiser(settings, model, slow)
         optimiser.step(0.5)
-        assert optimiser.rate == pytest.approx(0.05)
+        assert optimiser.rate(0.5) == pytest.approx(0.05)
     for name, parameter in other.named_parameters():
         whole = dict(one.named_parameters())[name] - before[name]
         assert torch.allclose(parameter - before[name], factors[name] * whole, atol=1e-6), name

@@ -81,7 +81,11 @@ class Optimiser:
         self._parameters = dict(parameters)
         self._parts = tuple(parts)
         self._groups = [group for part in self._parts for group in part.param_groups]
-        self._rates = [group["lr"] for group in self._groups]
+        self._rates = [float(group["lr"]) for group in self._groups]
+        for group in self._groups:
+            device = group["params"][0].device
+            if device.type == "cuda":  # there, so that a step can be recorded
+                group["lr"] = torch.tensor(float(group["lr"]), device=device)
         by_id = {
             id(p): _begin(part, group, p)
             for part in self._parts
@@ -90,15 +94,19 @@ class Optimiser:
         }
         self._states = {name: by_id[id(parameter)] for name, parameter in self._parameters.items()}
 
-    @property
-    def rate(self) -> float:
-        """The rate of the latest step, of what has the settings' own `rate`."""
-        return float(self._groups[0]["lr"] / self._groups[0].get(FACTOR, 1.0))
+    def rate(self, factor: float) -> float:
+        """Of a step with this factor: that of what has the settings' own `rate`."""
+        return self._rates[0] * factor / float(self._groups[0].get(FACTOR, 1.0))
 
-    def step(self, rate_factor: float = 1.0) -> None:
+    def step(self, rate_factor: float | Tensor = 1.0, bad: Tensor | None = None) -> None:
+        """rate_factor: on a GPU perhaps a number there. bad: a number there, above 0 where no weight may change."""
         for group, rate in zip(self._groups, self._rates, strict=True):
-            group["lr"] = rate * rate_factor
+            if isinstance(group["lr"], Tensor):
+                group["lr"].copy_(torch.as_tensor(rate_factor * rate))
+            else:
+                group["lr"] = rate * rate_factor
         for part in self._parts:
+            part.found_inf = bad  # type: ignore[attr-defined]  # torch's own kernels look for it by this name
             part.step()
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -169,6 +177,7 @@ def build_optimiser(
                 betas=settings.betas,
                 eps=settings.epsilon,
                 fused=_fused(parameters),
+                capturable=_on_gpu(parameters),
             )
             return Optimiser(parameters, [part])
         case AdamW():
@@ -178,7 +187,10 @@ def build_optimiser(
         case SGD():
             kind = uncompiled(torch.optim.SGD)
             groups = parts.by_decay(settings.rate, settings.decay)
-            step = kind(groups, settings.rate, settings.momentum, nesterov=settings.nesterov, foreach=True)
+            fused = _fused(parameters)
+            step = kind(
+                groups, settings.rate, settings.momentum, nesterov=settings.nesterov, foreach=not fused, fused=fused
+            )
             return Optimiser(parameters, [step])
         case _:
             assert_never(settings)
@@ -214,7 +226,12 @@ class _Parts:
 def _adamw(settings: AdamW, parts: _Parts) -> torch.optim.Optimizer:
     groups = parts.by_decay(settings.rate, settings.decay)
     return uncompiled(torch.optim.AdamW)(
-        groups, lr=settings.rate, betas=settings.betas, eps=settings.epsilon, fused=_fused(parts.parameters)
+        groups,
+        lr=settings.rate,
+        betas=settings.betas,
+        eps=settings.epsilon,
+        fused=_fused(parts.parameters),
+        capturable=_on_gpu(parts.parameters),
     )
 
 
@@ -235,6 +252,10 @@ def _muon(settings: Muon, parts: _Parts) -> list[torch.optim.Optimizer]:
 def _fused(parameters: Mapping[str, nn.Parameter]) -> bool:
     """One kernel for all of a step, where torch has it."""
     return all(parameter.device.type in ("cpu", "cuda") for parameter in parameters.values())
+
+
+def _on_gpu(parameters: Mapping[str, nn.Parameter]) -> bool:
+    return all(parameter.is_cuda for parameter in parameters.values())
 
 
 def clip(model: nn.Module, limit: float | None) -> Tensor:
