@@ -79,7 +79,7 @@ def first_example(data: Corpora) -> tuple[str, str | None]:
         row = next((row for row in range(len(texts)) if texts[row].tolist() != [END]), 0)
     for name, codec in ("source", codecs.source), ("target", codecs.target):
         if name in columns:
-            ids = [id for id in columns[name][row].tolist() if id >= 0]
+            ids = [id for id in columns[name][row].tolist() if 0 <= id < len(codec)]  # no letters behind words
             sides.append(" ".join(codec.decode(ids)) if isinstance(codec, Labels) else codec.decode(ids))
     return shortened(sides[0]), shortened(sides[1]) if len(sides) > 1 else None
 

@@ -52,7 +52,7 @@ class Frame:
     def around(cls, batch: Batch, budget: int) -> Self | None:
         """budget: tokens that a side of a batch is cut to. None: a batch of another kind has no frame."""
         sides = [side for side in (batch.source, batch.target) if side is not None]
-        odd = batch.weight_N is not None or batch.asked_M is not None or batch.follows_B is not None
+        odd = batch.steps_vary or any(part is not None for part in (batch.weight_N, batch.asked_M, batch.follows_B))
         if odd or any(side.tokens_N.dtype != torch.int64 or side.tokens_N.dim() != 1 for side in sides):
             return None
         rows = sides[-1].layout.rows
