@@ -256,3 +256,22 @@ def test_freezing_is_told_and_misnaming_too(files: Path, capsys: pytest.CaptureF
     assert not Path("other").exists()
     train(Command("masked.toml", ("text.txt",), out=Path("alone"), changes=changes), "lines")
     assert "what is frozen stays as it was drawn by chance; begin from a run: --from" in capsys.readouterr().err
+
+
+def test_word_vectors_of_a_file(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("glove.txt").write_text("good 1 2 3 4 5 6 7 8\nfilm 8 7 6 5 4 3 2 1\nzebra 0 0 0 0 0 0 0 0\n")
+    changes = ("model.input.vectors=glove.txt", "model.width=8", "training.steps=0", "text.source.kind=words")
+    command = Command(None, ("tags.conllu",), out=Path("new"), changes=("task.kind=tag", *changes))
+    train(command, "lines")
+    assert "input: 2 of 16 pieces (12%) begin from the vectors that the recipe names" in capsys.readouterr().err
+    names = load("new").task.codecs.source.names
+    rows = _weights("new")["input.embedding.weight_VD"][[names.index("good"), names.index("film")]]
+    assert rows.tolist() == [[1, 2, 3, 4, 5, 6, 7, 8], [8, 7, 6, 5, 4, 3, 2, 1]]
+    for content, said in (
+        ("good 1 2\n", r"glove.txt: vectors are 2 wide, but the model's embedding is 8; set model.width = 2"),
+        ("good 1 2 3 4 5 6 7 8\nfilm 1 2 3 4 5 6 7\n", r"glove.txt:2: should be a word and 8 numbers"),
+        ("owl 1 2 3 4 5 6 7 8\n", r"the file has none of the 16 pieces of the input; is it of this language"),
+    ):
+        Path("glove.txt").write_text(content)
+        with pytest.raises(UserError, match=said):
+            _train("tags.conllu", "bad", None, "task.kind=tag", *changes, force=True)

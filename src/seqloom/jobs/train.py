@@ -91,10 +91,11 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             decided = decide(wish, command.changes, telling.note, began)
             recipe, data, validation = decided.recipe, decided.corpora, decided.validation_seconds
             _refuse_best(recipe, data)
-            if start is not None:  # for its errors, before anything is cleared; and for what to tell
-                taken = start.load(build_model(recipe.model, data.task.sizes()), recipe, data.task.codecs)
-                request["start"] |= {"taken": taken.lines()}
-            freeze(build_model(recipe.model, data.task.sizes()), recipe.training.freeze or ())
+            if start is not None or recipe.training.freeze:  # for their errors, before anything is cleared
+                trial = build_model(recipe.model, data.task.sizes())
+                if start is not None:
+                    request["start"] |= {"taken": start.load(trial, recipe, data.task.codecs).lines()}
+                freeze(trial, recipe.training.freeze or ())
             run.clear()  # only now: what is wrong with the files or the settings has been said
             data.task.codecs.save(run.vocabulary)
             write_text(run.recipe, header(request["data"], request.get("start")) + dump(recipe))
@@ -244,7 +245,8 @@ def _run(
     if not run.checkpoints.any() and start is not None:
         start.load(model, recipe, data.task.codecs)
     elif not run.checkpoints.any():
-        _start_vectors(model, data, telling)
+        for note in _start_vectors(model, data):
+            telling.note(note)
     loop = Loop(setup, run, telling)
     loop.place.validation_seconds = validation or 0.0
     resumed = loop.resume()
@@ -281,13 +283,19 @@ def asked_for(training: TrainingSettings) -> tuple[float | None, ...]:
     return training.steps, training.epochs, training.minutes, training.patience, *flops
 
 
-def _start_vectors(model: Model, data: Corpora, telling: Telling) -> None:
-    """Word vectors that the recipe names."""
+def _start_vectors(model: Model, data: Corpora) -> Iterator[str]:
+    """Word vectors that the recipe names, and how many words have one; a UserError, if the file will not do."""
     source, target = data.task.codecs.source, data.task.codecs.target
-    words = source.pieces(range(len(source)))
-    target_words = target.pieces(range(len(target))) if isinstance(target, Vocabulary) else None
-    for name, found in start_vectors(model, words, target_words).items():
-        telling.note(f"{name}: {found:,} of its words begin from the vectors that the recipe names")
+    target_words = target.whole_words() if isinstance(target, Vocabulary) else None
+    for name, found in start_vectors(model, source.whole_words(), target_words).items():
+        every = len(target if name == "target" else source)
+        if not found:
+            raise UserError(
+                f"model.input.vectors: the file has none of the {every:,} pieces of the {name}; is it of this "
+                "language, and is the text cut into words (text.source.kind)?"
+            )
+        share = f"{found:,} of {every:,} pieces ({found / every:.0%})"
+        yield f"{name}: {share} begin from the vectors that the recipe names"
 
 
 def scores_of(run: RunFolder, place: Place) -> dict[str, float]:

@@ -195,6 +195,13 @@ class Vocabulary:
         """Each id's piece as people can see it: ▁ for a space, ↵ for a new line, \\xe2 for a part of a character."""
         return self._display.pieces(ids)
 
+    def whole_words(self) -> list[str]:
+        """Each id's piece as others write it, who know whole words only; a piece that goes on within one is empty."""
+        seen = self.pieces(range(len(self)))
+        if not isinstance(self.settings, BPE | Unigram):
+            return seen
+        return [piece.removeprefix("▁") if piece.startswith("▁") else "" for piece in seen]
+
     def word_of(self, ids: Iterable[int]) -> list[int]:
         """For each id the number of its word in `decode(ids)`, where white space parts words; -1: in none."""
         return self._display.word_of(ids)
