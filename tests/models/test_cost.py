@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from seqloom.layers.embedding import InputSettings
+from seqloom.layers.embedding import WORD, InputSettings, Spelled
 from seqloom.layers.layout import Padded
 from seqloom.layers.paths import only_plain
 from seqloom.layers.recurrent_layers import RecurrentLayers
@@ -85,6 +85,10 @@ def test_forward_flops(name: str) -> None:
     generator = torch.Generator().manual_seed(0)
 
     def draw(what: InputSettings, steps: int) -> Tensor:
+        if isinstance(what, Spelled):  # words of as many letters as are counted with
+            return (
+                torch.tensor([3, *range(11, 10 + int(WORD))]).repeat(ROWS * steps // int(WORD)).unflatten(0, (ROWS, -1))
+            )
         return drawn(what, 11, ROWS * steps, generator).unflatten(0, (ROWS, steps))
 
     with only_plain(), FlopCounterMode(display=False) as counter, torch.no_grad():

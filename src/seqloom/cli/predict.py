@@ -66,13 +66,16 @@ def predict(
     ] = None,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, …; auto: a GPU, if there is one.")] = "auto",
 ) -> None:
-    """Answer lines of text: line in, line out, in their order. In a terminal, each line is answered at once.
+    """Answer lines of text: line in, line out, in their order. In a terminal, each line is answered at once, and what
+    is written is shown as it grows.
 
     \b
     Examples:
       seqloom predict runs/demo-dates
       seqloom predict runs/pairs new.txt --scores
       seqloom predict runs/pairs new.txt.gz --n-best 5 --format jsonl --out answers.jsonl
+      seqloom predict runs/shakespeare --sample --set generation.longest=500
+      echo "Paris is the [MASK] of France" | seqloom predict runs/bert --n-best 5 --scores
       echo "3 Mai 2024" | seqloom predict runs/demo-dates --beam 8 --alignment
       seqloom predict runs/motions new.csv --n-best 3 --format tsv
       echo '{"values": [[0.1, 2.0], [0.3, 1.9]]}' | seqloom predict runs/motions
@@ -100,7 +103,8 @@ def predict(
     settings = generation_of(model.opened[0], changes or (), beam, n_best, sample)
     talk = file == "-" and sys.stdin.isatty()
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
-    asking = Asking(file, settings, lines, given, out, force, skip_bad, talk, column)
+    live = out is None and lines.plain and sys.stdout.isatty()
+    asking = Asking(file, settings, lines, given, out, force, skip_bad, talk, live, column)
     for text in still_training(model.opened):
         _note(text)
     if talk:

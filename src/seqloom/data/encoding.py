@@ -11,6 +11,7 @@ from seqloom.data.ragged import ColumnType, IdType, Ragged, Steps
 from seqloom.data.readings import Readings
 from seqloom.text import BEGIN, BPE, END, Labels, Unigram, Vocabulary, Words
 from seqloom.text.labels import NONE
+from seqloom.text.spelling import BYTES, spelled
 
 Fields = Sequence[list[Any]]
 """What a block's columns are: the texts of each side, or lists of words and tags, or series and labels."""
@@ -116,25 +117,37 @@ class SentenceEncoder:
 
 @dataclass(frozen=True)
 class TagEncoder:
-    """The tag of a word that is several pieces stands at its first piece; the others have none."""
+    """The tag of a word that is several pieces stands at its first piece; the others have none.
+
+    spelled: the first is the word, and its letters are the others.
+    """
 
     vocabulary: Vocabulary
     labels: Labels
+    spelled: bool = False
 
     @property
     def columns(self) -> Mapping[str, ColumnType]:
-        return {"source": id_type(self.vocabulary), "target": np.int32}
+        return {"source": self._kind, "target": np.int32}
+
+    @property
+    def _kind(self) -> IdType:
+        return id_type(self.vocabulary, BYTES if self.spelled else 0)
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
         sentences, tags = fields
         pieces, marks = [], []
         for words, names in zip(sentences, tags, strict=True):
-            ids, word_of = self.vocabulary.encode_words(words)
+            ids, word_of = self.pieces(words)
             known = self.labels.encode(names, unknown="unseen")
             firsts = [place == 0 or word_of[place - 1] != word for place, word in enumerate(word_of)]
             pieces.append(ids)
             marks.append([known[word] if first else NONE for word, first in zip(word_of, firsts, strict=True)])
-        return {"source": Ragged.rows(pieces, id_type(self.vocabulary)), "target": Ragged.rows(marks)}
+        return {"source": Ragged.rows(pieces, self._kind), "target": Ragged.rows(marks)}
+
+    def pieces(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
+        """The ids of a sentence, and for each id the number of its word."""
+        return spelled(self.vocabulary, words) if self.spelled else self.vocabulary.encode_words(words)
 
 
 @dataclass(frozen=True)
@@ -180,9 +193,9 @@ def names_of_labels(encoder: Encoder, fields: Fields) -> tuple[Labels, list[str]
             return None
 
 
-def id_type(vocabulary: Vocabulary) -> IdType:
+def id_type(vocabulary: Vocabulary, more: int = 0) -> IdType:
     """Two bytes, where they can hold every id: half the disk and half the memory. Labels may be below zero."""
-    return np.uint16 if len(vocabulary) <= 1 << 16 else np.int32
+    return np.uint16 if len(vocabulary) + more <= 1 << 16 else np.int32
 
 
 def _texts(vocabulary: Vocabulary, texts: Sequence[str]) -> Ragged:

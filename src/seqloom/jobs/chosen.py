@@ -144,10 +144,15 @@ def _loaded(text: str, part: Part, changes: Sequence[str]) -> Recipe:
 def _shape(changes: Sequence[str]) -> Shape | None:
     """Of the task that was named with --set, if one was."""
     tasks: dict[str, Shape] = {"translate": "pairs", "language": "text", "tag": "tags", "classify": "classes"}
-    named = [value.strip(" \"'") for key, _, value in (change.partition("=") for change in changes) if key == TASK]
-    shape = tasks.get(named[-1]) if named else None
+    shape = tasks.get(named_task(changes) or "")
     reads = [value.strip(" \"'") for key, _, value in (change.partition("=") for change in changes) if key == READS]
     return "series" if reads and reads[-1] == "series" and shape in (None, "classes") else shape
+
+
+def named_task(changes: Sequence[str]) -> str | None:
+    """The kind of task that was named with --set, if one was."""
+    named = [value.strip(" \"'") for key, _, value in (change.partition("=") for change in changes) if key == TASK]
+    return named[-1] if named else None
 
 
 def with_model(recipe: Recipe, model: dict[str, Any], changes: Sequence[str]) -> Recipe:

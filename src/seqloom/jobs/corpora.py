@@ -23,7 +23,7 @@ from seqloom.jobs.recipe import Recipe, joins, learned_positions
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
-from seqloom.tasks import Codecs, Language, Masked, Task, build_task, learn, task_class
+from seqloom.tasks import Codecs, Known, Language, Masked, Task, build_task, learn, task_class
 from seqloom.tasks.masked import MaskedTask
 from seqloom.text import END, Labels, Vocabulary
 
@@ -88,7 +88,7 @@ def first_example(data: Corpora) -> tuple[str, str | None]:
 def _said(codec: Vocabulary | Labels | Readings, row: Values) -> str:
     if isinstance(codec, Readings):
         return series_text(codec.decode(row), codec.columns)
-    ids = [id for id in row.tolist() if id >= 0]
+    ids = [id for id in row.tolist() if 0 <= id < len(codec)]  # no letters behind words
     return " ".join(codec.decode(ids)) if isinstance(codec, Labels) else codec.decode(ids)
 
 
@@ -130,10 +130,10 @@ def fingerprints(data: DataSettings) -> dict[str, str]:
     return {name_of(corpus): fingerprint(corpus) for corpus in (*data.corpora, *data.valid)}
 
 
-def corpora(recipe: Recipe, codecs: Codecs | None = None) -> Corpora:
-    """codecs: of a run to begin from; None: they are learnt."""
+def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
+    """given: codecs to take as they are, or what of another run's is known; None: they are learnt."""
     data = recipe.data
-    known = vocabularies(recipe, codecs)
+    known = vocabularies(recipe, given)
     task = build_task(recipe.task, known.codecs, recipe.model.family)
     inner = [None] * len(data.corpora) if data.valid else held_out(recipe, known.counts, names_of(recipe))
     train = [_prepared(recipe, task, corpus, held) for corpus, held in zip(data.corpora, inner, strict=True)]
@@ -193,22 +193,23 @@ def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
         raise UserError("\n".join([f"{files}: no example is left to validate on{fix}", *made.notes]))
 
 
-def vocabularies(recipe: Recipe, codecs: Codecs | None = None) -> Vocabularies:
-    """codecs: the vocabularies, where they are known already."""
+def vocabularies(recipe: Recipe, given: Codecs | Known | None = None) -> Vocabularies:
+    """given: what is known of them already."""
     shape, data = task_class(recipe.task).shape, recipe.data
     facts: list[Any] = [FORMAT, shape, recipe.text.model_dump(mode="json"), data.bad]
     facts += [content(corpus, shape) for corpus in data.corpora]
     facts += [] if data.valid else [data.held_out, data.held_out_most, recipe.task.model_dump(mode="json")]
     more = pixels(recipe.model)
-    facts += [] if codecs is None else [codecs.fingerprint]
+    facts += [] if given is None else [type(given).__name__, given.fingerprint]
     facts += [more] if more else []
     facts += [recipe.readings.model_dump(mode="json")] if shape == "series" else []
     folder = cache_folder() / "vocabularies" / digest(facts)
     if not folder.exists():
         with Building(folder) as partial, bar("learning the vocabulary", sum(map(size, data.corpora))) as report:
             blocks = _Counted(data, shape, report)
-            made = codecs or learn(recipe.text, shape, _training(recipe, blocks), more, recipe.readings)
-            made.save(partial)
+            if not isinstance(given, Codecs):
+                given = learn(recipe.text, shape, _training(recipe, blocks), more, given or Known(), recipe.readings)
+            given.save(partial)
             counts = json.dumps([asdict(count) for count in blocks.all()])
             (partial / "counts.json").write_text(counts, encoding="utf-8")
     try:

@@ -42,9 +42,18 @@ class Labeller:
         if not isinstance(question.source, str) and isinstance(self.task, ClassifyTask):
             raise UserError("the source should be text, but is a list")
         ids = self._words(question)[0] if isinstance(self.task, TagTask) else self._text(str(question.source))
-        return Prepared(
-            number, question, Item(ids[: self.reads], number, 0) if ids else None, max(0, len(ids) - self.reads)
-        )
+        most = self._most(question, len(ids))
+        return Prepared(number, question, Item(ids[:most], number, 0) if ids else None, len(ids) - most)
+
+    def _most(self, question: Question, tokens: int) -> int:
+        """How many of its tokens are read; of spelled words, with all their letters, so many as there are positions."""
+        if not self._spelled or self.reads >= tokens:
+            return min(self.reads, tokens)
+        return sum(word < self.reads for word in self._words(question)[1])
+
+    @property
+    def _spelled(self) -> bool:
+        return isinstance(self.task, TagTask) and self.task.settings.spelled
 
     def _text(self, text: str) -> list[int]:
         ids = self.task.codecs.vocabulary.encode([text])[0] if text.strip() else []
@@ -52,7 +61,8 @@ class Labeller:
         return ids
 
     def _words(self, question: Question) -> tuple[list[int], list[int]]:
-        return self.task.codecs.vocabulary.encode_words(words_of(question.source))
+        assert isinstance(self.task, TagTask)
+        return self.task.encoder.pieces(words_of(question.source))
 
     def answer(
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
@@ -67,13 +77,18 @@ class Labeller:
 
     @torch.no_grad()
     def log_probs(self, asked: Sequence[Prepared]) -> list[Tensor]:
-        """Of each: one a class, or one a piece and tag."""
+        """Of each: one a class, or one a piece and tag; of spelled words, one a word and tag."""
         read = self.side(asked).to(self.device)
         each = [network.scores(network(read.tokens_N, read.layout)).float() for network in self.networks]
         each = [scores.log_softmax(-1) for scores in each]
         mean = torch.stack(each).logsumexp(0).sub(math.log(len(each))).cpu()
         refuse_no_numbers(mean[..., 0])  # one NaN among a row's scores makes all of them NaN
-        return list(mean if isinstance(self.task, ClassifyTask) else mean.split(list(map(self.length, asked))))
+        if isinstance(self.task, ClassifyTask):
+            return list(mean)
+        words = len(self.task.codecs.source)
+        return list(
+            mean.split([sum(id < words for id in one.tokens) if self._spelled else self.length(one) for one in asked])
+        )
 
     def length(self, asked: Prepared) -> int:
         """Of what is read."""
@@ -117,8 +132,9 @@ class Labeller:
         return Scored(math.fsum(piece.log_prob for piece in pieces), pieces)
 
     def _firsts(self, asked: Prepared) -> list[int]:
-        """Where words begin, among the pieces that are read: there stand their tags."""
+        """Where words begin, among what is scored of those that are read: there stand their tags."""
         word_of = self._words(asked.question)[1][: self.length(asked)]
+        word_of = list(dict.fromkeys(word_of)) if self._spelled else word_of
         return [place for place, word in enumerate(word_of) if not place or word != word_of[place - 1]]
 
     def _classes(self, asked: Prepared, scores_V: Tensor, n_best: int) -> list[Answer]:

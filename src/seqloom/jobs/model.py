@@ -1,6 +1,6 @@
 """A trained model, ready to be asked: `seqloom.load`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
@@ -18,6 +18,7 @@ from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
 from seqloom.jobs.series_labelling import SeriesLabeller
+from seqloom.jobs.streaming import Streamed
 from seqloom.jobs.writing import Prepared, Writer
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError
@@ -166,6 +167,44 @@ class Model:
             return series_of_arguments(asked, readings.columns is not None)
         plain = [replace(wished, source=text) if isinstance(text, str) else text for text in texts_of(asked)]
         return plain, isinstance(asked, str | Question)
+
+    def stream(
+        self,
+        text: Text,
+        *,
+        beam: int | None = None,
+        sample: bool = False,
+        changes: Sequence[str] = (),
+        prefix: str = "",
+        must: Sequence[str] = (),
+        must_not: Sequence[str] = (),
+        **other: Any,
+    ) -> Streamed:
+        """The answer to one text, piece by piece while it is written: for piece in model.stream("Once"): …
+
+        Joined, the pieces are what `predict` says. Greedily or drawn, each token is one; a beam says what is sure.
+        """
+        refuse_arguments(tuple(name for name in Wishes.__annotations__ if name != "attention"), other)
+        settings = generation_of(self.opened[0], changes, beam, 1, sample, ARGUMENTS)
+        wished = Question("", prefix, _phrases(must), _phrases(must_not))
+        question = replace(wished, source=text) if isinstance(text, str) else text
+        if not isinstance(question, Question):
+            raise UserError("stream takes one text; for several, predict([…]) answers them together")
+        return self.streamed(self.prepare(question, 0, settings), settings)
+
+    @property
+    def streams(self) -> bool:
+        """Whether its answers are written one token after the other."""
+        return isinstance(self._answerer, Writer)
+
+    def streamed(self, asked: Prepared, settings: GenerationSettings) -> Streamed:
+        if not isinstance(self._answerer, Writer):
+            raise UserError(f"{self.recipe.task.kind}: its answer is there at once, and is not streamed; use predict")
+        return Streamed(self._named_pieces(self._answerer.stream(asked, settings)))
+
+    def _named_pieces(self, pieces: Generator[str, None, Answer]) -> Generator[str, None, Answer]:
+        with self._named():
+            return (yield from pieces)
 
     def look_over(self, questions: Sequence[Question]) -> None:
         """Cut the words of many at once, which is many times faster than one by one; `prepare` finds them then."""

@@ -64,6 +64,8 @@ class Asking:
     skip_bad: bool = False
     talk: bool = False
     """Somebody types the lines: a line that cannot be answered is told, and the next one awaited."""
+    live: bool = False
+    """Somebody looks on: an answer that is written alone is shown as it grows."""
     column: int | None = None
     """Of lines of text, the one between tabs that is asked, from 1; None: all of the line."""
 
@@ -276,11 +278,23 @@ class _Job:
         last = len(window) if stop is None else stop.number - window[0].number
         said: dict[int, list[Answer]] = {number: [EMPTY] for number in errors}
         written = self._write(window[:last], said, errors, 0)
+        if self.asking.live and len(window) == len(prepared) == 1 and self.model.streams:
+            self._stream(prepared[0])
+            return
         for number, answers in self.model.answer(prepared, self.asking.settings, self.asking.lines.alignment):
             said[number + 1] = answers
             written = self._write(window[:last], said, errors, written)
         if stop is not None:
             raise UserError(f"{self.name}:{stop.line}: {stop.question}" + _remedy(self.asking))
+
+    def _stream(self, asked: Prepared) -> None:
+        """Line feeds as they are: nobody but a reader takes it in."""
+        pieces = self.model.streamed(asked, self.asking.settings)
+        for piece in pieces:
+            self.output.write(piece)
+        self.output.write("\n")
+        if pieces.answer is not None:
+            self.counts.add(pieces.answer)
 
     def _prepared(self, window: Sequence[AskedLine]) -> tuple[list[Prepared], dict[int, str], AskedLine | None]:
         """Questions, why some lines have none, and the line to stop at."""

@@ -9,7 +9,7 @@ from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.published import Published
-from seqloom.layers.embedding import Patches
+from seqloom.layers.embedding import Patches, Spelled
 from seqloom.layers.images import Images
 from seqloom.layers.positions import Learned
 from seqloom.models.settings import ModelSettings, TokensOutput
@@ -71,6 +71,7 @@ class Recipe(Frozen):
                     yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
         yield from self._joined_faults()
         yield from self._picture_faults()
+        yield from self._spelled_faults()
         if self.data.longest_source is not None and task_class(self.task).columns == ("target",):
             yield ("data", "longest_source"), f"{self.task.kind} has no source; set data.longest"
         two = task_class(self.task).shape == "pairs" and not self.text.shared
@@ -85,6 +86,19 @@ class Recipe(Frozen):
             yield ("training", "best"), "the task does not ask what follows; set task.follows = true, or another score"
         if isinstance(self.task, Masked) and self.task.follows and not says:
             yield ("task", "follows"), "the model says nothing of it; set model.output.follows = true, or this to false"
+
+    def _spelled_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Of words with their letters."""
+        asks, reads = isinstance(self.task, Tag) and self.task.spelled, isinstance(self.model.input, Spelled)
+        if asks and not reads:
+            yield ("task", "spelled"), "the model reads no letters; set model.input.kind = 'spelled', or this to false"
+        if reads and not asks:
+            yield (
+                ("model", "input", "kind"),
+                "letters are of tagged words only: task = { kind = 'tag', spelled = true }",
+            )
+        if asks and not isinstance(self.text.source, Words):
+            yield ("text", "source"), "letters are of whole words: source = { kind = 'words' }"
 
     def _picture_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         text = self.text.source

@@ -6,7 +6,7 @@ from seqloom.models.settings import Family
 from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.classify_series import ClassifySeriesTask
-from seqloom.tasks.codecs import Codecs, learn
+from seqloom.tasks.codecs import Codecs, Known, learn
 from seqloom.tasks.frame import Frame
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
@@ -22,6 +22,7 @@ __all__ = [
     "Codecs",
     "Frame",
     "Goals",
+    "Known",
     "Language",
     "Masked",
     "Side",

@@ -55,6 +55,9 @@ class Batch:
     count_there: Tensor | None = None
     """`count` where the model is, which may be that of another batch in the same frame."""
 
+    steps_vary: bool = False
+    """How many steps a model makes of it hangs on its tokens: batches of equal shapes differ in that."""
+
     def to(self, device: torch.device) -> "Batch":
         return replace(
             self,

@@ -9,7 +9,7 @@ from seqloom.data.reading import Block, Shape
 from seqloom.data.readings import Form, Readings, ReadingsSettings
 from seqloom.data.series_faults import fitting
 from seqloom.settings import UserError
-from seqloom.text import Labels, TextSettings, Vocabulary
+from seqloom.text import Labels, PieceSettings, TextSettings, Vocabulary
 
 Read = Callable[[], Iterator[Block]]
 """The training examples from their beginning; may be asked for several times."""
@@ -55,29 +55,65 @@ class Codecs:
         return cls(source, Vocabulary.load(folder / "target.json"))
 
 
+@dataclass(frozen=True)
+class Known:
+    """What another run knew already, of each side that begins from it; None: it is learnt."""
+
+    source: Vocabulary | Readings | None = None
+    target: Vocabulary | Labels | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        return "-".join("none" if side is None else side.fingerprint for side in (self.source, self.target))
+
+
+NOTHING = Known()
+READINGS = ReadingsSettings()
+
+
 def learn(
-    settings: TextSettings, shape: Shape, read: Read, more: str = "", readings: ReadingsSettings | None = None
+    settings: TextSettings,
+    shape: Shape,
+    read: Read,
+    more: str = "",
+    known: Known = NOTHING,
+    readings: ReadingsSettings = READINGS,
 ) -> Codecs:
-    """Vocabularies and labels of the training examples. more: a text whose pieces the source is to know too."""
+    """Vocabularies and labels of the training examples. more: a text whose pieces the source is to know too.
+
+    known: vocabularies that are taken over, with `settings.extend` pieces of the examples besides.
+    """
 
     def column(*numbers: int) -> Iterator[str]:
         texts = (text for block in read() for number in numbers for text in _texts(block, shape, number))
         return chain(texts, [more]) if more and 0 in numbers else texts
 
+    def vocabulary(pieces: PieceSettings, given: Vocabulary | Labels | Readings | None, *numbers: int) -> Vocabulary:
+        if not isinstance(given, Vocabulary):
+            return Vocabulary.train(pieces, column(*numbers))
+        return given if settings.extend is None else given.extended(column(*numbers), settings.extend)
+
     match shape:
         case "pairs" if settings.shared:
-            shared = Vocabulary.train(settings.source, column(0, 1))
+            shared = vocabulary(settings.source, known.source, 0, 1)
             return Codecs(shared, shared)
         case "pairs":
             target = settings.source if settings.target is None else settings.target
-            return Codecs(Vocabulary.train(settings.source, column(0)), Vocabulary.train(target, column(1)))
+            return Codecs(vocabulary(settings.source, known.source, 0), vocabulary(target, known.target, 1))
         case "text":
-            only = Vocabulary.train(settings.source, column(0))
+            only = vocabulary(settings.source, known.source, 0)
             return Codecs(only, only)
         case "tags" | "classes":
-            return Codecs(Vocabulary.train(settings.source, column(0)), Labels.train(column(1)))
+            return Codecs(vocabulary(settings.source, known.source, 0), _labels(column(1), known.target))
         case "series":
-            return Codecs(learn_readings(readings or ReadingsSettings(), read), Labels.train(column(1)))
+            source = known.source if isinstance(known.source, Readings) else learn_readings(readings, read)
+            return Codecs(source, _labels(column(1), known.target))
+
+
+def _labels(names: Iterator[str], known: Vocabulary | Labels | None) -> Labels:
+    """Those of another run, if it has all of these; what it cannot say has to be learnt anew."""
+    found = Labels.train(names)
+    return known if isinstance(known, Labels) and set(found.names) <= set(known.names) else found
 
 
 def learn_readings(settings: ReadingsSettings, read: Read) -> Readings:

@@ -51,6 +51,10 @@ class Tag(Frozen):
     """One tag for each word."""
 
     kind: Literal["tag"] = "tag"
+    spelled: bool = Field(
+        default=False,
+        description="words are read with their letters, so that unknown ones are known too: for an input of 'spelled'",
+    )
 
 
 class Vary(Frozen):
