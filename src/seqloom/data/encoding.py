@@ -152,17 +152,30 @@ class TagEncoder:
 
 @dataclass(frozen=True)
 class ClassEncoder:
+    """spelled: behind each word its letters."""
+
     vocabulary: Vocabulary
     labels: Labels
+    spelled: bool = False
 
     @property
     def columns(self) -> Mapping[str, ColumnType]:
-        return {"source": id_type(self.vocabulary), "target": np.int32}
+        return {"source": self._kind, "target": np.int32}
+
+    @property
+    def _kind(self) -> IdType:
+        return id_type(self.vocabulary, BYTES if self.spelled else 0)
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
         texts, names = fields
-        labels = self.labels.encode(names, unknown="unseen")
-        return {"source": _texts(self.vocabulary, texts), "target": Ragged.rows([[label] for label in labels])}
+        labels = Ragged.rows([[label] for label in self.labels.encode(names, unknown="unseen")])
+        if not self.spelled:
+            return {"source": _texts(self.vocabulary, texts), "target": labels}
+        return {"source": Ragged.rows([self.pieces(text)[0] for text in texts], self._kind), "target": labels}
+
+    def pieces(self, text: str) -> tuple[list[int], list[int]]:
+        """The ids of a text whose words are spelled, and for each id the number of its word."""
+        return spelled(self.vocabulary, [text[begin:end] for begin, end in self.vocabulary.words(text)])
 
 
 @dataclass(frozen=True)

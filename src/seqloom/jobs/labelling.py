@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seqloom.data.encoding import ClassEncoder, TagEncoder
 from seqloom.data.ragged import Ragged
 from seqloom.data.readings import Floats
 from seqloom.generation.contract import Item
@@ -41,7 +42,8 @@ class Labeller:
         refuse_wishes(question, "a label is chosen")
         if not isinstance(question.source, str) and isinstance(self.task, ClassifyTask):
             raise UserError("the source should be text, but is a list")
-        ids = self._words(question)[0] if isinstance(self.task, TagTask) else self._text(str(question.source))
+        spelled = self._spelled or isinstance(self.task, TagTask)
+        ids = self._words(question)[0] if spelled else self._text(str(question.source))
         most = self._most(question, len(ids))
         return Prepared(number, question, Item(ids[:most], number, 0) if ids else None, len(ids) - most)
 
@@ -53,7 +55,7 @@ class Labeller:
 
     @property
     def _spelled(self) -> bool:
-        return isinstance(self.task, TagTask) and self.task.settings.spelled
+        return self.task.settings.spelled
 
     def _text(self, text: str) -> list[int]:
         ids = self.task.codecs.vocabulary.encode([text])[0] if text.strip() else []
@@ -61,8 +63,11 @@ class Labeller:
         return ids
 
     def _words(self, question: Question) -> tuple[list[int], list[int]]:
-        assert isinstance(self.task, TagTask)
-        return self.task.encoder.pieces(words_of(question.source))
+        encoder = self.task.encoder
+        if isinstance(encoder, ClassEncoder):
+            return encoder.pieces(str(question.source))
+        assert isinstance(encoder, TagEncoder)
+        return encoder.pieces(words_of(question.source))
 
     def answer(
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False

@@ -14,7 +14,7 @@ from seqloom.layers.images import Images
 from seqloom.layers.positions import Learned
 from seqloom.models.settings import ModelSettings, TokensOutput
 from seqloom.settings import Frozen, all_impossible
-from seqloom.tasks import Language, Masked, Tag, TaskSettings, Translate, task_class
+from seqloom.tasks import Classify, Language, Masked, Tag, TaskSettings, Translate, task_class
 from seqloom.text import BPE, TextSettings, Words
 from seqloom.training.settings import TrainingSettings
 
@@ -89,13 +89,14 @@ class Recipe(Frozen):
 
     def _spelled_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """Of words with their letters."""
-        asks, reads = isinstance(self.task, Tag) and self.task.spelled, isinstance(self.model.input, Spelled)
+        asks = isinstance(self.task, Tag | Classify) and self.task.spelled
+        reads = isinstance(self.model.input, Spelled)
         if asks and not reads:
             yield ("task", "spelled"), "the model reads no letters; set model.input.kind = 'spelled', or this to false"
         if reads and not asks:
             yield (
                 ("model", "input", "kind"),
-                "letters are of tagged words only: task = { kind = 'tag', spelled = true }",
+                "letters are of words that are tagged, or of texts that are classified: set task.spelled = true",
             )
         if asks and not isinstance(self.text.source, Words):
             yield ("text", "source"), "letters are of whole words: source = { kind = 'words' }"

@@ -28,18 +28,16 @@ class ClassifyTask(Task):
     def __init__(self, settings: Classify, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)
         self.settings, self.codecs, self.labels = settings, codecs, codecs.target
-        self.encoder = self.encoder_of(codecs)
+        self.encoder = self.build_encoder()
 
-    @staticmethod
-    def encoder_of(codecs: Codecs) -> Encoder:
-        assert isinstance(codecs.target, Labels)
-        return ClassEncoder(codecs.vocabulary, codecs.target)
+    def build_encoder(self) -> Encoder:
+        return ClassEncoder(self.codecs.vocabulary, self.labels, self.settings.spelled)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
         if model.family != "encoder-only":
             return f"classify reads a sequence and names its class: it needs an encoder-only model, not {model.family}"
-        if model.input.kind not in ("tokens", "images") or model.output.kind != "classes":
+        if model.input.kind not in ("tokens", "spelled", "images") or model.output.kind != "classes":
             return (
                 f"it reads text and names a class, and the model reads {model.input.kind}, writes {model.output.kind}"
             )
@@ -51,7 +49,8 @@ class ClassifyTask(Task):
     def batch(self, examples: Examples) -> Batch:
         target = examples.columns["target"]
         count = int((target.values_N >= 0).sum())
-        return Batch(examples, self.side(examples.columns["source"]), None, goals(known(target)), count)
+        side, goal = self.side(examples.columns["source"]), goals(known(target))
+        return Batch(examples, side, None, goal, count, steps_vary=self.settings.spelled)
 
     def side(self, rows: Ragged) -> Side:
         """What is read of each row: an end mark behind it, so that an empty text is a sequence too."""

@@ -10,26 +10,22 @@ from seqloom.data.readings import Readings
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Side
 from seqloom.tasks.classify import ClassifyTask
-from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.settings import Vary
 from seqloom.tasks.varied import varied
-from seqloom.text import Labels
 
 
 class ClassifySeriesTask(ClassifyTask):
     shape = "series"
 
-    @staticmethod
-    def encoder_of(codecs: Codecs) -> Encoder:
-        assert isinstance(codecs.source, Readings)
-        assert isinstance(codecs.target, Labels)
-        return SeriesEncoder(codecs.source, codecs.target)
+    def build_encoder(self) -> Encoder:
+        assert isinstance(self.codecs.source, Readings)
+        return SeriesEncoder(self.codecs.source, self.labels)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
         if model.family != "encoder-only":
             return f"classify reads a sequence and names its class: it needs an encoder-only model, not {model.family}"
-        if model.input.kind == "tokens" or model.output.kind != "classes":
+        if model.input.kind in ("tokens", "spelled") or model.output.kind != "classes":
             return (
                 "with task.reads = 'series' it reads numbers (input = { kind = 'vectors' }, patches or images) and "
                 f"names a class, and the model reads {model.input.kind}, writes {model.output.kind}"

@@ -80,10 +80,16 @@ class Classify(Frozen):
     reads: Literal["text", "series"] = Field(
         default="text", description="what the sequence is: text, or real-valued readings (a motion, a picture)"
     )
+    spelled: bool = Field(
+        default=False,
+        description="words are read with their letters, so that unknown ones are known too: for an input of 'spelled'",
+    )
     vary: Vary = Vary()
 
     @model_validator(mode="after")
     def _of_series(self) -> Self:
+        if self.reads == "series" and self.spelled:
+            raise impossible("a series of numbers has no words that could be spelled", "spelled")
         if self.reads == "text" and self.vary != Vary():
             raise impossible("only series are varied (reads = 'series'); subwords have text.source.dropout", "vary")
         return self
