@@ -317,8 +317,12 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
     held = sum(map(len, data.valid))
     return [
         f"{recipe.task.kind}: {counted(data.examples, 'example')}, {held:,} for validation; "
-        f"vocabulary {data.task.sizes().source:,} → {data.task.sizes().target:,}",
+        f"{_what(data)} {data.task.sizes().source:,} → {data.task.sizes().target:,}",
         f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; "
         f"batches of {training.batch:,} tokens; {device.type}",
         f"run folder: {run.path}",
     ]
+
+
+def _what(data: Corpora) -> str:
+    return "vocabulary" if isinstance(data.task.codecs.source, Vocabulary) else "readings → classes"
