@@ -21,6 +21,7 @@ from seqloom.jobs.pictures import pixels, refuse_other_form, refuse_unknown_in
 from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, joins, learned_positions
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
+from seqloom.jobs.vector_words import vector_words
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.tasks import Codecs, Known, Language, Masked, Task, build_task, learn, task_class
@@ -199,7 +200,7 @@ def vocabularies(recipe: Recipe, given: Codecs | Known | None = None) -> Vocabul
     facts: list[Any] = [FORMAT, shape, recipe.text.model_dump(mode="json"), data.bad]
     facts += [content(corpus, shape) for corpus in data.corpora]
     facts += [] if data.valid else [data.held_out, data.held_out_most, recipe.task.model_dump(mode="json")]
-    more = pixels(recipe.model)
+    more = pixels(recipe.model) or vector_words(recipe)
     facts += [] if given is None else [type(given).__name__, given.fingerprint]
     facts += [more] if more else []
     facts += [recipe.readings.model_dump(mode="json")] if shape == "series" else []

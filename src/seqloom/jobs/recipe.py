@@ -9,7 +9,7 @@ from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.published import Published
-from seqloom.layers.embedding import Patches, Spelled
+from seqloom.layers.embedding import Patches, Spelled, Tokens
 from seqloom.layers.images import Images
 from seqloom.layers.positions import Learned
 from seqloom.models.settings import ModelSettings, TokensOutput
@@ -72,6 +72,7 @@ class Recipe(Frozen):
         yield from self._joined_faults()
         yield from self._picture_faults()
         yield from self._spelled_faults()
+        yield from self._vector_faults()
         if self.data.longest_source is not None and task_class(self.task).columns == ("target",):
             yield ("data", "longest_source"), f"{self.task.kind} has no source; set data.longest"
         two = task_class(self.task).shape == "pairs" and not self.text.shared
@@ -100,6 +101,19 @@ class Recipe(Frozen):
             )
         if asks and not isinstance(self.text.source, Words):
             yield ("text", "source"), "letters are of whole words: source = { kind = 'words' }"
+
+    def _vector_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Of the words of a file of vectors."""
+        read, text = self.model.input, self.text.source
+        if not isinstance(read, Tokens) or not read.all_words:
+            return
+        if read.vectors is None:
+            yield ("model", "input", "all_words"), "there is no file whose words they are; name it: model.input.vectors"
+        if not isinstance(text, Words) or text.least > 1 or text.size is not None:
+            yield (
+                ("text", "source"),
+                "the file's words are whole ones: source = { kind = 'words' }, without size and least",
+            )
 
     def _picture_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         text = self.text.source

@@ -24,7 +24,7 @@ HEAD = ("recipe", "parameters", "FLOPs/token", "source")
 BELOW = (
     f"FLOPs/token: of training, for each token that is written (or read, where none is), with {LENGTH} tokens a side;",
     "of language models with a full window.",
-    f"~ the data decides: here {CHARACTERS} characters, {WORDS:,} words, {CHANNELS} readings a step or {LABELS} labels.",
+    f"~ the data decides: here {CHARACTERS} characters, {WORDS:,} words, {CHANNELS} readings or {LABELS} labels.",
 )
 
 
