@@ -49,7 +49,7 @@ def vectors(counts: csr_matrix, width: int) -> np.ndarray:
     shared.data = np.maximum(np.log(np.maximum(shared.data, 1e-9)), 0)
     left, values, _ = randomized_svd(shared, width, n_iter=4, random_state=0)
     made = left * values**POWER
-    return made / np.sqrt(np.square(made).mean())
+    return made / np.sqrt(np.square(made).mean() * width)  # as long as random ones, whose deviation is 1 / √width
 
 
 def main() -> None:
