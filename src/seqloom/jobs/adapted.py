@@ -1,0 +1,60 @@
+"""What a run of another task needs of a model's settings: its own family, and its own output."""
+
+from typing import Any
+
+from seqloom.models.settings import ClassesOutput, Family, ModelSettings, TagsOutput, TokensOutput
+from seqloom.text import TextSettings
+
+FAMILY: dict[str, Family] = {
+    "tag": "encoder-only",
+    "classify": "encoder-only",
+    "masked": "encoder-only",
+    "language": "decoder-only",
+    "translate": "encoder-decoder",
+}
+
+
+def adapted_model(model: ModelSettings, task: str) -> ModelSettings:
+    """The model for another kind of task; a kind that is not known here gets it as it is."""
+    if task not in FAMILY:
+        return model
+    family = "decoder-only" if (model.family, task) == ("decoder-only", "translate") else FAMILY[task]
+    values = model.model_dump(exclude_unset=True, exclude={"output", "tie", "unfold", "target_input"})
+    if family != model.family:
+        values = _turned(values, model.family, family)
+    values |= {"family": family, "output": _output(model, task)}
+    values |= {"tie": model.tie if family == model.family and task not in ("tag", "classify") else "none"}
+    return ModelSettings.model_validate(values)
+
+
+def _turned(values: dict[str, Any], old: Family, new: Family) -> dict[str, Any]:
+    """What was said of one stack holds for the stack that begins from it; how a source was read is no matter now."""
+    stack = {"encoder-only": "encoder", "decoder-only": "decoder"}
+    sides = {side: values.pop(side, None) for side in ("encoder", "decoder")}
+    kept = sides[stack.get(old) or stack[new]]
+    if new == "encoder-decoder" and kept:
+        return values | {"encoder": kept}
+    values.pop("cross", None)
+    if kept:
+        kept.pop("cross", None)
+        values |= kept
+    return values
+
+
+def _output(model: ModelSettings, task: str) -> TagsOutput | ClassesOutput | TokensOutput:
+    match task:
+        case "tag":
+            return TagsOutput()
+        case "classify":
+            return ClassesOutput()
+        case _ if isinstance(model.output, TokensOutput):
+            return model.output if task == "masked" else model.output.model_copy(update={"follows": False})
+        case _:
+            return TokensOutput()
+
+
+def adapted_text(text: TextSettings, model: ModelSettings, task: str) -> TextSettings:
+    """A decoder-only model reads source and target as one text."""
+    if task == "translate" and model.family == "decoder-only":
+        return text.model_copy(update={"shared": True, "target": None})
+    return text
