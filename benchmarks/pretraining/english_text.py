@@ -1,4 +1,4 @@
-"""One English text to pretrain on, of the training parts of several sets: a sentence a line, an empty line ends a document.
+"""English text to pretrain on, of the training parts of several sets: a sentence a line, an empty line ends a document.
 
     python benchmarks/pretraining/english_text.py data text.txt
 
