@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from seqloom.data.readings import Floats, Readings
 from seqloom.generation.no_numbers import NoNumbersError
@@ -17,6 +17,8 @@ from seqloom.jobs.filling import Filler
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
+from seqloom.jobs.represented import Represented
+from seqloom.jobs.representing import Layer, Representer
 from seqloom.jobs.series_labelling import SeriesLabeller
 from seqloom.jobs.streaming import Streamed
 from seqloom.jobs.writing import Prepared, Writer
@@ -225,6 +227,42 @@ class Model:
         """Each question's number with its answers, best first, in whatever order they are done."""
         with self._named():
             yield from self._answerer.answer(asked, settings, attention)
+
+    @overload
+    def represent(  # type: ignore[overload-overlap]
+        self, texts: str, *, layer: Layer = -1, kind: Literal["numpy", "torch"] = "numpy"
+    ) -> Represented: ...
+    @overload
+    def represent(
+        self, texts: Iterable[str | Sequence[str]], *, layer: Layer = -1, kind: Literal["numpy", "torch"] = "numpy"
+    ) -> list[Represented]: ...
+
+    def represent(
+        self,
+        texts: str | Iterable[str | Sequence[str]],
+        *,
+        layer: Layer = -1,
+        kind: Literal["numpy", "torch"] = "numpy",
+    ) -> Represented | list[Represented]:
+        """Contextual vectors of a text, or of several: one a token, one a word (`of_words`), one for all (`pooled()`).
+
+        They are the states of the encoder, or of the only stack. A tagger takes lists of words too.
+
+        layer  0: what the first block reads; 1, 2, …: behind each block; -1: the last; "all": one above the other
+        kind   of the arrays: numpy or torch
+        """
+        if len(self.networks) > 1:
+            raise UserError("the vectors of several runs have nothing in common; load one of them")
+        if kind not in ("numpy", "torch"):
+            raise UserError(f"kind should be 'numpy' or 'torch', but is {kind!r}")
+        one = isinstance(texts, str)
+        many = [texts] if isinstance(texts, str) else list(texts)
+        for number, text in enumerate(many, 1):
+            if wrong := Question(text).text_fault():
+                raise UserError(f"text {number}: {wrong}")
+        found = list(Representer(self.task, self.networks[0], self.device).represent(many, layer))
+        found = [each.to_numpy() for each in found] if kind == "numpy" else found
+        return found[0] if one else found
 
     @overload
     def score(  # type: ignore[overload-overlap]
