@@ -79,6 +79,11 @@ class Model:
         """Whether it looks at a source while it writes, so that its answers can be aligned with it."""
         return all(isinstance(network, EncoderDecoder) and bool(looks(network)) for network in self.networks)
 
+    @property
+    def writer(self) -> Writer | None:
+        """What writes its answers token by token; None: they are labels, or fill gaps."""
+        return self._answerer if isinstance(self._answerer, Writer) else None
+
     def _build(self) -> Writer | Labeller | Filler:
         match self.task:
             case TranslateTask() | LanguageTask():
