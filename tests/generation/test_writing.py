@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.generation import GenerationSettings, Item, PairScorer, write
+from seqloom.generation import GenerationSettings, Item, PairScorer, Written, write
 from seqloom.generation.length import penalty
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import LengthSettings, MeanLength, NoLength, WuLength
@@ -249,14 +249,17 @@ def test_what_is_written_so_far_is_the_beginning_of_the_answer(asked: dict[str, 
         PairScorer(pair_model("attention", 7), BEGIN, END), GenerationSettings.model_validate(asked), False
     )
     writing.begin([Item([2, 3, 4][: 1 + n % 3], n, 3 + n, 3 + n) for n in range(5)])
-    seen, said = dict[int, list[list[int]]](), dict[int, tuple[int, ...]]()
+    seen, said = dict[int, list[Written]](), dict[int, Written]()
     while writing.drafts:
-        said |= {draft.item.number: writing.answers(draft)[0].tokens for draft in writing.step()}
+        said |= {draft.item.number: writing.answers(draft)[0] for draft in writing.step()}
         places = list(range(len(writing.drafts)))
-        for place, tokens in zip(places, writing.so_far(places), strict=True):
-            seen.setdefault(writing.drafts[place].item.number, []).append(tokens)
-    for number, tokens in said.items():
-        assert [list(tokens[: count + 1]) for count in range(len(seen[number]))] == seen[number]
+        for place, written in zip(places, writing.so_far(places), strict=True):
+            seen.setdefault(writing.drafts[place].item.number, []).append(written)
+    for number, whole in said.items():
+        for count, part in enumerate(seen[number], 1):
+            assert part.tokens == whole.tokens[:count]
+            assert part.log_probs == whole.log_probs[:count]
+            assert part.score == pytest.approx(sum(part.log_probs) / penalty(WuLength(), count))
     assert writing.so_far([]) == []
 
 

@@ -114,12 +114,20 @@ class Writing:
         """Of a draft that is complete, best first."""
         return draft.answers(self.settings.n_best, distinct=self.settings.sample is None)
 
-    def so_far(self, places: Sequence[int]) -> list[list[int]]:
-        """Of a beam of 1, and of samples: the tokens that these drafts have; they stay."""
+    def so_far(self, places: Sequence[int]) -> list[Written]:
+        """Of a beam of 1, and of samples: what these drafts have, which stays as it is."""
         if not places:
             return []
-        rows = self.hypotheses.tokens_AKT[torch.tensor(places, device=self.last_R.device), 0].tolist()
-        return [tokens[: self.steps[place]] for place, tokens in zip(places, rows, strict=True)]
+        at, found = torch.tensor(places, device=self.last_R.device), list[Written]()
+        h = self.hypotheses
+        parts = (part[at, 0].cpu().numpy() for part in (h.tokens_AKT, h.log_probs_AKT, h.total_AK))
+        for place, tokens_T, log_probs_T, total in zip(places, *parts, strict=True):
+            steps = self.steps[place]
+            score = float(total / penalty(self.settings.length, float(max(1, steps))))
+            log_probs = log_probs_T[:steps].astype(np.float64)
+            tokens = tuple(tokens_T[:steps].tolist())
+            found.append(Written(tokens, score, float(log_probs.sum()), tuple(log_probs.tolist()), ended=False))
+        return found
 
     @torch.inference_mode()
     def leave(self, places: set[int]) -> None:

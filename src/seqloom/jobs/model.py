@@ -167,7 +167,7 @@ class Model:
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
     ) -> Iterator[tuple[int, list[Answer]]]:
         """Each question's number with its answers, best first, in whatever order they are done."""
-        with self._named():
+        with self.named():
             yield from self._answerer.answer(asked, settings, attention)
 
     @overload
@@ -190,12 +190,12 @@ class Model:
         sources, all of them. An Answer is scored as it was written, token by token; a text is cut into tokens anew.
         """
         pairs, one = pairs_of(source, target)
-        with self._named():
+        with self.named():
             found = self._answerer.score(pairs)
         return found[0] if one else found
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def named(self) -> Iterator[None]:
         """An error of the weights says of which file."""
         try:
             yield
