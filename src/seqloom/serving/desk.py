@@ -38,7 +38,7 @@ class Desk:
         self._thread.start()
 
     def promise(self, inputs: int) -> None:
-        """Places in the queue; a RefusalError if it is full. Each is given up by `put` and the engine, or by `forgo`."""
+        """Places in the queue; it is refused if there are none. The engine gives each up again, or `forgo`."""
         with self._changed:
             if self._closed:
                 raise busy(f"model {self.name!r}: is being put away; try again", 1, 503)
