@@ -105,7 +105,7 @@ def test_how_tokens_are_drawn(live: Live, runs: Runs) -> None:
         ("pairs", {"beam": 2, "n_best": 3}, '"n_best": 3: 3 answers cannot come from a beam of 2; set beam = 3'),
         ("tags", {"n_best": 2}, '"n_best": 2: a tagger gives each word its likeliest tag; leave it out'),
         ("classes", {"sample": True}, '"sample": a classifier chooses among its labels; leave it out'),
-        ("text", {"alignment": True}, "alignment: no layer of this model looks at a source while it writes; leave it out"),
+        ("text", {"alignment": True}, "alignment: no layer of this model looks at a source while it writes"),
         ("masked", {}, "input 1: there is no gap to fill; write [MASK] where something is missing"),
         ("pairs", {"inputs": ["a", "b\0"]}, "input 2: a NUL byte at column 2; remove it"),
         ("pairs", {"inputs": [{"source": "a", "must": ["é"]}]}, "input 1: must 'é': the model cannot write it"),

@@ -36,7 +36,9 @@ def build_app(shelf: Shelf, settings: ServingSettings, host: str, token: str | N
                 await watching
         await shelf.close()
 
-    api = FastAPI(title="seqloom", version=__version__, docs_url=None, redoc_url=None, lifespan=alive)
+    api = FastAPI(
+        title="seqloom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=alive
+    )
     api.state.service = service
     for router in (predict_api.router, openai_api.router, ollama_api.router, health_api.router):
         api.include_router(router)
@@ -53,7 +55,7 @@ def build_app(shelf: Shelf, settings: ServingSettings, host: str, token: str | N
 
 async def _refused(request: Request, refusal: Exception) -> JSONResponse:
     assert isinstance(refusal, RefusalError)
-    return JSONResponse(refusal.content(request.url.path), refusal.status, dict(refusal.headers))
+    return JSONResponse(refusal.content(request.url.path), refusal.status, dict(refusal.headers or {}))
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

@@ -4,8 +4,10 @@ Ollama's own examples send JSON as if it were a form. That a foreign page could 
 matter here: the gate refuses pages of other origins.
 """
 
+import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from fastapi.routing import APIRoute
@@ -15,6 +17,9 @@ from starlette.responses import Response
 from seqloom.jobs.asked_lines import parsed
 from seqloom.serving.refusal import RefusalError
 
+DRAINED = 16  # times `serving.body` that are read, and thrown away, of a body that is too long
+PATIENCE = 2.0  # seconds for it
+
 
 class JsonRequest(Request):
     """Reads no more than `serving.body` bytes."""
@@ -23,14 +28,18 @@ class JsonRequest(Request):
         if not hasattr(self, "_body"):
             most = self.app.state.service.settings.body
             said = self.headers.get("content-length", "")
-            if said.isdecimal() and int(said) > most:
-                raise _too_long(most)
-            parts, size = list[bytes](), 0
-            async for part in self.stream():
-                size += len(part)
-                if size > most:
-                    raise _too_long(most)
-                parts.append(part)
+            parts, size, coming = list[bytes](), int(said) if said.isdecimal() else 0, self.stream()
+            if size <= most:
+                size = 0
+                async for part in coming:
+                    size += len(part)
+                    if size > most:
+                        break
+                    parts.append(part)
+            if size > most:
+                await _drained(coming, DRAINED * most)
+                message = f"the body has more than {most:,} bytes (serving.body); send less at once"
+                raise RefusalError(413, message, {"Connection": "close"})
             self._body = b"".join(parts)
         return self._body
 
@@ -55,7 +64,11 @@ class JsonRoute(APIRoute):
         return handle
 
 
-def _too_long(most: int) -> RefusalError:
-    return RefusalError(
-        413, f"the body has more than {most:,} bytes (serving.body); send less at once", {"Connection": "close"}
-    )
+async def _drained(coming: AsyncIterator[bytes], most: int) -> None:
+    """A connection that is closed while more comes is reset, and whoever sends hears nothing of the reason."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            async for part in coming:
+                most -= len(part)
+                if most < 0:
+                    break

@@ -113,7 +113,7 @@ class Keeper:
 
 
 async def refused(refusal: RefusalError, scope: Scope, receive: Receive, send: Send) -> None:
-    answer = JSONResponse(refusal.content(scope["path"]), refusal.status, dict(refusal.headers))
+    answer = JSONResponse(refusal.content(scope["path"]), refusal.status, dict(refusal.headers or {}))
     await answer(scope, receive, send)
 
 

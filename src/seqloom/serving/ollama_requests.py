@@ -1,12 +1,13 @@
 """The fields of Ollama's requests: what is understood, what changes nothing, and what cannot be had."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from seqloom.serving.given import SEEDS, Draws, Given
 from seqloom.serving.prompting import Prompting
 from seqloom.serving.refusal import RefusalError
+from seqloom.settings import impossible
 
 NEUTRAL: dict[str, tuple[Any, ...]] = {
     "repeat_penalty": (None, 1),
@@ -123,3 +124,9 @@ class ShowRequest(Given):
     name: str | None = None
     """an older name of `model`"""
     verbose: bool | None = None
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if self.model is None and self.name is None:
+            raise impossible("is missing", "model")
+        return self

@@ -1,8 +1,9 @@
 """Requests that are not answered: which status they get, and what is said."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from fastapi import HTTPException
 
 KINDS = {
     401: "authentication_error",
@@ -18,13 +19,12 @@ KINDS = {
 """As clients of OpenAI's interface know them; others are invalid requests."""
 
 
-@dataclass(eq=False)
-class RefusalError(Exception):
+class RefusalError(HTTPException):
     """message: where, what and the fix, for whoever sent the request."""
 
-    status: int
-    message: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, message, dict(headers or {}))
+        self.status, self.message = status, message
 
     def __str__(self) -> str:
         return self.message
