@@ -19,6 +19,7 @@ from seqloom.serving.refusal import RefusalError
 
 DRAINED = 16  # times `serving.body` that are read, and thrown away, of a body that is too long
 PATIENCE = 2.0  # seconds for it
+CLOSE = {"Connection": "close"}
 
 
 class JsonRequest(Request):
@@ -26,22 +27,29 @@ class JsonRequest(Request):
 
     async def body(self) -> bytes:
         if not hasattr(self, "_body"):
-            most = self.app.state.service.settings.body
-            said = self.headers.get("content-length", "")
-            parts, size, coming = list[bytes](), int(said) if said.isdecimal() else 0, self.stream()
-            if size <= most:
-                size = 0
-                async for part in coming:
-                    size += len(part)
-                    if size > most:
-                        break
-                    parts.append(part)
-            if size > most:
-                await _drained(coming, DRAINED * most)
-                message = f"the body has more than {most:,} bytes (serving.body); send less at once"
-                raise RefusalError(413, message, {"Connection": "close"})
-            self._body = b"".join(parts)
+            settings = self.app.state.service.settings
+            try:
+                async with asyncio.timeout(settings.seconds):
+                    self._body = await self._read(settings.body)
+            except TimeoutError:
+                message = f"the body did not come within {settings.seconds:g} seconds (serving.seconds)"
+                raise RefusalError(408, message, CLOSE) from None
         return self._body
+
+    async def _read(self, most: int) -> bytes:
+        said = self.headers.get("content-length", "")
+        parts, size, coming = list[bytes](), int(said) if said.isdecimal() else 0, self.stream()
+        if size <= most:
+            size = 0
+            async for part in coming:
+                size += len(part)
+                if size > most:
+                    break
+                parts.append(part)
+        if size > most:
+            await _drained(coming, DRAINED * most)
+            raise RefusalError(413, f"the body has more than {most:,} bytes (serving.body); send less at once", CLOSE)
+        return b"".join(parts)
 
     async def json(self) -> Any:
         try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from seqloom.generation.settings import GenerationSettings
+from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.writing import together
 from seqloom.serving.counts import Counts
@@ -15,18 +15,19 @@ from seqloom.serving.group import Group
 from seqloom.serving.refusal import RefusalError, busy
 from seqloom.serving.ticket import Failed, Said, Ticket, Together
 
-AT_ONCE = 256  # labels are chosen for so many texts at once
+AT_ONCE = 512  # inputs that are in work, if each of them is small
 SLOWEST = 60.0  # seconds after which a client is asked to try again, at most
 
 
 class Desk:
     """Tickets are answered in a thread of its own; those of like settings together, and each joins at once.
 
-    settings: how it writes if a request says nothing. queue: inputs that may wait.
+    changes: how it writes if a request says nothing, as for --set. queue: inputs that may wait.
     """
 
-    def __init__(self, name: str, model: Model, settings: GenerationSettings, queue: int, counts: Counts) -> None:
-        self.name, self.model, self.settings, self.queue, self.counts = name, model, settings, queue, counts
+    def __init__(self, name: str, model: Model, changes: Sequence[str], queue: int, counts: Counts) -> None:
+        self.name, self.model, self.changes, self.queue, self.counts = name, model, tuple(changes), queue, counts
+        self.settings = generation_of(model.opened[0], changes)
         self.preparing = ThreadPoolExecutor(1, thread_name_prefix=f"prepare {name}")
         self._changed = threading.Condition()
         self._waiting: deque[Ticket] = deque()
@@ -95,26 +96,24 @@ class Desk:
         self._fail(left, RefusalError(503, f"model {self.name!r}: the server stops"))
 
     def _let_in(self) -> list[Ticket]:
-        """Those for whom there is room, in their order. Those whom nobody waits for any more leave the queue."""
-        new, stay = list[Ticket](), deque[Ticket]()
-        rows = self.writing
-        for ticket in self._waiting:
-            most = AT_ONCE if ticket.item is None else together(ticket.item, ticket.settings)
-            if ticket.gone:
-                self._promised -= 1
-            elif rows < most and self._fits(ticket, rows):
-                new.append(ticket)
-                rows += 1
-                self._promised -= 1
-            else:
-                stay.append(ticket)
-        self._waiting = stay
-        return new
+        """Those for whom there is room, in their order: a long input has few others beside it, and waits for that.
 
-    def _fits(self, ticket: Ticket, rows: int) -> bool:
-        """Long inputs are written with few others: the longest decides how many."""
-        group = self._groups.get(ticket.together)
-        return group is None or rows < group.most
+        Those whom nobody waits for any more leave the queue.
+        """
+        before = len(self._waiting)
+        self._waiting = deque(ticket for ticket in self._waiting if not ticket.gone)
+        self._promised -= before - len(self._waiting)
+        new, rows = list[Ticket](), self.writing
+        most = min((group.most for group in self._groups.values()), default=AT_ONCE)
+        while self._waiting:
+            ticket = self._waiting[0]
+            most = most if ticket.item is None else min(most, together(ticket.item, ticket.settings))
+            if rows >= most:
+                break
+            new.append(self._waiting.popleft())
+            rows += 1
+        self._promised -= len(new)
+        return new
 
     def _begin(self, new: Sequence[Ticket]) -> None:
         writer = self.model.writer

@@ -88,7 +88,7 @@ async def _answered(it: Service, asked: PredictRequest, request: Request) -> Pla
         if asked.alignment and not desk.model.aligns:
             raise RefusalError(422, "alignment: no layer of this model looks at a source while it writes; leave it out")
         many, limits = len(asked.inputs), it.settings
-        async with pending(desk, many, lambda: _wishes(desk, asked, it.shelf.changes), limits, it.log) as waiting:
+        async with pending(desk, many, lambda: _wishes(desk, asked), limits, it.log) as waiting:
             said = await waiting.said()
         lines = AnswerLines("jsonl", scores=asked.scores, alignment=asked.alignment, labels=desk.model.labels)
     outputs = []
@@ -106,14 +106,14 @@ def _refuse(it: Service, asked: PredictRequest) -> None:
             )
 
 
-def _wishes(desk: Desk, asked: PredictRequest, changes: tuple[str, ...]) -> list[Wish]:
-    settings = _settings(desk, asked, changes)
+def _wishes(desk: Desk, asked: PredictRequest) -> list[Wish]:
+    settings = _settings(desk, asked)
     return [Wish(_question(given), number, settings, asked.alignment) for number, given in enumerate(asked.inputs)]
 
 
-def _settings(desk: Desk, asked: PredictRequest, changes: tuple[str, ...]) -> GenerationSettings:
+def _settings(desk: Desk, asked: PredictRequest) -> GenerationSettings:
     drawn = asked.sample is not False
-    settings = generation_of(desk.model.opened[0], changes, asked.beam, asked.n_best, drawn, FIELDS)
+    settings = generation_of(desk.model.opened[0], desk.changes, asked.beam, asked.n_best, drawn, FIELDS)
     update: dict[str, Any] = {} if asked.seed is None else {"seed": asked.seed}
     if isinstance(asked.sample, Draws):
         update["sample"] = asked.sample.over(settings.sample)

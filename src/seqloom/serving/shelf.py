@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.generation import generation_of
+from seqloom.jobs.generation import generation_of, used_changes
 from seqloom.jobs.model import Model, load
 from seqloom.serving.counts import Counts
 from seqloom.serving.desk import Desk
@@ -57,12 +56,13 @@ class Shelf:
         self._one_at_a_time = asyncio.Lock()
         self._freed = asyncio.Event()
         self._closing = set[asyncio.Task[None]]()
+        self._several = len(runs) > 1
         self.books = {name: self._opened(name, path) for name, path in runs.items()}
 
     def _opened(self, name: str, path: Path) -> Book:
         """Every run is opened once before anybody asks, for its faults; kept as long as there is room."""
         before, signature = self.held, signature_of(path)
-        model, settings = self._load(path)
+        model, changes = self._load(path)
         parameters = sum(each.numel() for network in model.networks for each in network.parameters())
         book = Book(name, path, model.recipe.task.kind, parameters, weight(model), signature)
         if self._most is not None and book.bytes > self._most:
@@ -71,15 +71,18 @@ class Shelf:
                 "raise it, or leave the run out"
             )
         if self._most is None or before + book.bytes <= self._most:
-            self._give_desk(book, model, settings)
+            self._give_desk(book, model, changes)
         return book
 
-    def _load(self, path: Path) -> tuple[Model, GenerationSettings]:
+    def _load(self, path: Path) -> tuple[Model, Sequence[str]]:
+        """The model, and which of the changes are for it: labels are not written."""
         model = load(path, self.device)
-        return model, generation_of(model.opened[0], self.changes)
+        changes = used_changes(model.recipe.task, self.changes) if self._several else self.changes
+        generation_of(model.opened[0], changes)  # for its faults
+        return model, changes
 
-    def _give_desk(self, book: Book, model: Model, settings: GenerationSettings) -> None:
-        book.desk = Desk(book.name, model, settings, self.settings.queue, self.counts)
+    def _give_desk(self, book: Book, model: Model, changes: Sequence[str]) -> None:
+        book.desk = Desk(book.name, model, changes, self.settings.queue, self.counts)
         book.bytes = weight(model)
         self.users[book.desk] = 0
 
@@ -126,12 +129,12 @@ class Shelf:
             await self._make_room(book)
             signature = await asyncio.to_thread(signature_of, book.path)
             try:
-                model, settings = await asyncio.to_thread(self._load, book.path)
+                model, changes = await asyncio.to_thread(self._load, book.path)
             except (UserError, FailedError, OSError) as error:
                 self.log(f"{book.name}: cannot be loaded: {error}")
                 raise RefusalError(503, f"model {book.name!r}: cannot be loaded; the server's log says why") from None
             book.signature = signature
-            self._give_desk(book, model, settings)
+            self._give_desk(book, model, changes)
             self.log(f"{book.name}: loaded")
 
     async def _make_room(self, book: Book) -> None:
@@ -173,14 +176,14 @@ class Shelf:
         async with book.loading, self._one_at_a_time:
             book.signature = signature  # what fails is tried again when it has changed again
             try:
-                model, settings = await asyncio.to_thread(self._load, book.path)
+                model, changes = await asyncio.to_thread(self._load, book.path)
             except (UserError, FailedError, OSError) as error:
                 self.log(f"{book.name}: the old model goes on answering, as the new one cannot be loaded: {error}")
                 return
             old = book.desk
             book.kind = model.recipe.task.kind
             book.parameters = sum(each.numel() for network in model.networks for each in network.parameters())
-            self._give_desk(book, model, settings)
+            self._give_desk(book, model, changes)
             if old is not None and not self.users[old]:
                 self._close(old)
             self.log(f"{book.name}: loaded anew")
