@@ -57,7 +57,9 @@ class Shelf:
         self._freed = asyncio.Event()
         self._closing = set[asyncio.Task[None]]()
         self._several = len(runs) > 1
-        self.books = {name: self._opened(name, path) for name, path in runs.items()}
+        self.books: dict[str, Book] = {}
+        for name, path in runs.items():
+            self.books[name] = self._opened(name, path)
 
     def _opened(self, name: str, path: Path) -> Book:
         """Every run is opened once before anybody asks, for its faults; kept as long as there is room."""
@@ -89,7 +91,7 @@ class Shelf:
     @property
     def held(self) -> int:
         """Bytes of all weights that are loaded."""
-        return sum(book.bytes for book in getattr(self, "books", {}).values() if book.desk is not None)
+        return sum(book.bytes for book in self.books.values() if book.desk is not None)
 
     @property
     def _most(self) -> float | None:
