@@ -4,8 +4,9 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import uvicorn
@@ -40,12 +41,21 @@ def serve(runs: Mapping[str, Path], host: str, port: int, changes: Sequence[str]
         for book in shelf.books.values():
             later = "" if book.desk else ", loaded when it is asked"
             log(f"{book.name}: {book.kind}, {book.parameters:,} parameters{later}")
-        log(f"http://{_shown(host)}:{listener.getsockname()[1]} ({'with' if token else 'no'} token); Ctrl-C stops")
-        asyncio.run(_run(Server(config), listener, shelf, log))
+        port, guard = listener.getsockname()[1], "with" if token else "no"
+        ready = partial(log, f"http://{_shown(host)}:{port} ({guard} token); Ctrl-C stops")
+        asyncio.run(_run(Server(config, ready), listener, shelf, log))
 
 
 class Server(uvicorn.Server):
-    """Leaves signals to `_run`: uvicorn would raise them anew when all is done."""
+    """Leaves signals to `_run`: uvicorn would raise them anew when all is done. ready: is called once it listens."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None] = lambda: None) -> None:
+        super().__init__(config)
+        self.ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
