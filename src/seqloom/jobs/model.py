@@ -91,6 +91,11 @@ class Model:
         """Whether it looks at a source while it writes, so that its answers can be aligned with it."""
         return all(isinstance(network, EncoderDecoder) and bool(looks(network)) for network in self.networks)
 
+    @property
+    def writer(self) -> Writer | None:
+        """What writes its answers token by token; None: they are labels, or fill gaps."""
+        return self._answerer if isinstance(self._answerer, Writer) else None
+
     def _build(self) -> Writer | Labeller | Filler:
         match self.task:
             case TranslateTask() | LanguageTask():
@@ -225,7 +230,7 @@ class Model:
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
     ) -> Iterator[tuple[int, list[Answer]]]:
         """Each question's number with its answers, best first, in whatever order they are done."""
-        with self._named():
+        with self.named():
             yield from self._answerer.answer(asked, settings, attention)
 
     @overload
@@ -284,12 +289,12 @@ class Model:
         sources, all of them. An Answer is scored as it was written, token by token; a text is cut into tokens anew.
         """
         pairs, one = pairs_of(source, target)
-        with self._named():
+        with self.named():
             found = self._answerer.score(pairs)
         return found[0] if one else found
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def named(self) -> Iterator[None]:
         """An error of the weights says of which file."""
         try:
             yield
