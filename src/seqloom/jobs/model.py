@@ -210,7 +210,7 @@ class Model:
         return Streamed(self._named_pieces(self._answerer.stream(asked, settings)))
 
     def _named_pieces(self, pieces: Generator[str, None, Answer]) -> Generator[str, None, Answer]:
-        with self._named():
+        with self.named():
             return (yield from pieces)
 
     def look_over(self, questions: Sequence[Question]) -> None:

@@ -177,7 +177,7 @@ class Writer:
                 if answer.text != said:
                     yield answer.text.removeprefix(said)
                 return answer
-            if more := behind(self._text(asked.item, tokens), said):
+            if more := behind(self.text(asked.item, tokens), said):
                 said += more
                 yield more
 
