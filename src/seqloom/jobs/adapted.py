@@ -2,7 +2,11 @@
 
 from typing import Any
 
+from pydantic import ValidationError
+
+from seqloom.layers.embedding import Tokens
 from seqloom.models.settings import ClassesOutput, Family, ModelSettings, TagsOutput, TokensOutput
+from seqloom.settings import UserError
 from seqloom.text import TextSettings
 
 FAMILY: dict[str, Family] = {
@@ -15,7 +19,7 @@ FAMILY: dict[str, Family] = {
 
 
 def adapted_model(model: ModelSettings, task: str) -> ModelSettings:
-    """The model for another kind of task; a kind that is not known here gets it as it is."""
+    """The model for another kind of task, or a UserError; a kind that is not known here gets it as it is."""
     if task not in FAMILY:
         return model
     family = "decoder-only" if (model.family, task) == ("decoder-only", "translate") else FAMILY[task]
@@ -24,7 +28,13 @@ def adapted_model(model: ModelSettings, task: str) -> ModelSettings:
         values = _turned(values, model.family, family)
     values |= {"family": family, "output": _output(model, task)}
     values |= {"tie": model.tie if family == model.family and task not in ("tag", "classify") else "none"}
-    return ModelSettings.model_validate(values)
+    if family == "decoder-only" and isinstance(model.input, Tokens) and model.input.segments:
+        values |= {"input": model.input.model_copy(update={"segments": 0})}
+    try:
+        return ModelSettings.model_validate(values)
+    except ValidationError as error:
+        why = str(error.errors()[0]["msg"])
+        raise UserError(f"its [model] cannot do {task} as it is ({why}); say a [model] in the recipe") from None
 
 
 def _turned(values: dict[str, Any], old: Family, new: Family) -> dict[str, Any]:

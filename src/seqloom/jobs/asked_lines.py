@@ -90,7 +90,7 @@ class AskedLines:
         if not line.strip():
             return AskedLine(self.taken, Question(""))
         try:
-            fields = _parsed(line)
+            fields = parsed(line)
         except ValueError as error:
             return AskedLine(self.taken, f"not JSON ({error}); mend the line")
         fault = _fault(fields)
@@ -136,8 +136,8 @@ def _bytes(line: str | Broken) -> bytes:
     return (line.text if isinstance(line, Broken) else line).encode("utf-8", "surrogatepass")
 
 
-def _parsed(line: str) -> Any:
-    """A ValueError says what is no JSON, or more of it than anybody means."""
+def parsed(line: str) -> Any:
+    """JSON that anybody may have sent. A ValueError says what is no JSON, or more of it than anybody means."""
     if _depth(line) > DEEPEST:
         raise ValueError(f"nested more than {DEEPEST} deep")
     return _JSON.decode(line)
@@ -178,7 +178,7 @@ def _asks_in_json(line: str) -> bool:
     if not line.lstrip().startswith("{") or '"source"' not in line:
         return False
     try:
-        fields = _parsed(line)
+        fields = parsed(line)
     except ValueError:
         return False
     return isinstance(fields, dict) and "source" in fields

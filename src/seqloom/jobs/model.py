@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from seqloom.data.readings import Floats, Readings
 from seqloom.generation.no_numbers import NoNumbersError
@@ -17,6 +17,8 @@ from seqloom.jobs.filling import Filler
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
+from seqloom.jobs.represented import Represented
+from seqloom.jobs.representing import Layer, Representer
 from seqloom.jobs.series_labelling import SeriesLabeller
 from seqloom.jobs.streaming import Streamed
 from seqloom.jobs.writing import Prepared, Writer
@@ -88,6 +90,11 @@ class Model:
     def aligns(self) -> bool:
         """Whether it looks at a source while it writes, so that its answers can be aligned with it."""
         return all(isinstance(network, EncoderDecoder) and bool(looks(network)) for network in self.networks)
+
+    @property
+    def writer(self) -> Writer | None:
+        """What writes its answers token by token; None: they are labels, or fill gaps."""
+        return self._answerer if isinstance(self._answerer, Writer) else None
 
     def _build(self) -> Writer | Labeller | Filler:
         match self.task:
@@ -203,7 +210,7 @@ class Model:
         return Streamed(self._named_pieces(self._answerer.stream(asked, settings)))
 
     def _named_pieces(self, pieces: Generator[str, None, Answer]) -> Generator[str, None, Answer]:
-        with self._named():
+        with self.named():
             return (yield from pieces)
 
     def look_over(self, questions: Sequence[Question]) -> None:
@@ -223,8 +230,44 @@ class Model:
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
     ) -> Iterator[tuple[int, list[Answer]]]:
         """Each question's number with its answers, best first, in whatever order they are done."""
-        with self._named():
+        with self.named():
             yield from self._answerer.answer(asked, settings, attention)
+
+    @overload
+    def represent(  # type: ignore[overload-overlap]
+        self, texts: str, *, layer: Layer = -1, kind: Literal["numpy", "torch"] = "numpy"
+    ) -> Represented: ...
+    @overload
+    def represent(
+        self, texts: Iterable[str | Sequence[str]], *, layer: Layer = -1, kind: Literal["numpy", "torch"] = "numpy"
+    ) -> list[Represented]: ...
+
+    def represent(
+        self,
+        texts: str | Iterable[str | Sequence[str]],
+        *,
+        layer: Layer = -1,
+        kind: Literal["numpy", "torch"] = "numpy",
+    ) -> Represented | list[Represented]:
+        """Contextual vectors of a text, or of several: one a token, one a word (`of_words`), one for all (`pooled()`).
+
+        They are the states of the encoder, or of the only stack. A tagger takes lists of words too.
+
+        layer  0: what the first block reads; 1, 2, …: behind each block; -1: the last; "all": one above the other
+        kind   of the arrays: numpy or torch
+        """
+        if len(self.networks) > 1:
+            raise UserError("the vectors of several runs have nothing in common; load one of them")
+        if kind not in ("numpy", "torch"):
+            raise UserError(f"kind should be 'numpy' or 'torch', but is {kind!r}")
+        one = isinstance(texts, str)
+        many = [texts] if isinstance(texts, str) else list(texts)
+        for number, text in enumerate(many, 1):
+            if wrong := Question(text).text_fault():
+                raise UserError(f"text {number}: {wrong}")
+        found = list(Representer(self.task, self.networks[0], self.device).represent(many, layer))
+        found = [each.to_numpy() for each in found] if kind == "numpy" else found
+        return found[0] if one else found
 
     @overload
     def score(  # type: ignore[overload-overlap]
@@ -246,12 +289,12 @@ class Model:
         sources, all of them. An Answer is scored as it was written, token by token; a text is cut into tokens anew.
         """
         pairs, one = pairs_of(source, target)
-        with self._named():
+        with self.named():
             found = self._answerer.score(pairs)
         return found[0] if one else found
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def named(self) -> Iterator[None]:
         """An error of the weights says of which file."""
         try:
             yield

@@ -54,7 +54,10 @@ class Start:
         """The recipe's own sections, and behind them the run's, fitted to the task. task: its kind; None: the run's."""
         kind, own = task or self.recipe.task.kind, part.says()
         same = kind == self.recipe.task.kind
-        model = self.recipe.model if same else adapted_model(self.recipe.model, kind)
+        try:
+            model = self.recipe.model if same or "model" in own else adapted_model(self.recipe.model, kind)
+        except UserError as error:
+            raise UserError(f"--from {self.run.path}: {error}") from None
         pieces = adapted_text(self.recipe.text, model, kind).model_copy(update={"extend": None})
         has: dict[str, Any] = {"model": model, "text": pieces}
         if same:
