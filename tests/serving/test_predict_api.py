@@ -5,10 +5,13 @@ import threading
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
 import seqloom
 from seqloom.jobs.answer import Answer
+from seqloom.serving.predict_api import PredictRequest, _question
+from seqloom.serving.refusal import RefusalError
 from tests.jobs.asked_runs import Runs
 from tests.serving.live import PATIENCE, Live
 
@@ -168,3 +171,12 @@ def test_many_clients_at_once_get_what_each_would_get_alone(live: Live, runs: Ru
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_series_of_readings_are_inputs_too() -> None:
+    series = PredictRequest.model_validate_json('{"inputs": [{"values": [[1, 2.5], [null, 4]], "id": 7}]}').inputs[0]
+    question = _question(series, 1)
+    np.testing.assert_equal(question.source, np.array([[1, 2.5], [np.nan, 4]]))
+    ragged = PredictRequest.model_validate_json('{"inputs": [{"values": [[1, 2], [3]]}]}').inputs[0]
+    with pytest.raises(RefusalError, match="input 2: step 2 has 1 reading, but step 1 has 2"):
+        _question(ragged, 2)

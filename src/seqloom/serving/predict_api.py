@@ -5,6 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from seqloom.data.reading.faults import Broken
+from seqloom.data.reading.numbers import series_of
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Question
 from seqloom.jobs.answer_lines import AnswerLines
@@ -38,8 +40,17 @@ class Input(Given):
     """stands in its answers too"""
 
 
+class SeriesInput(Given):
+    """A series of readings, as in a line of JSON that a model of series is trained on."""
+
+    values: list[list[float | None]] | list[float | None]
+    """the readings of each step, or one alone; null: it is missing"""
+    id: str | int | None = None
+    """stands in its answers too"""
+
+
 class PredictRequest(Given):
-    inputs: list[str | Input]
+    inputs: list[str | Input | SeriesInput]
     model: str | None = None
     """one of those that are served; else the first"""
     n_best: Annotated[int, Field(ge=1)] = 1
@@ -93,7 +104,7 @@ async def _answered(it: Service, asked: PredictRequest, request: Request) -> Pla
         lines = AnswerLines("jsonl", scores=asked.scores, alignment=asked.alignment, labels=desk.model.labels)
     outputs = []
     for given, one in zip(asked.inputs, said, strict=True):
-        named = {"id": given.id} if isinstance(given, Input) and given.id is not None else {}
+        named = {"id": given.id} if not isinstance(given, str) and given.id is not None else {}
         outputs.append([named | lines.one(answer) for answer in one.answers])
     return PlainJson({"model": book.name, "outputs": outputs})
 
@@ -108,7 +119,8 @@ def _refuse(it: Service, asked: PredictRequest) -> None:
 
 def _wishes(desk: Desk, asked: PredictRequest) -> list[Wish]:
     settings = _settings(desk, asked)
-    return [Wish(_question(given), number, settings, asked.alignment) for number, given in enumerate(asked.inputs)]
+    questions = [_question(given, number) for number, given in enumerate(asked.inputs, 1)]
+    return [Wish(question, number, settings, asked.alignment) for number, question in enumerate(questions)]
 
 
 def _settings(desk: Desk, asked: PredictRequest) -> GenerationSettings:
@@ -120,8 +132,14 @@ def _settings(desk: Desk, asked: PredictRequest) -> GenerationSettings:
     return settings.model_copy(update=update)
 
 
-def _question(given: str | Input) -> Question:
+def _question(given: str | Input | SeriesInput, place: int) -> Question:
+    """place: its number among the inputs, from 1."""
     if isinstance(given, str):
         return Question(given)
+    if isinstance(given, SeriesInput):
+        series = series_of(given.values)
+        if isinstance(series, Broken):
+            raise RefusalError(422, f"input {place}: {series.what}")
+        return Question(series)
     source = given.source if isinstance(given.source, str) else tuple(given.source)
     return Question(source, given.prefix, tuple(given.must), tuple(given.must_not), given.longest)
