@@ -11,6 +11,7 @@ from seqloom.data.check import check as check_data
 from seqloom.data.reading import DataError, read, shape_of, size
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked, corpora_like
+from seqloom.jobs.chosen import named_shape
 from seqloom.jobs.corpora import longest_of, name_of, names_of, shortened, shown, table_notes, text_of, vocabularies
 from seqloom.jobs.decide import Decided, decide, device_of
 from seqloom.jobs.memory import bytes_per_token
@@ -95,7 +96,7 @@ def _bare(command: Command) -> Report:
     """The files alone, where they are too broken to choose a recipe by them."""
     parts = command.data, command.valid, command.test
     train, valid, test = (corpora_like(files, (), command.columns) if files else () for files in parts)
-    return check_data(train, valid, test, shape=shape_of(train[0]))
+    return check_data(train, valid, test, shape=named_shape(command.changes) or shape_of(train[0]))
 
 
 class _Measure:
