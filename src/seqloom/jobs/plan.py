@@ -18,6 +18,7 @@ from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Goals
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
@@ -80,6 +81,10 @@ def amount(corpora: Corpora) -> Amount:
             return Amount(target, target, windows, min(target, task.settings.context), 1.0)
         case "tags":
             return Amount(target, source, rows, max(1.0, source / rows), max(1.0, source / rows))
+        case "series":
+            assert isinstance(task, ForecastTask)
+            each = task.scales.targets if task.apart else 1
+            return Amount(target, max(source, 1), rows * each, task.steps, task.steps)
         case "classes":
             return Amount(rows, source + rows, rows, source / rows + 1, source / rows + 1)
 

@@ -19,6 +19,7 @@ from seqloom.jobs.plan import amount, steps_of, threads, training_flops_per_toke
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, metrics_of, validator
+from seqloom.jobs.series_corpora import frame_words
 from seqloom.jobs.start import Start
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
@@ -32,6 +33,7 @@ from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 from seqloom.tasks import Codecs
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.sentence_pairs import several
 from seqloom.text import Vocabulary
@@ -105,7 +107,8 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
 
 def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     """What is allowed, but may not be meant. begun: from another run."""
-    yield shown(*first_example(data))
+    if not isinstance(data.task, ForecastTask):
+        yield shown(*first_example(data))
     if recipe.training.reward is not None and not begun:
         yield "training.reward: of a model that has learnt nothing yet no answer earns much; begin from one: --from RUN"
     if recipe.training.reward is not None and recipe.training.best == "loss":
@@ -290,9 +293,13 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
     parameters = sum(parameter.numel() for parameter in model.parameters())
     size, training = recipe.model, recipe.training
     held = sum(map(len, data.valid))
+    if isinstance(data.task, ForecastTask):
+        what = f"{counted(data.examples, 'window')}, {held:,} for validation; {frame_words(data.task)}"
+    else:
+        vocabulary = f"vocabulary {data.task.sizes().source:,} → {data.task.sizes().target:,}"
+        what = f"{counted(data.examples, 'example')}, {held:,} for validation; {vocabulary}"
     return [
-        f"{recipe.task.kind}: {counted(data.examples, 'example')}, {held:,} for validation; "
-        f"vocabulary {data.task.sizes().source:,} → {data.task.sizes().target:,}",
+        f"{recipe.task.kind}: {what}",
         f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; "
         f"batches of {training.batch:,} tokens; {device.type}",
         f"run folder: {run.path}",

@@ -6,10 +6,11 @@ from seqloom.models.settings import Family
 from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.codecs import Codecs, learn
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
-from seqloom.tasks.settings import Classify, Language, Masked, Tag, TaskSettings, Translate
+from seqloom.tasks.settings import Classify, Forecast, Language, Masked, Tag, TaskSettings, Translate
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.task import Goals, Task
 from seqloom.tasks.translate import TranslateTask
@@ -18,6 +19,7 @@ __all__ = [
     "Batch",
     "Classify",
     "Codecs",
+    "Forecast",
     "Goals",
     "Language",
     "Masked",
@@ -44,6 +46,8 @@ def task_class(settings: TaskSettings) -> type[Task]:
             return TagTask
         case Classify():
             return ClassifyTask
+        case Forecast():
+            return ForecastTask
         case _:
             assert_never(settings)
 
@@ -63,5 +67,7 @@ def build_task(settings: TaskSettings, codecs: Codecs, family: Family = "encoder
             return TagTask(settings, codecs)
         case Classify():
             return ClassifyTask(settings, codecs)
+        case Forecast():
+            return ForecastTask(settings, codecs)
         case _:
             assert_never(settings)
