@@ -13,6 +13,7 @@ from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
 from seqloom.jobs.arguments import pairs_of, refuse_arguments, texts_of
 from seqloom.jobs.filling import Filler
+from seqloom.jobs.forecasting import Forecast, Forecaster, read_asked
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
@@ -20,6 +21,7 @@ from seqloom.jobs.writing import Prepared, Writer
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError
 from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.tag import TagTask
@@ -74,13 +76,27 @@ class Model:
         """Whether its answers are labels, not written texts."""
         return isinstance(self._answerer, Labeller)
 
+    def forecaster(self, name: str) -> Forecaster:
+        """name: of the run, for the message to who asks another task's model."""
+        if not isinstance(self._answerer, Forecaster):
+            raise UserError(f"{name}: does {self.recipe.task.kind}, and forecasts no series")
+        return self._answerer
+
+    def forecast(self, file: Run) -> list[Forecast]:
+        """What comes after the end of each series of a file, which is read as training's was; in its own units."""
+        forecaster = self.forecaster(str(self.opened[0].run.path))
+        table, _ = read_asked(forecaster.task, str(file), str(self.opened[0].run.path))
+        return list(forecaster.after(table))
+
     @property
     def aligns(self) -> bool:
         """Whether it looks at a source while it writes, so that its answers can be aligned with it."""
         return all(isinstance(network, EncoderDecoder) and bool(looks(network)) for network in self.networks)
 
-    def _build(self) -> Writer | Labeller | Filler:
+    def _build(self) -> Writer | Labeller | Filler | Forecaster:
         match self.task:
+            case ForecastTask():
+                return Forecaster(self.task, self.networks, self.device)
             case TranslateTask() | LanguageTask():
                 data = self.recipe.data
                 reads = data.longest_source if data.too_long == "truncate" else None

@@ -262,7 +262,7 @@ def windows_of(task: ForecastTask, parts: Sequence[Part], every: int = 1) -> Win
         scaled.append(one)
     if not sum(map(len, starts)):
         return None
-    return Windows(scaled, np.concatenate(of), np.concatenate(starts), task.frame)
+    return Windows(scaled, np.concatenate(of), np.concatenate(starts), task.frame, [part.series for part in parts])
 
 
 def _left_out(parts: Sequence[Part], frame: Frame, name: str) -> Iterator[str]:
@@ -291,6 +291,6 @@ def _refuse_empty(task: Forecast, found: Parts, windows: dict[str, Windows | Non
             have = max((part.end - part.begin for part in parts), default=0)
             raise UserError(
                 f"{parts[0].series.file if parts else found.table.file}: {counted(have, 'step')} for {name}, "
-                f"fewer than task.horizon = {task.horizon}, or without {task.look_back} before them; set task.horizon lower, "
-                f"change task.split, or give a file: {option} FILE"
+                f"fewer than task.horizon = {task.horizon}, or without {task.look_back} before them; set "
+                f"task.horizon lower, change task.split, or give a file: {option} FILE"
             )

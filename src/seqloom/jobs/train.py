@@ -15,6 +15,7 @@ from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, longest_of, shown
 from seqloom.jobs.decide import decide, device_of
 from seqloom.jobs.drawing import objective_of
+from seqloom.jobs.forecast_window import PICTURE, last_window
 from seqloom.jobs.plan import amount, steps_of, threads, training_flops_per_token
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
@@ -258,6 +259,8 @@ def _run(
     scores = dict(setup.validate(model)) if training.average else scores_of(run, place)
     test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
     trained = Trained(run, recipe, data, model, place, scores, test)
+    if isinstance(data.task, ForecastTask):
+        write_text(run.path / PICTURE, last_window(data.task, model, data.test or data.valid, device))
     begun = None if start is None else start.run
     write_text(run.card, card(run, recipe, data, model, place, scores, test, device, begun))
     return trained

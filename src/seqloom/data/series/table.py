@@ -206,7 +206,8 @@ def _regular(series: Series, frequency: Frequency | None, wanted: Wanted) -> Ser
         step = int(between[0])
         raise DataError(
             f"{series.place(step)}: {_time(series, step)} is not {frequency.name} or several behind "
-            f"{_time(series, step - 1)}: the steps are not equally far apart; resample the series to steps of {frequency.name}"
+            f"{_time(series, step - 1)}: the steps are not equally far apart; "
+            f"resample the series to steps of {frequency.name}"
         )
     at_T = places.astype(np.int64)
     holes = np.flatnonzero(np.diff(at_T) > 1)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from seqloom.data.cache import Cache, Examples, Totals
 from seqloom.data.ragged import Longs, Ragged
+from seqloom.data.series.table import Series
 
 Floats = npt.NDArray[np.float32]
 
@@ -52,9 +53,11 @@ class Frame:
 class Windows(Cache):
     """Windows of some series, in any order; a cache whose chunks are cut out of the series as they are asked for."""
 
-    def __init__(self, series: Sequence[Scaled], of_N: Longs, start_N: Longs, frame: Frame) -> None:
-        """of_N: the number of each window's series. start_N: where its horizon begins."""
-        self.series, self.of_N, self.start_N, self.frame = tuple(series), of_N, start_N, frame
+    def __init__(
+        self, series: Sequence[Scaled], of_N: Longs, start_N: Longs, frame: Frame, raw: Sequence[Series] = ()
+    ) -> None:
+        """of_N: the number of each window's series. start_N: where its horizon begins. raw: the series unscaled."""
+        self.series, self.of_N, self.start_N, self.frame, self.raw = tuple(series), of_N, start_N, frame, tuple(raw)
         counts = [min(CHUNK, len(of_N) - begin) for begin in range(0, len(of_N), CHUNK)]
         sizes = self._sizes()
         tokens = {name: size * len(of_N) for name, size in sizes.items()}
@@ -70,7 +73,7 @@ class Windows(Cache):
     def shuffled(self, seed: int) -> "Windows":
         """In another order, always the same: neighbours are nearly equal, and a batch should hold many kinds."""
         order = np.random.Generator(np.random.Philox(seed)).permutation(len(self.of_N))
-        return Windows(self.series, self.of_N[order], self.start_N[order], self.frame)
+        return Windows(self.series, self.of_N[order], self.start_N[order], self.frame, self.raw)
 
     def read(self, chunks: Sequence[int], corpus: int = 0) -> list[Examples]:
         return [self._cut(range(CHUNK * at, min(CHUNK * (at + 1), len(self.of_N))), corpus) for at in chunks]
