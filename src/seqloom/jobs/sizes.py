@@ -16,6 +16,9 @@ class Size:
 SIZES = (Size(64, 2, 4), Size(128, 2, 4), Size(192, 3, 6), Size(256, 4, 8), Size(384, 5, 6), Size(512, 6, 8))
 
 
+# a series has few values, each of which stands in many windows: it is soon learnt by heart
+SERIES_SIZES = (Size(16, 2, 4), Size(32, 2, 4), Size(64, 3, 4), Size(128, 3, 8))
+
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """Of a forecast that nobody asked for others of."""
 

@@ -64,6 +64,11 @@ class Batch:
         )
 
     @property
+    def larger(self) -> int:
+        """Tokens of the larger side: what the budget of a batch is about."""
+        return max(len(side.tokens_N) for side in (self.source, self.target) if side is not None)
+
+    @property
     def tokens(self) -> int:
         return sum(len(side.tokens_N) for side in (self.source, self.target) if side is not None)
 

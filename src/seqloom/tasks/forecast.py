@@ -40,6 +40,10 @@ class WindowBatch(Batch):
         return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
 
     @property
+    def larger(self) -> int:
+        return max(len(column.values_N) for column in self.examples.columns.values())
+
+    @property
     def tokens(self) -> int:
         return self.read_RSF.shape[0] * self.read_RSF.shape[1]
 
