@@ -134,11 +134,11 @@ class PatchEmbedding(nn.Module):
         x_BTC = layout.pad(readings)
         count = -(-x_BTC.shape[1] // every)
         # whole strides, each of which begins a patch; the last ones reach beyond
-        x_BTC = F.pad(x_BTC, (0, 0, 0, max(0, (count - 1) * every + length - x_BTC.shape[1])))
+        x_BTC = F.pad(x_BTC, (0, 0, 0, max(0, (max(count, 1) - 1) * every + length - x_BTC.shape[1])))
         if self.settings.fill == "last":
             x_BTC = _repeat_last(x_BTC, layout.lengths_B)
         if every == length:
-            patches = x_BTC.unflatten(1, (count, length)).flatten(2)
+            patches = x_BTC[:, : count * length].unflatten(1, (count, length)).flatten(2)
         else:
             patches = x_BTC.unfold(1, length, every)[:, :count].transpose(2, 3).flatten(2)
         lengths_B = (layout.lengths_B + every - 1) // every

@@ -92,7 +92,7 @@ def columns_of(wanted: Wanted, header: Sequence[str], rows: Sequence[Sequence[st
 def is_number_column(cells: Sequence[str]) -> bool:
     """Whether most cells are numbers, also with a decimal comma: a column of them with some faults is one too."""
     some = [cell for cell in cells if cell.lower() not in MISSING]
-    return not some or sum(map(_like_a_number, some)) > len(some) / 2
+    return not some or sum(map(_like_a_number, some)) >= len(some) / 2
 
 
 def _like_a_number(cell: str) -> bool:
