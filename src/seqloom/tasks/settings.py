@@ -1,8 +1,9 @@
 """Which task a recipe is for."""
 
-from typing import Annotated, Literal, Self
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from seqloom.data.series.calendar import CalendarPart
 from seqloom.settings import Frozen, impossible
@@ -83,13 +84,23 @@ class Steps(Frozen):
     test: int = Field(default=0, ge=0)
 
 
+def _written(value: Any) -> Any:
+    """TOML has dates of its own."""
+    return (
+        value.isoformat(" ") if isinstance(value, datetime) else value.isoformat() if isinstance(value, date) else value
+    )
+
+
+Moment = Annotated[str, BeforeValidator(_written, json_schema_input_type=str)]
+
+
 class Dates(Frozen):
     """Validation begins at one time, the test at another."""
 
     kind: Literal["dates"] = "dates"
-    valid: str
-    test: str | None = None
-    end: str | None = Field(default=None, description="what is from there on is not used")
+    valid: Moment
+    test: Moment | None = None
+    end: Moment | None = Field(default=None, description="what is from there on is not used")
 
 
 SplitSettings = Annotated[Shares | Steps | Dates, Field(discriminator="kind")]
