@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from seqloom.layers.layout import Layout
+from seqloom.layers.kernels import half
+from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.mixer import reorder
 from seqloom.layers.paths import fast
 
@@ -20,6 +21,8 @@ Cell = Literal["elman", "gru", "lstm"]
 GATES: dict[Cell, int] = {"elman": 1, "gru": 3, "lstm": 4}
 
 Weights = Sequence[Tensor]
+Joined = tuple[Tensor, Tensor]
+"""Weights from input and state side by side, and both biases added."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +95,31 @@ class RecurrentCell(nn.Module):
         widths = [self.out, self.hidden] if self.cell == "lstm" else [self.out]
         return RecurrentState(*(like.new_zeros(rows, width) for width in widths))
 
+    def joined(self, weights: Weights) -> Joined | None:
+        """All that the gates are told, as one product: an LSTM's, which are sums. For many steps in half precision."""
+        if self.cell != "lstm" or len(weights) > 4 or not half(weights[0]):
+            return None
+        x_GD, h_GH, bias_x_G, bias_h_G = weights
+        dtype = torch.get_autocast_dtype("cuda")
+        return torch.cat((x_GD, h_GH), 1).to(dtype), (bias_x_G + bias_h_G).to(dtype)
+
     def step(
-        self, x_BD: Tensor, state: RecurrentState, weights: Weights | None = None, share: int = 0
+        self,
+        x_BD: Tensor,
+        state: RecurrentState,
+        weights: Weights | None = None,
+        share: int = 0,
+        joined: Joined | None = None,
     ) -> tuple[RecurrentState, Tensor]:
-        """One step of the equation; and the first `share` numbers of what the input says to the gates."""
+        """One step of the equation; and the first `share` numbers of what the input says to the gates.
+
+        joined: the same weights as one product, if they are.
+        """
+        if joined is not None and not share and state.cell_BH is not None:
+            from seqloom.layers.kernels.lstm import lstm_step
+
+            gates_BG = F.linear(torch.cat((x_BD.to(joined[0].dtype), state.hidden_BH.to(joined[0].dtype)), 1), *joined)
+            return RecurrentState(*lstm_step(gates_BG, state.cell_BH)), x_BD[:, :0]
         weights = weights or self.weights
         x_BG = F.linear(x_BD, weights[0], weights[2])
         return self._step(x_BG, state, weights), x_BG[:, :share]
@@ -142,8 +166,8 @@ class RecurrentCell(nn.Module):
         if x_BTD.shape[0] == 0 or x_BTD.shape[1] == 0:
             return x_BTD.new_zeros(*x_BTD.shape[:2], self.out), state, x_BTD.new_zeros(*x_BTD.shape[:2], share)
         # A compiler cannot look into the kernel, and must know how many steps there are: it gets the equation. So does
-        # a projection on a CPU, where the kernel is no better, and warns.
-        slow = self.weight_p_PH is not None and not x_BTD.is_cuda
+        # a projection on a CPU, where the kernel is no better, and warns; and rows whose lengths only the device knows.
+        slow = (self.weight_p_PH is not None and not x_BTD.is_cuda) or not _known(layout)
         if slow or not fast() or torch.compiler.is_compiling():
             return self._plain(x_BTD, layout, state, weights, share)
         # the kernel keeps to itself what the input says to the gates, so that this much is done twice
@@ -153,11 +177,26 @@ class RecurrentCell(nn.Module):
     def _plain(
         self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights, share: int
     ) -> tuple[Tensor, RecurrentState, Tensor]:
+        if self.cell == "lstm" and len(weights) == 4 and half(x_BTD):
+            return self._in_half(x_BTD, layout, state, weights, share)
         x_BTG, after = F.linear(x_BTD, weights[0], weights[2]), [state]
         for x_BG in x_BTG.unbind(1):
             after.append(self._step(x_BG, after[-1], weights))
         y_BTP = torch.stack([one.hidden_BH for one in after[1:]], 1)
         return y_BTP, RecurrentState.at_end(state, after[1:], layout), x_BTG[..., :share]
+
+    def _in_half(
+        self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights, share: int
+    ) -> tuple[Tensor, RecurrentState, Tensor]:
+        """An LSTM on a GPU that does not know the lengths beforehand: one product and one kernel for each step."""
+        from seqloom.layers.kernels.lstm import lstm_steps
+
+        x_BTG = F.linear(x_BTD, weights[0], weights[2] + weights[3])
+        assert state.cell_BH is not None
+        y_BTH, c_BTH = lstm_steps(x_BTG, state.hidden_BH, state.cell_BH, weights[1])
+        at_B, last_B = torch.arange(len(y_BTH), device=y_BTH.device), (layout.lengths_B - 1).clamp(min=0)
+        end = RecurrentState(y_BTH[at_B, last_B], c_BTH[at_B, last_B])
+        return y_BTH, state.where(layout.lengths_B[:, None] > 0, end), x_BTG[..., :share]
 
     def _fast(
         self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights
@@ -165,7 +204,9 @@ class RecurrentCell(nn.Module):
         if layout.uniform:
             return self._kernel((x_BTD,), state, weights, True)
         # the kernel knows no empty rows: they run one step, which is then forgotten
-        lengths_B = layout.lengths_on_host.clamp(min=1)
+        lengths_B = layout.lengths_on_host
+        assert lengths_B is not None
+        lengths_B = lengths_B.clamp(min=1)
         x = pack_padded_sequence(x_BTD, lengths_B, batch_first=True, enforce_sorted=False)
         assert x.sorted_indices is not None
         assert x.unsorted_indices is not None
@@ -187,6 +228,10 @@ class RecurrentCell(nn.Module):
             *(biases, layers, dropout, train, both_ways, *batch_first),
         )
         return y, RecurrentState(*(part[0] for part in end))
+
+
+def _known(layout: Layout) -> bool:
+    return layout.uniform or not isinstance(layout, Packed) or layout.lengths_on_host is not None
 
 
 def _in_one_piece(weights: Weights) -> list[Tensor]:

@@ -7,6 +7,7 @@ from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.codecs import Codecs, learn
 from seqloom.tasks.forecast import ForecastTask
+from seqloom.tasks.frame import Frame
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
@@ -20,6 +21,7 @@ __all__ = [
     "Classify",
     "Codecs",
     "Forecast",
+    "Frame",
     "Goals",
     "Language",
     "Masked",

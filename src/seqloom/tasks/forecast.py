@@ -150,7 +150,7 @@ class ForecastTask(Task):
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         said_BHCQ, output = self.run(model, batch)
         loss = self.errors(said_BHCQ, batch.goal, levels_of(model))["loss"]
-        return loss + beside(model, output, batch.count, goals)
+        return loss + beside(model, output, batch.counted, goals)
 
     def errors(self, said_BHCQ: Tensor, goal_BHC: Tensor, levels: Sequence[float]) -> dict[str, Tensor]:
         """Sums over all goals that are not missing, in z-scores; crps: twice the mean pinball loss of all levels."""
