@@ -161,7 +161,7 @@ def _batch(
     if training.batch != "auto":
         return training.batch, None
     batch, took = budget_of(amount(data), work.device), None
-    if data.task.shape == "series":
+    if data.task.shape == "timeline":
         batch = windows_budget(data)
     elif left is not None:
         batch, took = timed_budget(work, data, training.seed, left)
@@ -178,7 +178,7 @@ def _with_size(
         return with_model(recipe, model_of(size, data.task.shape, 0.1, recipe.text.shared), changes)
 
     width = recipe.model.width if any(change.startswith("model.width=") for change in changes) else None
-    series = data.task.shape == "series"
+    series = data.task.shape == "timeline"
     ladder = SERIES_SIZES if series else SIZES
     sizes = ladder if width is None else tuple(Size(width, size.depth, heads_for(width)) for size in ladder)
     per_row = much.tokens / much.examples

@@ -55,8 +55,8 @@ class Look:
 def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Look:
     """shape: if it is known already."""
     first, total = corpora[0], sum(map(size, corpora))
-    if shape == "series" or (shape is None and looks_like_series(first)):
-        return Look("series", 0, 0.0, total, task=suited(first) if looks_like_series(first) else ())
+    if shape == "timeline" or (shape is None and looks_like_series(first)):
+        return Look("timeline", 0, 0.0, total, task=suited(first) if looks_like_series(first) else ())
     guess = shape or shape_of(first)
     blocks, rows, read_bytes = list[Block](), 0, 0
     for block in read(first, guess, bad):
@@ -133,7 +133,7 @@ def default_settings(seen: Look) -> dict[str, Any]:
             training["best"] = "exact" if _by_characters(seen) else "chrf"
         case "tags" | "classes":
             training["best"] = "accuracy"  # the loss rises again while the answers still get better
-        case "series":
+        case "timeline":
             training["best"] = "mse"
         case "text":
             pass
@@ -150,7 +150,7 @@ def _task(seen: Look) -> dict[str, Any]:
             small = seen.bytes < SMALL_TEXT
             pieces = {"kind": "characters"} if small else {"kind": "bpe", "size": max(4000, _pieces(seen.examples))}
             return {"task": {"kind": "language"}, "text": {"source": pieces}}
-        case "series":
+        case "timeline":
             return {"task": {"kind": "forecast", **dict(seen.task)}, "text": {}}
         case "tags":
             return {"task": {"kind": "tag"}, "text": {"source": {"kind": "bpe", "size": 4000}}}

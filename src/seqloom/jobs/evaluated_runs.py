@@ -132,7 +132,7 @@ def together(
     unknown: list[int] | None,
 ) -> Evaluated:
     """What several systems said to the same examples. columns: of these, as they were read."""
-    if shape == "series":
+    if shape == "timeline":
         rolling = [Rolling(name, "") for name in ROLLING if name in names]
         return of_errors(systems, columns[0], parts, rolling)
     texts = [[text if isinstance(text, str) else " ".join(text) for text in column] for column in columns]

@@ -82,7 +82,7 @@ def amount(corpora: Corpora) -> Amount:
             return Amount(target, target, windows, min(target, task.settings.context), 1.0)
         case "tags":
             return Amount(target, source, rows, max(1.0, source / rows), max(1.0, source / rows))
-        case "series":
+        case "timeline":
             assert isinstance(task, ForecastTask)
             each = task.scales.targets if task.apart else 1
             return Amount(target, max(source, 1), rows * each, task.steps, task.steps)
@@ -203,7 +203,7 @@ def windows_budget(corpora: Corpora) -> int:
 
 def trial_of(corpora: Corpora, batch: int) -> int:
     """Tokens of a batch to measure with: a small one. Models of series are so small that it would mislead."""
-    return batch if corpora.task.shape == "series" else min(batch, TRIAL)
+    return batch if corpora.task.shape == "timeline" else min(batch, TRIAL)
 
 
 def fitting(budget: int, work: Work, corpora: Corpora, seed: int) -> tuple[int, str | None]:

@@ -51,7 +51,7 @@ def model_of(size: Size, shape: Shape, dropout: float, shared: bool) -> dict[str
             return model | {"family": "decoder-only", "tie": "output"}
         case "tags":
             return model | {"family": "encoder-only", "output": {"kind": "tags"}}
-        case "series":
+        case "timeline":
             small = model | {"family": "encoder-only", "output": {"kind": "horizon", "quantiles": QUANTILES}}
             return small | {"input": {"kind": "patches", "length": 16, "stride": 8, "fill": "last"}}
         case "classes":

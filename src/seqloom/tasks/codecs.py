@@ -82,7 +82,7 @@ def learn(settings: TextSettings, shape: Shape, read: Read, more: str = "") -> C
         case "text":
             only = Vocabulary.train(settings.source, column(0))
             return Codecs(only, only)
-        case "series":
+        case "timeline":
             raise ValueError("a series has scales, and no words to learn")
         case "tags" | "classes":
             return Codecs(Vocabulary.train(settings.source, column(0)), Labels.train(column(1)))

@@ -49,7 +49,7 @@ class WindowBatch(Batch):
 
 
 class ForecastTask(Task):
-    shape = "series"
+    shape = "timeline"
     columns = ("source", "known", "target")
     scores = ("loss", "mse", "mae", "crps")
 

@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 from seqloom.data.reading.faults import Skipped
 
-Shape = Literal["pairs", "text", "tags", "classes", "series"]
+Shape = Literal["pairs", "text", "tags", "classes", "timeline"]
 
 FIELDS: dict[Shape, tuple[str, ...]] = {
     "pairs": ("source", "target"),
     "text": ("text",),
     "tags": ("words", "tags"),
     "classes": ("text", "label"),
-    "series": (),
+    "timeline": (),
 }
 
 ROWS = 4096

@@ -118,5 +118,5 @@ _CONVERT: dict[Shape, tuple[Callable[[Any, str], Any], ...]] = {
     "text": (_text,),
     "tags": (_words, _words),
     "classes": (_text, _label),
-    "series": (),
+    "timeline": (),
 }
