@@ -19,6 +19,7 @@ from seqloom.jobs.model import load
 from seqloom.jobs.predict_series import AskingSeries, predict_series
 from seqloom.jobs.train import Trained, train
 from seqloom.settings import UserError
+from seqloom.tasks.forecast import ForecastTask
 from tests.jobs.series import write_forecaster, write_series
 
 
@@ -292,3 +293,29 @@ def test_runs_of_another_horizon_are_not_compared(place: Path) -> None:
         evaluate(Evaluate(("run", "other"), ("a.csv",)))
     with pytest.raises(UserError, match=r"--metrics bleu: no metric of forecasts"):
         evaluate(Evaluate(("run",), ("a.csv",), metrics=("bleu",)))
+
+
+def test_a_run_begins_from_another_and_measures_only_new_series(place: Path) -> None:
+    write_series(place / "a.csv", shops=("north",))
+    learn()
+    write_series(place / "b.csv", shops=("north", "far-south"))
+    began = learn("next", ("b.csv",), start=Path("run"))
+    assert isinstance(began.corpora.task, ForecastTask)
+    first, other = (load(run).task for run in ("run", "next"))
+    assert isinstance(first, ForecastTask)
+    assert isinstance(other, ForecastTask)
+    assert other.scales.of["north"] == first.scales.of["north"]
+    values_T = np.array([float(line.split(",")[2]) for line in (place / "b.csv").read_text().splitlines()[201:361]])
+    assert other.scales.of["far-south"].mean_C[0] == pytest.approx(values_T.mean())  # 160 steps: the training part
+
+
+def test_a_series_that_is_not_known_is_scaled_by_what_was_before_the_first_forecast(place: Path) -> None:
+    write_series(place / "a.csv", shops=("north",))
+    learn()
+    write_series(place / "b.csv", shops=("west",), steps=60)
+    before, _ = evaluate(Evaluate(("run",), ("b.csv",), metrics=("mse", "mse-units")))
+    scores = {one.metric.name: one.score for one in before.measured}
+    lines = (place / "b.csv").read_text(encoding="utf-8").splitlines()[1:25]
+    deviation_C = np.array([line.split(",")[2:] for line in lines], float).std(0)
+    assert scores["mse-units"] / scores["mse"] < deviation_C.max() ** 2 * 1.001
+    assert scores["mse-units"] / scores["mse"] > deviation_C.min() ** 2 * 0.999

@@ -133,7 +133,9 @@ def together(
 ) -> Evaluated:
     """What several systems said to the same examples. columns: of these, as they were read."""
     if shape == "timeline":
-        rolling = [Rolling(name, "") for name in ROLLING if name in names]
+        rolling = [
+            Rolling(name, "windows:1 step apart|intervals:by blocks of a horizon") for name in ROLLING if name in names
+        ]
         return of_errors(systems, columns[0], parts, rolling)
     texts = [[text if isinstance(text, str) else " ".join(text) for text in column] for column in columns]
     wanted = [[name] for name in columns[1]] if shape == "classes" else columns[-1]

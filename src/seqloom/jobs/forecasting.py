@@ -79,7 +79,7 @@ class Forecaster:
     def at(self, series: Series, start: int, style: TimeStyle) -> Forecast:
         """What comes from a step on; what is known of the steps from there must be in the series."""
         scales, frame = self.task.scales, self.task.frame
-        scale, _ = scales.scale_of(series)
+        scale, _ = scales.scale_of(series, start)
         window = Windows([scales.scaled(series, scale)], np.array([0]), np.array([start]), frame)
         said_HCQ = self.own_units(self.z_scores(window.read([0])[0])[0], scale)
         ahead = slice(start, start + frame.horizon)

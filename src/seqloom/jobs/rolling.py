@@ -13,7 +13,7 @@ from seqloom.evaluation.build import named
 from seqloom.evaluation.rolling import ROLLING, Rolling, RollingMetric
 from seqloom.jobs.forecasting import Floats, Forecaster, read_asked
 from seqloom.jobs.request import data_of
-from seqloom.jobs.series_corpora import Part, file_of, parts_of, windows_of
+from seqloom.jobs.series_corpora import Part, file_of, parts_of, seen_of, windows_of
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.store import RunFolder
@@ -127,7 +127,7 @@ def errors(
     forecaster: Forecaster, test: Test, names: Sequence[RollingMetric], moved: Callable[[float], None]
 ) -> Errors:
     task, windows = forecaster.task, test.windows
-    scales = [task.scales.scale_of(part.series)[0] for part in test.parts]
+    scales = [task.scales.scale_of(part.series, seen_of(part, task.frame))[0] for part in test.parts]
     sums = {name: np.zeros((len(test.blocks), 2)) for name in names}
     for chunk in range(len(windows.rows)):
         examples = windows.read([chunk])[0]

@@ -87,8 +87,8 @@ def series_corpora(
     """codecs: of a run to begin from; None: scales are measured in the training part."""
     given = None if codecs is None else codecs.scales
     found = parts_of(task, corpora, valid, test, None if given is None else given.columns)
-    scales = given or _scales(task, found)
-    made = ForecastTask(task, codecs or Codecs.of_series(scales))
+    scales = _scales(task, found) if given is None else _with_others(given, found)
+    made = ForecastTask(task, Codecs.of_series(scales))
     notes = [*found.notes, *_flat(found.train, scales)]
     windows = {}
     for name, parts in ("train", found.train), ("valid", found.valid), ("test", found.test):
@@ -221,6 +221,15 @@ def _scales(task: Forecast, found: Parts) -> Scales:
     return Scales(columns, table.frequency, table.style, season, of, beside, gaps, task.calendar)
 
 
+def _with_others(given: Scales, found: Parts) -> Scales:
+    """The scales of a run that is begun from, and of the series that it did not know."""
+    of = dict(given.of)
+    for part in found.train:
+        if not given.scale_of(part.series)[1]:
+            of[part.series.name] = measured(part.series.values_TC[: part.end, : given.targets], given.season)
+    return replace(given, of=of)
+
+
 def _refuse_constant(found: Parts, trained: Sequence[np.ndarray]) -> None:
     columns, first = found.table.columns, found.train[0].series
     flat = [columns.targets[at] for at in constant(trained)]
@@ -250,11 +259,16 @@ def _flat(parts: Sequence[Part], scales: Scales) -> Iterator[str]:
         yield f"{counted(len(names), 'series', 'series')} never change in a column in training ({shown}): scaled by 1"
 
 
+def seen_of(part: Part, frame: Frame) -> int:
+    """The steps that lie before all horizons."""
+    return max(part.begin, frame.look_back)
+
+
 def windows_of(task: ForecastTask, parts: Sequence[Part], every: int = 1) -> Windows | None:
     """None: there is none."""
     scaled, of, starts = list[Scaled](), list[np.ndarray](), list[np.ndarray]()
     for part in parts:
-        scale, _ = task.scales.scale_of(part.series)
+        scale, _ = task.scales.scale_of(part.series, seen_of(part, task.frame))
         one = task.scales.scaled(part.series, scale)
         begins = task.frame.starts(one, part.begin, part.end, every)
         of.append(np.full(len(begins), len(scaled)))

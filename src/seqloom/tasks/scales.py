@@ -61,14 +61,17 @@ class Scales:
     def fingerprint(self) -> str:
         return blake2b(self.dumps().encode(), digest_size=8).hexdigest()
 
-    def scale_of(self, series: Series) -> tuple[Scale, bool]:
-        """And whether training knew the series; the scale of another is that of its own values."""
+    def scale_of(self, series: Series, seen: int | None = None) -> tuple[Scale, bool]:
+        """And whether training knew the series; the scale of another is that of its own values.
+
+        seen: so many of its steps may be looked at, as the others are to be forecast; None: all.
+        """
         known = self.of.get(series.name)
         if known is None and len(self.of) == 1 and self.columns.series is None:
             known = next(iter(self.of.values()))
-        return (
-            (known, True) if known is not None else (measured(series.values_TC[:, : self.targets], self.season), False)
-        )
+        if known is not None:
+            return known, True
+        return measured(series.values_TC[:seen, : self.targets], self.season), False
 
     def scaled(self, series: Series, scale: Scale) -> Scaled:
         C, P = self.targets, len(self.columns.past)
