@@ -197,7 +197,7 @@ def test_missing_values_are_learnt_around(place: Path) -> None:
         (["model.output.quantiles=[]", "training.best=crps"], r"crps is of quantiles; name some"),
         (
             ["model.positions.kind=learned", "model.positions.length=5"],
-            r"24 steps are 12 positions, but the model's end",
+            r"24 steps are read, which are 12 positions; set it so",
         ),
         (["model.output.kind=numbers"], r"it reads numbers .* and writes a horizon"),
     ],

@@ -12,6 +12,7 @@ UNITS: dict[Shape, tuple[str, str]] = {
     "tags": ("words/s", "words that have a tag"),
     "classes": ("examples/s", "examples"),
     "timeline": ("values/s", "values that are forecast"),
+    "series": ("examples/s", "examples"),
 }
 """What a column calls it, and what is counted."""
 

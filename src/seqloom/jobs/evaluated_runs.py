@@ -11,7 +11,7 @@ from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Counts
 from seqloom.evaluation.rolling import ROLLING, Rolling
 from seqloom.jobs.asked import Columns, corpora_like
-from seqloom.jobs.corpora import name_of, table_notes
+from seqloom.jobs.corpora import name_of, table_notes, text_of
 from seqloom.jobs.evaluated import Evaluated, Note
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.opened import still_training
@@ -137,8 +137,8 @@ def together(
             Rolling(name, "windows:1 step apart|intervals:by blocks of a horizon") for name in ROLLING if name in names
         ]
         return of_errors(systems, columns[0], parts, rolling)
-    texts = [[text if isinstance(text, str) else " ".join(text) for text in column] for column in columns]
-    wanted = [[name] for name in columns[1]] if shape == "classes" else columns[-1]
+    texts = [[text_of(one) for one in column] for column in columns]
+    wanted = [[name] for name in columns[1]] if shape in ("classes", "series") else columns[-1]
     return Evaluated(
         systems=systems,
         answers=() if shape == "text" else tuple(part.texts for part in parts),
@@ -146,7 +146,7 @@ def together(
         sources=texts[0] if len(texts) > 1 else None,
         unknown=unknown,
         counts=tuple(_rated(rate_metric(name), parts) for name in names if name in RATE),
-        labels=(*(part.labels for part in parts), wanted) if shape in ("tags", "classes") else None,
+        labels=(*(part.labels for part in parts), wanted) if shape in ("tags", "classes", "series") else None,
     )
 
 

@@ -15,6 +15,8 @@ from seqloom.data.settings import Corpus
 FEW = 5  # rows that are enough to tell
 LONGEST = 336  # steps of a look-back that nobody asked for
 SEASONS = 14  # of it
+LABELS = ("label", "class", "category", "activity", "target")
+"""Columns that say what whole series are, not how they go on."""
 
 
 def looks_like_series(corpus: Corpus) -> bool:
@@ -29,6 +31,8 @@ def looks_like_series(corpus: Corpus) -> bool:
     cells = {name: [row[at].strip() for row in rows] for at, name in enumerate(header)}
     time = time_column(header, cells)
     if time is None or not looks_like_time(cells[time]) or looks_like_time(header[:1]):
+        return False
+    if any(name.lower() in LABELS for name in header):
         return False
     others = [is_number_column(cells[name]) for name in header if name != time]
     return any(others) and others.count(False) <= 1

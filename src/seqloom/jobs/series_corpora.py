@@ -82,10 +82,9 @@ def series_corpora(
     corpora: Sequence[Corpus],
     valid: Sequence[Corpus],
     test: Sequence[Corpus],
-    codecs: Codecs | None = None,
+    given: Scales | None = None,
 ) -> SeriesCorpora:
-    """codecs: of a run to begin from; None: scales are measured in the training part."""
-    given = None if codecs is None else codecs.scales
+    """given: of a run to begin from; None: scales are measured in the training part."""
     found = parts_of(task, corpora, valid, test, None if given is None else given.columns)
     scales = _scales(task, found) if given is None else _with_others(given, found)
     made = ForecastTask(task, Codecs.of_series(scales))

@@ -56,3 +56,5 @@ def model_of(size: Size, shape: Shape, dropout: float, shared: bool) -> dict[str
             return small | {"input": {"kind": "patches", "length": 16, "stride": 8, "fill": "last"}}
         case "classes":
             return model | {"family": "encoder-only", "output": {"kind": "classes"}}
+        case "series":
+            return model | {"family": "encoder-only", "input": {"kind": "vectors"}, "output": {"kind": "classes"}}

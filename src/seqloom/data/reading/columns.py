@@ -22,6 +22,7 @@ _USUAL: dict[Shape, tuple[tuple[str, ...], ...]] = {
     "tags": (("words", "tags"), ("tokens", "tags"), ("tokens", "ner_tags"), ("text", "tags"), ("source", "target")),
     "classes": (*_LABELLED, *_PAIRED),
     "timeline": (),
+    "series": (("values", "label"), ("series", "label"), ("values", "class"), ("values", "target"), *_PAIRED),
 }
 
 

@@ -91,8 +91,5 @@ class Windows(Cache):
             values["known"][at] = series.known_TK[start - L : start + H].ravel()
             values["target"][at] = series.targets_TC[after].ravel()
             lines_B[at] = series.lines_T[start]
-        columns = {
-            name: Ragged.of(flat.ravel(), np.full(len(rows), sizes[name]))  # type: ignore[arg-type]  # no whole numbers
-            for name, flat in values.items()
-        }
+        columns = {name: Ragged.of(flat.ravel(), np.full(len(rows), sizes[name])) for name, flat in values.items()}
         return Examples(columns, np.full(len(rows), corpus), lines_B)
