@@ -319,3 +319,14 @@ def test_a_series_that_is_not_known_is_scaled_by_what_was_before_the_first_forec
     deviation_C = np.array([line.split(",")[2:] for line in lines], float).std(0)
     assert scores["mse-units"] / scores["mse"] < deviation_C.max() ** 2 * 1.001
     assert scores["mse-units"] / scores["mse"] > deviation_C.min() ** 2 * 0.999
+
+
+def test_what_means_nothing_for_series_is_refused_or_said(place: Path) -> None:
+    with pytest.raises(UserError, match=r"a\.csv: --source and --target are of pairs; say which columns are forecast"):
+        learn(target="wet")
+    text = (place / "r.toml").read_text(encoding="utf-8")
+    (place / "w.toml").write_text(text + '[[data.corpora]]\nfiles = ["a.csv"]\nweight = 2.0\n', encoding="utf-8")
+    with pytest.raises(UserError, match=r"a\.csv: weight = 2: series have no weights"):
+        learn(data=(), recipe="w.toml")
+    trained = learn(skip_bad=True)
+    assert any("no row of a series can be left out" in note for note in trained.corpora.notes)

@@ -138,7 +138,8 @@ def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
     if isinstance(recipe.task, Forecast):
         scales = None if given is None else given.scales
         found = series_corpora(recipe.task, data.corpora, data.valid, data.test, scales)
-        return Corpora(found.task, found.train, found.valid, found.test, found.files, found.notes)
+        kept = ("--skip-bad: no row of a series can be left out; what is wrong stops",) if data.bad == "skip" else ()
+        return Corpora(found.task, found.train, found.valid, found.test, found.files, (*found.notes, *kept))
     known = vocabularies(recipe, given)
     task = build_task(recipe.task, known.codecs, recipe.model.family)
     inner = [None] * len(data.corpora) if data.valid else held_out(recipe, known.counts, names_of(recipe))

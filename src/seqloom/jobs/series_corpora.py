@@ -74,6 +74,13 @@ def file_of(corpus: Corpus) -> str:
         raise UserError(
             f"{' and '.join(corpus.files)}: a series is one file; its columns belong together by their rows"
         )
+    if corpus.source or corpus.target:
+        raise UserError(
+            f"{corpus.files[0]}: --source and --target are of pairs; say which columns are forecast: "
+            "--set 'task.targets=[\"…\"]', and which are known ahead: task.known"
+        )
+    if corpus.weight != 1:
+        raise UserError(f"{corpus.files[0]}: weight = {corpus.weight:g}: series have no weights; leave it out")
     return corpus.files[0]
 
 
