@@ -65,7 +65,9 @@ def _chart(one: Forecast, column: int, top: float, last: bool) -> Iterator[str]:
         yield _line(ahead, came_H, across, up, "c")
     yield _line(ahead, said_HQ[:, 0], across, up, "b")
     yield from _labels(one, said_HQ, came_H, up, top, bottom)
-    yield from _times(np.concatenate((one.times_T[-len(before_T) :], one.times_H)), across, bottom) if last else ()
+    if last:
+        times = np.concatenate((one.times_T[len(one.times_T) - len(before_T) :], one.times_H))
+        yield from _times(times, -len(before_T), across, bottom)
 
 
 def _pairs(levels: int) -> Iterator[tuple[int, int]]:
@@ -90,10 +92,9 @@ def _labels(
         yield words(WIDTH - RIGHT + 8, free, f"{share:.0%} band", "label b")
 
 
-def _times(times: Times, across: Scale, bottom: float) -> Iterator[str]:
-    """Some of the times below the last chart."""
+def _times(times: Times, first: int, across: Scale, bottom: float) -> Iterator[str]:
+    """Some of the times below the last chart. first: where the first of them stands."""
     whole_days = bool((times == times.astype("datetime64[D]")).all())
-    first = -(len(times) - round(across.high) - 1)
     for at in np.unique(np.linspace(0, len(times) - 1, TICKS).round().astype(int)):
         x = across.place(first + int(at))
         text = str(times[at].astype("datetime64[D]" if whole_days else "datetime64[m]")).replace("T", " ")
