@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from seqloom.generation.ahead import Ahead
 from seqloom.generation.automaton import Phrase
 from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.phrases import conflict
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.writing import Writing
@@ -26,10 +27,28 @@ def write(
 
     Every answer that ended holds all phrases that it must; what was cut says in `unmet` which it lacks.
     """
-    ahead = Ahead((_checked(item, settings) for item in items), WINDOW * settings.together)
-    writing = Writing(scorer, settings, attention)
+    others: Iterable[Item] = (_checked(item, settings) for item in items)
+    if is_greedy(settings, attention):
+        aside: list[Item] = []
+        yield from _written(Greedy(scorer, settings), _plain(others, aside), settings)
+        others = aside
+    yield from _written(Writing(scorer, settings, attention), others, settings)
+
+
+def _plain(items: Iterable[Item], aside: list[Item]) -> Iterator[Item]:
+    for item in items:
+        if is_plain(item):
+            yield item
+        else:
+            aside.append(item)
+
+
+def _written(
+    writing: Greedy | Writing, items: Iterable[Item], settings: GenerationSettings
+) -> Iterator[tuple[int, list[Written]]]:
+    ahead = Ahead(items, WINDOW * settings.together)
     more = True
-    while more or writing.drafts:
+    while more or writing.items:
         free = settings.together - writing.items
         if more and free >= max(1, FREE * settings.together):
             new = ahead.take(free)

@@ -225,7 +225,7 @@ class Writing:
         rows_AK = torch.arange(h.count, device=self.last_R.device)[:, None] * self.beam + going.origin_AC
         h, last_AK = h.extended(going, max(self.steps)), going.token_AC
         if done:
-            kept = _staying(h.count, done)
+            kept = staying(h.count, done)
             self.drafts, self.steps = [self.drafts[a] for a in kept], [self.steps[a] for a in kept]
             stay = torch.tensor(kept, dtype=torch.int64, device=self.last_R.device)
             h, rows_AK, last_AK = reorder(h, stay), rows_AK[stay], last_AK[stay]
@@ -239,7 +239,7 @@ class Writing:
         self.steps = [steps + 1 for steps in self.steps]
 
 
-def _staying(count: int, done: set[int]) -> list[int]:
+def staying(count: int, done: set[int]) -> list[int]:
     """Those that are not done, of which as few as can be change their places: states are large."""
     left = count - len(done)
     last = [a for a in range(left, count) if a not in done]

@@ -213,16 +213,18 @@ class SelfAttention(Mixer):
 
     def forward(self, x: Tensor, layout: Layout, state: Steps | None = None) -> tuple[Tensor, Steps | None]:
         q, k, v = self._turned(x, layout, state)
+        if state is not None or not isinstance(layout, Packed):
+            y, state = self._attended(q, k, v, layout, state)
+            return self.heads.join(y), state
         sight, dropout = self._sight(layout), self.settings.dropout if self.training else 0.0
         score = self.heads.score
-        if state is None and isinstance(layout, Packed) and fits(q, score, sight, self._biased, dropout, layout):
+        if fits(q, score, sight, self._biased, dropout, layout):
             assert score.scale is not None
             q = score.query(q.transpose(0, 1)).transpose(0, 1)
             return self.heads.join(attend_packed(q, k, v, layout, layout, score.scale, sight)), None
-        parts = parts_of(layout) if state is None and fast() and isinstance(layout, Packed) else None
+        parts = parts_of(layout) if fast() else None
         if parts is None:
-            y, state = self._attended(q, k, v, layout, state)
-            return self.heads.join(y), state
+            return self.heads.join(self._attended(q, k, v, layout, None)[0]), None
         split = zip(parts.split(q), parts.split(k), parts.split(v), parts.layouts, strict=True)
         return self.heads.join(parts.join([self._attended(*part, None)[0] for part in split])), None
 
