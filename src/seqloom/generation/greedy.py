@@ -57,6 +57,7 @@ class Greedy:
     def __init__(self, scorer: Scorer, settings: GenerationSettings) -> None:
         self.scorer, self.settings = scorer, settings
         self.lines: list[Line] = []
+        self.cohorts: list[int] = []  # of the lines so many began together
 
     @property
     def items(self) -> int:
@@ -73,6 +74,7 @@ class Greedy:
             state, last_A = join([self.state, state]), torch.cat((self.last_A, last_A))
         self.state, self.last_A = state, last_A
         self.lines += [Line(Draft(item, 1)) for item in items]
+        self.cohorts.append(len(items))
 
     @torch.inference_mode()
     def step(self) -> list[Draft]:
@@ -101,9 +103,9 @@ class Greedy:
 
     def _leave(self, done: set[int]) -> None:
         if len(done) == len(self.lines):
-            self.lines, self.state = [], None
+            self.lines, self.cohorts, self.state = [], [], None
             return
-        kept = staying(len(self.lines), done)
+        kept, self.cohorts = staying(self.cohorts, done)
         self.lines = [self.lines[a] for a in kept]
         rows = torch.tensor(kept, device=self.last_A.device)
         self.last_A, self.state = self.last_A[rows], reorder(self.state, rows)

@@ -12,7 +12,7 @@ from seqloom.generation.writing import Writing
 from seqloom.settings import UserError
 
 WINDOW = 16  # batches read ahead, to write together what is of like length
-FREE = 0.5  # share of a batch that must be free before others join: each joining copies the states
+COHORTS = 2  # parts of a batch that begin one after the other, each of them items of like length
 
 
 def write(
@@ -47,12 +47,11 @@ def _written(
     writing: Greedy | Writing, items: Iterable[Item], settings: GenerationSettings
 ) -> Iterator[tuple[int, list[Written]]]:
     ahead = Ahead(items, WINDOW * settings.together)
-    more = True
+    cohort, more = -(-settings.together // COHORTS), True
     while more or writing.items:
-        free = settings.together - writing.items
-        if more and free >= max(1, FREE * settings.together):
-            new = ahead.take(free)
-            more = len(new) == free
+        while more and settings.together - writing.items >= cohort:
+            new = ahead.take(cohort)
+            more = len(new) == cohort
             writing.begin(new)
         for draft in writing.step():
             yield draft.item.number, draft.answers(settings.n_best, distinct=settings.sample is None)

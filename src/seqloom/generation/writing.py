@@ -39,6 +39,7 @@ class Writing:
         self.trace = attention or settings.coverage > 0
         self.drafts: list[Draft] = []  # one to each item and sample, in the order of the hypotheses
         self.steps: list[int] = []
+        self.cohorts: list[int] = []  # of the drafts so many began together
         self.phrases: Phrases | None = None
         self.progress: Progress | None = None
 
@@ -75,6 +76,7 @@ class Writing:
         self.state, self.last_R, self.hypotheses = state, last_B, new
         self.drafts += each
         self.steps += [0] * len(each)
+        self.cohorts.append(len(each))
 
     def _begin_phrases(self, constraints: Sequence[Constraint], device: torch.device) -> None:
         if not self.drafts:
@@ -220,12 +222,12 @@ class Writing:
     def _advance(self, h: Hypotheses, going: Candidates, done: set[int]) -> None:
         """Follow the candidates, and let go of the items that are done."""
         if len(done) == h.count:
-            self.drafts, self.steps, self.state = [], [], None
+            self.drafts, self.steps, self.cohorts, self.state = [], [], [], None
             return
         rows_AK = torch.arange(h.count, device=self.last_R.device)[:, None] * self.beam + going.origin_AC
         h, last_AK = h.extended(going, max(self.steps)), going.token_AC
         if done:
-            kept = staying(h.count, done)
+            kept, self.cohorts = staying(self.cohorts, done)
             self.drafts, self.steps = [self.drafts[a] for a in kept], [self.steps[a] for a in kept]
             stay = torch.tensor(kept, dtype=torch.int64, device=self.last_R.device)
             h, rows_AK, last_AK = reorder(h, stay), rows_AK[stay], last_AK[stay]
@@ -239,11 +241,19 @@ class Writing:
         self.steps = [steps + 1 for steps in self.steps]
 
 
-def staying(count: int, done: set[int]) -> list[int]:
-    """Those that are not done, of which as few as can be change their places: states are large."""
-    left = count - len(done)
-    last = [a for a in range(left, count) if a not in done]
-    return [last.pop() if a in done else a for a in range(left)]
+def staying(cohorts: Sequence[int], done: set[int]) -> tuple[list[int], list[int]]:
+    """Those that are not done, of which as few as can be change their places: states are large.
+
+    cohorts: how many began together, one cohort after the other; all stay with theirs. Returns these numbers, too.
+    """
+    kept, sizes, begin = list[int](), list[int](), 0
+    for size in cohorts:
+        left = size - sum(begin <= a < begin + size for a in done)
+        last = [a for a in range(begin + left, begin + size) if a not in done]
+        kept += [last.pop() if a in done else a for a in range(begin, begin + left)]
+        sizes += [left] if left else []
+        begin += size
+    return kept, sizes
 
 
 def _real(attention_TS: np.ndarray) -> np.ndarray:

@@ -1,0 +1,71 @@
+"""Rows that began together stay together: what each cohort remembers is as wide as its own rows need.
+
+Joined into one tensor, all rows would be filled up to the longest, hidden behind masks, and copied whenever others
+join. Side by side only attention itself goes cohort by cohort; all that is done token by token is done for all at once.
+"""
+# R rows of all cohorts
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, Protocol, Self, TypeVar
+
+import torch
+from torch import Tensor
+
+
+class Part(Protocol):
+    """The state of one cohort."""
+
+    @property
+    def rows(self) -> int: ...
+    def reorder(self, rows_R: Tensor) -> Self: ...
+    def fork(self, rows_R: Tensor) -> Self: ...
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self: ...
+
+
+P = TypeVar("P", bound=Part)
+
+
+@dataclass(frozen=True)
+class Cohorts(Generic[P]):
+    parts: tuple[P, ...]
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        return [part.rows for part in self.parts]
+
+    @classmethod
+    def join(cls, cohorts: Sequence["Cohorts[P]"]) -> "Cohorts[P]":
+        parts = [part for some in cohorts for part in some.parts if part.rows or len(cohorts) == 1]
+        if len({id(part) for part in parts}) < len(parts) or not parts:
+            # they are written in place, so no two may be the same
+            parts = [type(cohorts[0].parts[0]).join([part for some in cohorts for part in some.parts])]
+        return cls(tuple(parts))
+
+    def roomy(self, room: int) -> "Cohorts[P]":
+        return self
+
+    def together(self) -> P:
+        """All as one."""
+        return self.parts[0] if len(self.parts) == 1 else type(self.parts[0]).join(self.parts)
+
+    def reorder(self, rows_R: Tensor) -> "Cohorts[P]":
+        """Rows that stay with their cohort are moved within it; where one goes to another, all become one."""
+        if len(self.parts) == 1:
+            return Cohorts((self.parts[0].reorder(rows_R),))
+        ends = torch.tensor(self.sizes).cumsum(0)
+        of_R = torch.searchsorted(ends, rows_R.cpu(), right=True)
+        if bool((of_R.diff() < 0).any()):
+            return Cohorts((self.together().reorder(rows_R),))
+        counts = of_R.bincount(minlength=len(self.parts)).tolist()
+        begins = [0, *ends.tolist()]
+        each = zip(self.parts, rows_R.split(counts), begins, strict=False)
+        return Cohorts(tuple(part.reorder(rows - begin) for part, rows, begin in each if len(rows)))
+
+    def fork(self, rows_R: Tensor) -> "Cohorts[P]":
+        """Every row stays with those that it shares a memory with, and so with its cohort."""
+        begins = [0, *torch.tensor(self.sizes).cumsum(0).tolist()]
+        each = zip(self.parts, rows_R.split(self.sizes), begins, strict=False)
+        return Cohorts(tuple(part.fork(rows - begin) for part, rows, begin in each))
