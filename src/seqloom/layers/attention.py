@@ -17,6 +17,7 @@ from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import ForkedCache
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.layout.parts import parts_of
+from seqloom.layers.linear import Linear
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer, no_state
 from seqloom.layers.norms import RMSNormalisation
@@ -137,11 +138,11 @@ class HeadProjections(nn.Module):
         source = width if memory_width is None else memory_width
         self.J = self.K if settings.project else source // self.H
         if settings.project and self.crosses:
-            self.q = nn.Linear(width, self.H * self.K, settings.bias)
-            self.kv = nn.Linear(source, 2 * self.G * self.K, settings.bias)
+            self.q = Linear(width, self.H * self.K, settings.bias)
+            self.kv = Linear(source, 2 * self.G * self.K, settings.bias)
         elif settings.project:
-            self.qkv = nn.Linear(width, (self.H + 2 * self.G) * self.K, settings.bias)
-        self.out = nn.Linear(self.H * self.J, width, settings.biased_output) if settings.output else None
+            self.qkv = Linear(width, (self.H + 2 * self.G) * self.K, settings.bias)
+        self.out = Linear(self.H * self.J, width, settings.biased_output) if settings.output else None
         self.q_norm = RMSNormalisation(self.K, 1e-6, gain=True, bias=False) if settings.qk_norm else None
         self.k_norm = RMSNormalisation(self.J, 1e-6, gain=True, bias=False) if settings.qk_norm else None
         self.score = build_score(settings.score, self.H, self.G, self.K, self.J)
@@ -229,7 +230,7 @@ class SelfAttention(Mixer):
         if fits(q, score, sight, self._biased, dropout, layout):
             assert score.scale is not None
             q = score.query(q.transpose(0, 1)).transpose(0, 1)
-            return self.heads.join(attend_packed(q, k, v, layout, layout, score.scale, sight)), None
+            return self.heads.join(attend_packed(q, k, v, layout, layout, score.scale, sight, dropout)), None
         parts = parts_of(layout) if fast() else None
         if parts is None:
             return self.heads.join(self._attended(q, k, v, layout, None)[0]), None

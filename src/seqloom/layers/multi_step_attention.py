@@ -8,8 +8,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.attention import Heads
-from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.cohorts import Cohorts
+from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.cross_attention import MemoryAttention, MemoryState, PackedMemory
 from seqloom.layers.faults import Faults
 from seqloom.layers.layout import Layout
@@ -71,9 +71,7 @@ class MultiStepAttention(MemoryAttention):
         found = self.heads.join(self._read(self._queries(x, embedded), layout, state))
         return self.out(found * _root_of_lengths(layout, state).to(found.dtype)), state
 
-    def weights(
-        self, x: Tensor, layout: Layout, state: MemoryState, embedded: Tensor | None = None
-    ) -> Tensor:
+    def weights(self, x: Tensor, layout: Layout, state: MemoryState, embedded: Tensor | None = None) -> Tensor:
         return self._weights(self._queries(x, embedded), layout, state)
 
     def _queries(self, x: Tensor, embedded: Tensor | None) -> Tensor:
