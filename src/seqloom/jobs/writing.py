@@ -21,6 +21,7 @@ from seqloom.jobs.scorer import scorer_of
 from seqloom.jobs.scoring import Given, score
 from seqloom.jobs.wishes import must_not_of, must_of, prefix_of
 from seqloom.models.build import Model as Network
+from seqloom.models.in_int8 import in_int8
 from seqloom.settings import UserError
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.translate import TranslateTask
@@ -69,6 +70,7 @@ class Writer:
     ) -> None:
         self.task, self.networks, self.device, self.seen = task, networks, device, seen
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
+        self._int8: Sequence[Network] | None = None
         self.most_read = sys.maxsize if reads is None else reads
         self.reads = room(networks, "encoder") - 1  # an end mark follows
         self.writes = room(networks, "decoder") - 1  # a begin mark goes before, or a separator
@@ -135,7 +137,7 @@ class Writer:
                 wished = (one.question.prefix, *one.question.must)
                 yield one.number, [replace(EMPTY, unmet=tuple(phrase for phrase in wished if phrase))]
         candidates, look = candidates_of(settings), attention or settings.replace_unknown
-        scorer = scorer_of(self.task, self.networks, unknown=settings.replace_unknown)
+        scorer = scorer_of(self.task, self._in(settings.precision), unknown=settings.replace_unknown)
         items = [one.item for one in asked if one.item is not None]
         each = candidates.beam if candidates.sample is None else candidates.n_best
         for rows, group in _groups(items, settings.together, each):
@@ -143,6 +145,19 @@ class Writer:
             for number, written in write(scorer, iter(group), together, attention=look):
                 answers = [self._answer(known[number], one, settings.replace_unknown, attention) for one in written]
                 yield number, reranked(answers, settings)
+
+    def _in(self, precision: Literal["full", "int8"]) -> Sequence[Network]:
+        """The networks that write; those in eight bits are made when they are first asked for."""
+        if precision == "full":
+            return self.networks
+        if self.device.type != "cpu":
+            raise UserError(
+                f"generation.precision: products in eight bits are for a CPU, and this model runs on {self.device.type}; "
+                "leave it out, or ask with --device cpu"
+            )
+        if self._int8 is None:
+            self._int8 = [in_int8(network) for network in self.networks]
+        return self._int8
 
     def _answer(self, asked: Prepared, written: Written, replaced: bool, attention: bool) -> Answer:
         assert asked.item is not None
