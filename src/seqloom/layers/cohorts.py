@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, Protocol, Self, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -55,14 +56,20 @@ class Cohorts(Generic[P]):
         """Rows that stay with their cohort are moved within it; where one goes to another, all become one."""
         if len(self.parts) == 1:
             return Cohorts((self.parts[0].reorder(rows_R),))
-        ends = torch.tensor(self.sizes).cumsum(0)
-        of_R = torch.searchsorted(ends, rows_R.cpu(), right=True)
-        if bool((of_R.diff() < 0).any()):
+        ends = np.cumsum(self.sizes)
+        rows = rows_R.cpu().numpy()
+        of_R = np.searchsorted(ends, rows, side="right")
+        if (of_R[1:] < of_R[:-1]).any():
             return Cohorts((self.together().reorder(rows_R),))
-        counts = of_R.bincount(minlength=len(self.parts)).tolist()
-        begins = [0, *ends.tolist()]
-        each = zip(self.parts, rows_R.split(counts), begins, strict=False)
-        return Cohorts(tuple(part.reorder(rows - begin) for part, rows, begin in each if len(rows)))
+        counts = np.bincount(of_R, minlength=len(self.parts)).tolist()
+        kept, begin, first = [], 0, 0
+        for part, size, count in zip(self.parts, self.sizes, counts, strict=True):
+            own = rows[first : first + count] - begin
+            stays = count == size and bool((own == np.arange(size)).all())
+            if count:
+                kept.append(part if stays else part.reorder(torch.from_numpy(own).to(rows_R.device)))
+            begin, first = begin + size, first + count
+        return Cohorts(tuple(kept))
 
     def fork(self, rows_R: Tensor) -> "Cohorts[P]":
         """Every row stays with those that it shares a memory with, and so with its cohort."""

@@ -121,7 +121,8 @@ def moved(x: Tensor, rows: Tensor) -> Tensor:
     if count > len(x):
         return x.index_select(0, rows)
     to = (rows != torch.arange(count, device=rows.device)).nonzero()[:, 0]
-    x[to] = x[rows[to]]
+    if len(to):
+        x[to] = x[rows[to]]
     return x[:count]
 
 
