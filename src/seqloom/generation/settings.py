@@ -57,7 +57,7 @@ class GenerationSettings(Frozen):
     )
     precision: Literal["full", "int8"] = Field(
         default="full",
-        description="int8: products in eight bits, on a CPU: faster, and nearly the same answers. full: as it was trained",
+        description="int8: products in eight bits, on a CPU: faster for wide models, and nearly the same answers",
     )
     n_best: int = Field(default=1, ge=1, description="answers to each input, best first")
     length: LengthSettings = Field(default=WuLength(), description="what long answers get for their length")

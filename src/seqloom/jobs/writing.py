@@ -152,7 +152,7 @@ class Writer:
             return self.networks
         if self.device.type != "cpu":
             raise UserError(
-                f"generation.precision: products in eight bits are for a CPU, and this model runs on {self.device.type}; "
+                f"generation.precision: int8 is for a CPU, and this model runs on {self.device.type}; "
                 "leave it out, or ask with --device cpu"
             )
         if self._int8 is None:
