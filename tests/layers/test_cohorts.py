@@ -7,7 +7,7 @@ from torch import Tensor
 
 from seqloom.layers.attention import Attention, SelfAttention
 from seqloom.layers.cache import Cache
-from seqloom.layers.cohorts import Cohorts
+from seqloom.layers.cohorts import MOST, Cohorts
 from seqloom.layers.cross_attention import CrossAttention, MemoryAttention, SharedMemory
 from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import Memory, Mixer, fan_out, fork, join, reorder, roomy
@@ -71,6 +71,17 @@ def test_a_state_joined_with_itself_is_copied() -> None:
     y, _ = stepped(SELF, both, x_BD)
     for part, wanted in zip(x_BD.split(3), y.split(3), strict=True):
         assert torch.allclose(stepped(SELF, started(SELF, 0), part)[0], wanted, atol=1e-5)
+
+
+def test_rows_that_come_one_by_one_do_not_stay_alone() -> None:
+    state = roomy(started(SELF, 0), 4)
+    for count in range(1, MOST + 3):
+        state = join([state, roomy(started(SELF, 1), 4)])
+        assert isinstance(state, Cohorts)
+        assert sum(state.sizes) == 3 + 2 * count
+        assert len(state.parts) <= MOST
+        y, state = stepped(SELF, state, torch.randn(3 + 2 * count, D))
+        assert not torch.isnan(y).any()
 
 
 def test_hypotheses_fork_within_their_cohorts() -> None:

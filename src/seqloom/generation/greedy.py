@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqloom.generation.contract import Item, Scorer
+from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.draft import Draft, Found
 from seqloom.generation.length import penalty
 from seqloom.generation.no_numbers import NoNumbersError
@@ -100,6 +100,10 @@ class Greedy:
         if done:
             self._leave(set(done))
         return complete
+
+    def answers(self, draft: Draft) -> list[Written]:
+        """Of a draft that is complete: one."""
+        return draft.answers(1, distinct=True)
 
     def _leave(self, done: set[int]) -> None:
         if len(done) == len(self.lines):

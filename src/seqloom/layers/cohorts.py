@@ -14,6 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+MOST = 6
+"""Cohorts; where rows come one by one, more of them would take longer than all filled up to the longest."""
+
 
 class Part(Protocol):
     """The state of one cohort."""
@@ -40,7 +43,7 @@ class Cohorts(Generic[P]):
     @classmethod
     def join(cls, cohorts: Sequence["Cohorts[P]"]) -> "Cohorts[P]":
         parts = [part for some in cohorts for part in some.parts if part.rows or len(cohorts) == 1]
-        if len({id(part) for part in parts}) < len(parts) or not parts:
+        if len({id(part) for part in parts}) < len(parts) or not parts or len(parts) > MOST:
             # they are written in place, so no two may be the same
             parts = [type(cohorts[0].parts[0]).join([part for some in cohorts for part in some.parts])]
         return cls(tuple(parts))
