@@ -122,7 +122,7 @@ def moved(x: Tensor, rows: Tensor) -> Tensor:
         return x.index_select(0, rows)
     to = (rows != torch.arange(count, device=rows.device)).nonzero()[:, 0]
     if len(to):
-        x[to] = x[rows[to]]
+        x.index_copy_(0, to, x.index_select(0, rows[to]))
     return x[:count]
 
 
