@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from seqloom.layers.layout import Packed
+from seqloom.layers.linear import Linear
 from seqloom.layers.masks import Sight
 from seqloom.layers.varlen import attend_packed, seen
 from seqloom.tasks import Batch, Goals
@@ -21,7 +22,9 @@ from tests.training.small import small
 
 pytest.importorskip("triton", reason="Triton comes with torch for a GPU")
 
+from seqloom.layers.kernels.columns import column_sums
 from seqloom.layers.kernels.loss import loss_in_place
+from seqloom.layers.kernels.lstm import lstm_step, lstm_steps
 from seqloom.layers.kernels.norm import How, Sum, added, added_normed, normed
 
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -177,6 +180,62 @@ def test_the_loss_in_place(size: int, smoothing: float) -> None:
     assert _relative(loss, wanted) < 1e-5
     assert _relative(scores, grad) < 5e-3
     assert not scores[3].any()
+
+
+def test_an_lstm_step_by_step_and_at_once() -> None:
+    torch.manual_seed(0)
+    B, T, H = 37, 9, 48
+    given = [torch.randn(shape, device="cuda") for shape in ((B, T, 4 * H), (B, H), (B, H), (4 * H, H))]
+    x, h, c, weight = (each.mul(0.5).bfloat16().float().requires_grad_() for each in given)
+    exact = [each.detach().double().requires_grad_() for each in (x, h, c, weight)]
+
+    def equation(x: Tensor, h: Tensor, c: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        hs, cs = [], []
+        for x_BG in x.unbind(1):
+            i, f, g, o = (x_BG + h @ weight.T).chunk(4, -1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+            hs.append(h)
+            cs.append(c)
+        return torch.stack(hs, 1), torch.stack(cs, 1)
+
+    wanted = equation(*exact)
+    y, cells = lstm_steps(x.bfloat16(), h, c, weight)
+    stepped, cell = h, c
+    steps = []
+    for t in range(T):
+        gates = x[:, t].bfloat16() + stepped.bfloat16() @ weight.bfloat16().T
+        stepped, cell = lstm_step(gates, cell)
+        steps.append((stepped, cell))
+    pulls = torch.randn_like(y), torch.randn_like(cells)
+    aims = torch.autograd.grad(wanted, exact, [pull.double() for pull in pulls])
+    for made in (y, cells), tuple(torch.stack(part, 1) for part in zip(*steps, strict=True)):
+        for one, other in zip(made, wanted, strict=True):
+            assert _relative(one, other) < 2e-2
+        for grad, other in zip(torch.autograd.grad(made, (x, h, c, weight), pulls), aims, strict=True):
+            assert _relative(grad, other) < 2e-2
+
+
+def test_sums_of_columns() -> None:
+    x = torch.randn(3001, 257, device="cuda", dtype=torch.bfloat16)
+    assert _relative(column_sums(x), x.double().sum(0)) < 1e-5
+
+
+def test_a_linear_map_in_half_precision() -> None:
+    layer = Linear(48, 96).cuda()
+    x = torch.randn(5, 70, 48, device="cuda", requires_grad=True)
+    with torch.autocast("cuda", torch.bfloat16):
+        y = layer(x)
+    wanted = F.linear(x.double(), layer.weight.double(), layer.bias.double())
+    assert y.dtype == torch.bfloat16
+    assert _relative(y, wanted) < 8e-3
+    pull = torch.randn_like(y)
+    given = (x, layer.weight, layer.bias)
+    for grad, other in zip(
+        torch.autograd.grad(y, given, pull), torch.autograd.grad(wanted, given, pull.double()), strict=True
+    ):
+        assert grad.dtype == torch.float32
+        assert _relative(grad, other) < 1e-2
 
 
 MODELS: list[dict[str, Any]] = [

@@ -34,7 +34,9 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help="The run's folder.")] = None,
     start: Annotated[
         Path | None,
-        typer.Option("--from", metavar="RUN", help="Begin from the weights and the vocabulary of another run."),
+        typer.Option(
+            "--from", metavar="RUN", help="Begin from another run: its weights, as far as they fit, and its vocabulary."
+        ),
     ] = None,
     minutes: Annotated[
         float | None,
@@ -63,6 +65,7 @@ def train(
       seqloom train transformer-base --data train.en train.de --valid dev.en dev.de --out runs/mine
       seqloom train my.toml --data corpus.jsonl.gz --set training.steps=20000
       seqloom train gnmt-rl --from runs/gnmt --data train.en train.de --out runs/gnmt-rl
+      seqloom train --from runs/pretrained --data train.conllu --set 'training.freeze=["embedding"]' --out runs/tagger
     """
     from seqloom.jobs.asked import Command
     from seqloom.jobs.clock import process_began

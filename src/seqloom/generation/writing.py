@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 import torch
@@ -109,6 +110,13 @@ class Writing:
         done = {a for a, place in events if place == score_AC.shape[1]}
         self._advance(replace(h, best_AN=best_AN), choice.going, done)
         return complete
+
+    def sure(self) -> list[int]:
+        """What the best answer to the first item begins with, however it goes on: all that can still be it do so."""
+        h, going_K = self.hypotheses, self.hypotheses.total_AK[0] > NOTHING
+        rows = h.tokens_AKT[0, going_K, : self.steps[0]].tolist()
+        rows += [found.tokens.tolist() for found in self.drafts[0].best()]
+        return [each[0] for each in takewhile(lambda each: len(set(each)) == 1, zip(*rows, strict=False))]
 
     def answers(self, draft: Draft) -> list[Written]:
         """Of a draft that is complete, best first."""

@@ -39,6 +39,12 @@ class AskedLine:
     id: Any = None
     digest: str = ""
     end: int = 0
+    at: int | None = None
+    """The line where it stands, where that is another number."""
+
+    @property
+    def line(self) -> int:
+        return self.number if self.at is None else self.at
 
 
 class AskedLines:

@@ -2,14 +2,14 @@
 # T written tokens  S source positions
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 
 from seqloom.generation.contract import Item, Scorer, Written
-from seqloom.generation.search import impossible_item, write
+from seqloom.generation.search import impossible_item, write, write_steps
 from seqloom.generation.settings import LONGEST, GenerationSettings
 from seqloom.generation.unknown import decode_replacing
 from seqloom.generation.writing import Writing
@@ -20,6 +20,7 @@ from seqloom.jobs.recipe import learned_positions
 from seqloom.jobs.reranking import candidates_of, reranked
 from seqloom.jobs.scorer import scorer_of
 from seqloom.jobs.scoring import Given, score
+from seqloom.jobs.streaming import behind
 from seqloom.jobs.wishes import must_not_of, must_of, prefix_of
 from seqloom.models.build import Model as Network
 from seqloom.settings import UserError
@@ -87,7 +88,7 @@ class Writer:
         if isinstance(self.task, LanguageTask):
             whole = self._prompt(self.task, question.source)
         elif question.source.strip():
-            whole = self.task.codecs.source.encode([question.source])[0]
+            whole = self.task.codecs.vocabulary.encode([question.source])[0]
         else:
             return Prepared(number, question, None)
         longest = min(question.longest or settings.longest or usual(len(whole), self.seen), LONGEST)
@@ -161,6 +162,25 @@ class Writer:
         """Best first."""
         return reranked([self._answer(asked, one, settings.replace_unknown, attention) for one in written], settings)
 
+    def stream(self, asked: Prepared, settings: GenerationSettings) -> Generator[str, None, Answer]:
+        """The answer's text piece by piece, then the answer. A beam says what all its hypotheses begin with."""
+        if asked.item is None or settings.rerank is not None or settings.replace_unknown:  # known at the end only
+            ((_, (answer, *_)),) = self.answer([asked], settings)
+            yield answer.text
+            return answer
+        steps, said = write_steps(scorer_of(self.task, self.networks), asked.item, settings), ""
+        while True:
+            try:
+                tokens = next(steps)
+            except StopIteration as end:
+                answer = self._answer(asked, end.value[0], replaced=False, attention=False)
+                if answer.text != said:
+                    yield answer.text.removeprefix(said)
+                return answer
+            if more := behind(self.text(asked.item, tokens), said):
+                said += more
+                yield more
+
     def _answer(self, asked: Prepared, written: Written, replaced: bool, attention: bool) -> Answer:
         assert asked.item is not None
         ids = [*written.tokens, END] if written.ended else list(written.tokens)
@@ -180,7 +200,7 @@ class Writer:
                 raise UserError("generation.replace_unknown: the model looks at no source; set it to false")
             return answer
         attention_TS = written.attention_TS[:, : len(asked.item.source) + 1].cpu()
-        source, text = self.task.codecs.source, str(asked.question.source)
+        source, text = self.task.codecs.vocabulary, str(asked.question.source)
         if replaced:
             whole = decode_replacing(self.target, written.tokens, attention_TS, source, text)
             held = ForbiddenText.of(asked.question.must_not, self.target).held(whole)
@@ -222,7 +242,7 @@ class Writer:
         if target is None:
             raise UserError("score needs a target too: score(source, target)")
         ids = self._ids(target) if isinstance(target, Answer) else [*self.target.encode([target])[0], END]
-        read = self.task.codecs.source.encode([source])[0][: self.most_read]
+        read = self.task.codecs.vocabulary.encode([source])[0][: self.most_read]
         read = read[::-1] if self._reversed else read
         return Given([*read, SEPARATOR] if self.task.joined else read, ids)
 

@@ -147,10 +147,17 @@ class BatchNormalisation(Norm):
         self.register_buffer("variance_D", torch.ones(width))
 
     def forward(self, x: Tensor, layout: Layout) -> Tensor:
-        mean_D, variance_D = self._statistics(x, layout) if self.training else (self.mean_D, self.variance_D)
+        learns = self.training and not self._frozen
+        mean_D, variance_D = self._statistics(x, layout) if learns else (self.mean_D, self.variance_D)
         y = ((x - mean_D) * torch.rsqrt(variance_D + self.epsilon)).to(x.dtype)
         y = y if self.gain_D is None else y * self.gain_D
         return y if self.bias_D is None else y + self.bias_D
+
+    @property
+    def _frozen(self) -> bool:
+        """What does not learn keeps its statistics too."""
+        own = [parameter for parameter in (self.gain_D, self.bias_D) if parameter is not None]
+        return bool(own) and not any(parameter.requires_grad for parameter in own)
 
     def _statistics(self, x: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
         # half precision cannot hold a sum over many tokens
