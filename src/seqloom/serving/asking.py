@@ -133,7 +133,8 @@ def _one(desk: Desk, place: int, wish: Wish, limits: ServingSettings) -> Prepare
         raise RefusalError(422, f"input {place}: {error}") from None
     if one.item is None:
         return one
-    tokens = len(one.item.source) + one.cut
+    steps = len(one.question.source) if desk.model.reads_series else len(one.item.source)
+    tokens = steps + one.cut
     if tokens > limits.input_tokens:
         most = limits.input_tokens
         raise RefusalError(422, f"input {place}: {tokens} tokens, but at most {most} are read (serving.input_tokens)")
