@@ -380,7 +380,7 @@ READINGS: dict[str, dict[str, object]] = {
         "feed_forward": SMALL_DENSE,
         "positions": {"kind": "sinusoidal", "join": "concat", "width": 4},
         "input": {"kind": "patches", "length": 3},
-        "output": {"kind": "classes"},
+        "output": {"kind": "classes", "pool": ("max", "mean")},
     },
     "vit-like": {
         **BASE,

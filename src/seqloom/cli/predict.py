@@ -1,4 +1,4 @@
-"""`seqloom predict`: what a trained model says to lines of text."""
+"""`seqloom predict`: what a trained model says to lines of text, or to series of numbers."""
 
 import os
 import sys
@@ -11,7 +11,11 @@ import typer
 def predict(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, as `seqloom train` leaves it.")],
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="A text a line; .gz and .zst too. Without it: standard input.")
+        str,
+        typer.Argument(
+            metavar="[FILE|-]",
+            help="A text a line, or series as in training; .gz and .zst too. Without it: standard input.",
+        ),
     ] = "-",
     beam: Annotated[
         int | None,
@@ -38,7 +42,7 @@ def predict(
         typer.Option(
             "--input",
             help='jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}. '
-            "A prefix should end behind a word.",
+            'A prefix should end behind a word. Of series: {"values": [[…], …]}.',
         ),
     ] = "text",
     column: Annotated[
@@ -73,6 +77,8 @@ def predict(
       seqloom predict runs/shakespeare --sample --set generation.longest=500
       echo "Paris is the [MASK] of France" | seqloom predict runs/bert --n-best 5 --scores
       echo "3 Mai 2024" | seqloom predict runs/demo-dates --beam 8 --alignment
+      seqloom predict runs/motions new.csv --n-best 3 --format tsv
+      echo '{"values": [[0.1, 2.0], [0.3, 1.9]]}' | seqloom predict runs/motions
 
     \b
     How answers are found, each with --set:

@@ -7,20 +7,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from seqloom.data.ragged import IdType, Ragged
+from seqloom.data.ragged import ColumnType, IdType, Ragged, Steps
+from seqloom.data.readings import Readings
 from seqloom.text import BEGIN, BPE, END, Labels, Unigram, Vocabulary, Words
 from seqloom.text.labels import NONE
 from seqloom.text.spelling import BYTES, spelled
 
 Fields = Sequence[list[Any]]
-"""What a block's columns are: the texts of each side, or lists of words and tags."""
+"""What a block's columns are: the texts of each side, or lists of words and tags, or series and labels."""
 
 
 class Encoder(Protocol):
     """A function of the fields alone; can be pickled."""
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         """The columns that it makes, and how their numbers are kept."""
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]: ...
@@ -32,7 +33,7 @@ class PairEncoder:
     target: Vocabulary
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         return {"source": id_type(self.source), "target": id_type(self.target)}
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
@@ -54,7 +55,7 @@ class LineEncoder:
         return "\n" if whole and not isinstance(self.vocabulary.settings, Words) else None
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         return {"target": id_type(self.vocabulary)}
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
@@ -103,7 +104,7 @@ class SentenceEncoder:
     vocabulary: Vocabulary
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         return {"target": id_type(self.vocabulary)}
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
@@ -126,8 +127,12 @@ class TagEncoder:
     spelled: bool = False
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
-        return {"source": id_type(self.vocabulary, BYTES if self.spelled else 0), "target": np.int32}
+    def columns(self) -> Mapping[str, ColumnType]:
+        return {"source": self._kind, "target": np.int32}
+
+    @property
+    def _kind(self) -> IdType:
+        return id_type(self.vocabulary, BYTES if self.spelled else 0)
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
         sentences, tags = fields
@@ -138,7 +143,7 @@ class TagEncoder:
             firsts = [place == 0 or word_of[place - 1] != word for place, word in enumerate(word_of)]
             pieces.append(ids)
             marks.append([known[word] if first else NONE for word, first in zip(word_of, firsts, strict=True)])
-        return {"source": Ragged.rows(pieces, self.columns["source"]), "target": Ragged.rows(marks)}
+        return {"source": Ragged.rows(pieces, self._kind), "target": Ragged.rows(marks)}
 
     def pieces(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """The ids of a sentence, and for each id the number of its word."""
@@ -147,17 +152,47 @@ class TagEncoder:
 
 @dataclass(frozen=True)
 class ClassEncoder:
+    """spelled: behind each word its letters."""
+
     vocabulary: Vocabulary
     labels: Labels
+    spelled: bool = False
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
-        return {"source": id_type(self.vocabulary), "target": np.int32}
+    def columns(self) -> Mapping[str, ColumnType]:
+        return {"source": self._kind, "target": np.int32}
+
+    @property
+    def _kind(self) -> IdType:
+        return id_type(self.vocabulary, BYTES if self.spelled else 0)
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
         texts, names = fields
+        labels = Ragged.rows([[label] for label in self.labels.encode(names, unknown="unseen")])
+        if not self.spelled:
+            return {"source": _texts(self.vocabulary, texts), "target": labels}
+        return {"source": Ragged.rows([self.pieces(text)[0] for text in texts], self._kind), "target": labels}
+
+    def pieces(self, text: str) -> tuple[list[int], list[int]]:
+        """The ids of a text whose words are spelled, and for each id the number of its word."""
+        return spelled(self.vocabulary, [text[begin:end] for begin, end in self.vocabulary.words(text)])
+
+
+@dataclass(frozen=True)
+class SeriesEncoder:
+    """Readings as a model takes them, and a class for each series."""
+
+    readings: Readings
+    labels: Labels
+
+    @property
+    def columns(self) -> Mapping[str, ColumnType]:
+        return {"source": Steps(self.readings.channels), "target": np.int32}
+
+    def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
+        series, names = fields
         labels = self.labels.encode(names, unknown="unseen")
-        return {"source": _texts(self.vocabulary, texts), "target": Ragged.rows([[label] for label in labels])}
+        return {"source": self.readings.encode(series), "target": Ragged.rows([[label] for label in labels])}
 
 
 def names_of_labels(encoder: Encoder, fields: Fields) -> tuple[Labels, list[str]] | None:
@@ -165,7 +200,7 @@ def names_of_labels(encoder: Encoder, fields: Fields) -> tuple[Labels, list[str]
     match encoder:
         case TagEncoder(labels=known):
             return known, [name for names in fields[1] for name in names]
-        case ClassEncoder(labels=known):
+        case ClassEncoder(labels=known) | SeriesEncoder(labels=known):
             return known, fields[1]
         case _:
             return None

@@ -36,7 +36,7 @@ def write(
             more = len(new) == free
             writing.begin(new)
         for draft in writing.step():
-            yield draft.item.number, draft.answers(settings.n_best, distinct=settings.sample is None)
+            yield draft.item.number, writing.answers(draft)
 
 
 def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Generator[list[int], None, list[Written]]:

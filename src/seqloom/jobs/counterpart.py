@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from seqloom.data.readings import Readings
 from seqloom.jobs.recipe import Recipe
 from seqloom.models.settings import Family
 from seqloom.tasks import Codecs, Known
@@ -47,12 +48,15 @@ class Counterparts:
         text, given = recipe.text, {part: side_of(codecs, old) for part, old in self.parts.items()}
         source = next((given[part] for part in ("input", "source") if part in given), None)
         target = given.get("target") or given.get("head")
+        if isinstance(source, Readings):  # the weights know these scales
+            same = source.settings == recipe.readings
+            return Known(source if same else None, target if isinstance(target, Labels) else None)
         if isinstance(target, Labels):
             return Known(_agreeing(source, text.source), target)
         return Known(_agreeing(source, text.source), _agreeing(target, text.target or text.source))
 
 
-def side_of(codecs: Codecs, part: Part) -> Vocabulary | Labels | None:
+def side_of(codecs: Codecs, part: Part) -> Vocabulary | Labels | Readings | None:
     """What the rows of a part's tables stand for; None: it has none."""
     match part:
         case "input" | "source":
@@ -63,5 +67,5 @@ def side_of(codecs: Codecs, part: Part) -> Vocabulary | Labels | None:
             return None
 
 
-def _agreeing(given: Vocabulary | Labels | None, settings: PieceSettings) -> Vocabulary | None:
+def _agreeing(given: Vocabulary | Labels | Readings | None, settings: PieceSettings) -> Vocabulary | None:
     return given.cut_by(settings) if isinstance(given, Vocabulary) else None

@@ -23,7 +23,7 @@ from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
-from seqloom.text import BEGIN, END, SEPARATOR
+from seqloom.text import BEGIN, END, SEPARATOR, Vocabulary
 
 TOKENS = 8192  # that are read together
 
@@ -87,6 +87,8 @@ class Representer:
 
     def _row(self, text: str | Sequence[str]) -> _Row:
         task, vocabulary = self.task, self.task.codecs.source
+        if not isinstance(vocabulary, Vocabulary):
+            raise UserError("this model reads series of readings: there are no words to represent")
         if isinstance(task, TagTask):
             words = tuple(words_of(text))
             ids, word_of = task.encoder.pieces(words)

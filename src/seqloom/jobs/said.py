@@ -24,7 +24,7 @@ from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
-from seqloom.text import UNKNOWN, Characters, Words
+from seqloom.text import UNKNOWN, Characters, Vocabulary, Words
 from seqloom.text import Labels as KnownLabels
 
 FEW_PIECES = 200  # of a vocabulary of words: phonemes, notes and the like
@@ -127,7 +127,7 @@ def _answers(
         for number in range(begin, min(begin + WINDOW, len(data.places))):
             source = data.columns[0][number]
             try:
-                question = Question(source if isinstance(source, str) else tuple(source))
+                question = Question(tuple(source) if isinstance(source, list) else source)
                 asked.append(model.prepare(question, number, settings))
             except UserError as error:
                 raise UserError(f"{data.places[number]}: {error}") from None
@@ -165,7 +165,7 @@ def _tags(answer: Answer, words: int) -> Labels:
 def unknown_of(model: Model, data: Data) -> list[int] | None:
     """How many pieces of each source the vocabulary does not have."""
     source = model.task.codecs.source
-    if isinstance(model.task, LanguageTask | MaskedTask):
+    if isinstance(model.task, LanguageTask | MaskedTask) or not isinstance(source, Vocabulary):
         return None
     if isinstance(model.task, TagTask):
         return [source.encode_words(words)[0].count(UNKNOWN) for words in data.columns[0]]

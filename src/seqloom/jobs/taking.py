@@ -17,6 +17,7 @@ from seqloom.models.build import Model
 from seqloom.models.heads import ClassHead, TagHead, TokenHead
 from seqloom.store import weights
 from seqloom.tasks import Codecs
+from seqloom.text import Vocabulary
 
 LEAST = 0.5
 """The share of a stack's parameters that has to fit."""
@@ -97,7 +98,8 @@ def take(new: Model, old: Model, counterparts: Counterparts, new_codecs: Codecs,
             if there is not None:
                 tally.other_shapes.append(f"{name}: {list(there.shape)} there, {list(here.shape)} here")
     for module in new.modules():
-        if isinstance(module, ImageEmbedding):  # pixels stand for their numbers, whatever vocabulary they had before
+        # pixels stand for their numbers, whatever vocabulary they had before
+        if isinstance(module, ImageEmbedding) and isinstance(new_codecs.source, Vocabulary):
             module.learn(new_codecs.source.pieces(range(len(new_codecs.source))))
     return Taken(tallies, _left(old, used))
 

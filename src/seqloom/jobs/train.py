@@ -286,6 +286,8 @@ def asked_for(training: TrainingSettings) -> tuple[float | None, ...]:
 def _start_vectors(model: Model, data: Corpora) -> Iterator[str]:
     """Word vectors that the recipe names, and how many words have one; a UserError, if the file will not do."""
     source, target = data.task.codecs.source, data.task.codecs.target
+    if not isinstance(source, Vocabulary):
+        return
     target_words = target.whole_words() if isinstance(target, Vocabulary) else None
     for name, found in start_vectors(model, source.whole_words(), target_words).items():
         every = len(target if name == "target" else source)
@@ -315,8 +317,12 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
     held = sum(map(len, data.valid))
     return [
         f"{recipe.task.kind}: {counted(data.examples, 'example')}, {held:,} for validation; "
-        f"vocabulary {data.task.sizes().source:,} → {data.task.sizes().target:,}",
+        f"{_what(data)} {data.task.sizes().source:,} → {data.task.sizes().target:,}",
         f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; "
         f"batches of {training.batch:,} tokens; {device.type}",
         f"run folder: {run.path}",
     ]
+
+
+def _what(data: Corpora) -> str:
+    return "vocabulary" if isinstance(data.task.codecs.source, Vocabulary) else "readings → classes"

@@ -29,6 +29,9 @@ class Tokens(Frozen):
     vectors: Path | None = Field(
         default=None, strict=False, description="a word2vec file, text or binary, to begin from"
     )
+    all_words: bool = Field(
+        default=False, description="the file's words are all known, those that training never sees too"
+    )
     frozen: bool = Field(default=False, description="do not train the vectors")
     scale: bool = Field(default=False, description="times √width (Vaswani et al. 2017, section 3.4)")
     segments: int = Field(default=0, ge=0, description="kinds of segment, each with a vector of its own (BERT)")

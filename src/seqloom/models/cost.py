@@ -121,8 +121,8 @@ def _head(settings: ModelSettings, size: int) -> Cost:
             return linear(width, size, bias=True)
         case ClassesOutput():
             # once for a sequence, which is counted as nothing for a token
-            pool = Cost(width, 4 * width) if output.pool == "attention" else Cost()
-            return pool + Cost(linear(width, size, bias=True).parameters)
+            pool = Cost(width, 4 * width) if "attention" in output.pools else Cost()
+            return pool + Cost(linear(width * len(output.pools), size, bias=True).parameters)
         case NumbersOutput():
             return linear(width, size * max(len(output.quantiles), 1), bias=True)
         case _:

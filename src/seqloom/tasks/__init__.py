@@ -5,6 +5,7 @@ from typing import assert_never
 from seqloom.models.settings import Family
 from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.classify_series import ClassifySeriesTask
 from seqloom.tasks.codecs import Codecs, Known, learn
 from seqloom.tasks.frame import Frame
 from seqloom.tasks.joined import JoinedTask
@@ -46,7 +47,7 @@ def task_class(settings: TaskSettings) -> type[Task]:
         case Tag():
             return TagTask
         case Classify():
-            return ClassifyTask
+            return ClassifySeriesTask if settings.reads == "series" else ClassifyTask
         case _:
             assert_never(settings)
 
@@ -64,6 +65,8 @@ def build_task(settings: TaskSettings, codecs: Codecs, family: Family = "encoder
             return MaskedTask(settings, codecs)
         case Tag():
             return TagTask(settings, codecs)
+        case Classify() if settings.reads == "series":
+            return ClassifySeriesTask(settings, codecs)
         case Classify():
             return ClassifyTask(settings, codecs)
         case _:

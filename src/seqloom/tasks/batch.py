@@ -16,7 +16,7 @@ from seqloom.text.labels import NONE
 
 @dataclass(frozen=True)
 class Side:
-    """Tokens of all rows, end to end, and where each row begins."""
+    """Tokens of all rows, or readings, end to end, and where each row begins."""
 
     tokens_N: Tensor
     layout: Packed
@@ -89,6 +89,9 @@ def goals(rows: Ragged) -> Tensor:
 
 
 def _tensor(rows: Ragged) -> Tensor:
+    """Readings stay real numbers, x_NC."""
+    if rows.values_N.dtype.kind == "f":
+        return torch.from_numpy(rows.values_N)
     return torch.from_numpy(rows.values_N.astype(np.int64))
 
 

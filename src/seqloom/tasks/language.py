@@ -27,9 +27,9 @@ class LanguageTask(Task):
 
     def __init__(self, settings: Language, codecs: Codecs) -> None:
         self.settings, self.codecs = settings, codecs
-        self.vocabulary = codecs.source
+        self.vocabulary = codecs.vocabulary
         # of running text a row is a line too, its end included; `reshape` joins them again
-        self.encoder = LineEncoder(codecs.source, running=settings.lines == "text")
+        self.encoder = LineEncoder(codecs.vocabulary, running=settings.lines == "text")
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:

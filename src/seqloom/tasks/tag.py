@@ -32,7 +32,7 @@ class TagTask(Task):
     def __init__(self, settings: Tag, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)
         self.settings, self.codecs, self.labels = settings, codecs, codecs.target
-        self.encoder = TagEncoder(codecs.source, codecs.target, settings.spelled)
+        self.encoder = TagEncoder(codecs.vocabulary, codecs.target, settings.spelled)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
