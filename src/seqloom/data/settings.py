@@ -22,7 +22,7 @@ Column = Annotated[str, Field(min_length=1), BeforeValidator(_column, json_schem
 class Corpus(Frozen):
     """One file of examples, or two whose lines belong together.
 
-    A file may be compressed (.gz, .zst), be `-` for standard input, or be a Hugging Face dataset
+    A file may be compressed (.gz, .zst, .xz, .bz2), be `-` for standard input, or be a Hugging Face dataset
     `hub:owner/name[/config][:split]`.
     """
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.numbers import series_of
+from seqloom.data.readings import Floats
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Question
 from seqloom.jobs.answer_lines import AnswerLines
@@ -23,11 +24,17 @@ router = APIRouter(route_class=JsonRoute, tags=["seqloom"])
 FIELDS = {"beam": '"beam": ', "n_best": '"n_best": ', "sample": '"sample"'}
 
 
+Number = float | None
+"""Of a series; null is a reading that is missing."""
+Series = list[Number] | list[list[Number]]
+"""Steps: one reading each, or a list of them."""
+
+
 class Input(Given):
     """A text with wishes for its answer, as in a line of `seqloom predict --input jsonl`."""
 
-    source: str | list[str]
-    """words that are split already, if they are to be tagged"""
+    source: str | list[str] | Series
+    """words that are split already, if they are to be tagged; numbers, if a series is read"""
     prefix: str = ""
     """the answer begins with it"""
     must: list[str] = Field(default_factory=list)
@@ -40,17 +47,9 @@ class Input(Given):
     """stands in its answers too"""
 
 
-class SeriesInput(Given):
-    """A series of readings, as in a line of JSON that a model of series is trained on."""
-
-    values: list[list[float | None]] | list[float | None]
-    """the readings of each step, or one alone; null: it is missing"""
-    id: str | int | None = None
-    """stands in its answers too"""
-
-
 class PredictRequest(Given):
-    inputs: list[str | Input | SeriesInput]
+    inputs: list[str | Input | Series]
+    """texts, tables with wishes, or series of numbers"""
     model: str | None = None
     """one of those that are served; else the first"""
     n_best: Annotated[int, Field(ge=1)] = 1
@@ -104,7 +103,7 @@ async def _answered(it: Service, asked: PredictRequest, request: Request) -> Pla
         lines = AnswerLines("jsonl", scores=asked.scores, alignment=asked.alignment, labels=desk.model.labels)
     outputs = []
     for given, one in zip(asked.inputs, said, strict=True):
-        named = {"id": given.id} if not isinstance(given, str) and given.id is not None else {}
+        named = {"id": given.id} if isinstance(given, Input) and given.id is not None else {}
         outputs.append([named | lines.one(answer) for answer in one.answers])
     return PlainJson({"model": book.name, "outputs": outputs})
 
@@ -119,8 +118,10 @@ def _refuse(it: Service, asked: PredictRequest) -> None:
 
 def _wishes(desk: Desk, asked: PredictRequest) -> list[Wish]:
     settings = _settings(desk, asked)
-    questions = [_question(given, number) for number, given in enumerate(asked.inputs, 1)]
-    return [Wish(question, number, settings, asked.alignment) for number, question in enumerate(questions)]
+    return [
+        Wish(_question(number + 1, given), number, settings, asked.alignment)
+        for number, given in enumerate(asked.inputs)
+    ]
 
 
 def _settings(desk: Desk, asked: PredictRequest) -> GenerationSettings:
@@ -132,14 +133,20 @@ def _settings(desk: Desk, asked: PredictRequest) -> GenerationSettings:
     return settings.model_copy(update=update)
 
 
-def _question(given: str | Input | SeriesInput, place: int) -> Question:
-    """place: its number among the inputs, from 1."""
+def _question(place: int, given: str | Input | Series) -> Question:
+    if not isinstance(given, Input):
+        return Question(_source(place, given))
+    wishes = given.prefix, tuple(given.must), tuple(given.must_not), given.longest
+    return Question(_source(place, given.source), *wishes)
+
+
+def _source(place: int, given: str | list[str] | Series) -> str | tuple[str, ...] | Floats:
     if isinstance(given, str):
-        return Question(given)
-    if isinstance(given, SeriesInput):
-        series = series_of(given.values)
-        if isinstance(series, Broken):
-            raise RefusalError(422, f"input {place}: {series.what}")
-        return Question(series)
-    source = given.source if isinstance(given.source, str) else tuple(given.source)
-    return Question(source, given.prefix, tuple(given.must), tuple(given.must_not), given.longest)
+        return given
+    words = tuple(word for word in given if isinstance(word, str))
+    if len(words) == len(given):
+        return words
+    found = series_of(given)
+    if isinstance(found, Broken):
+        raise RefusalError(422, f"input {place}: {found.what}")
+    return found
