@@ -11,6 +11,7 @@ from seqloom.data.check import check as check_data
 from seqloom.data.reading import DataError, read, shape_of, size
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked, corpora_like
+from seqloom.jobs.check_series import check_series
 from seqloom.jobs.corpora import longest_of, name_of, names_of, shortened, shown, table_notes, text_of, vocabularies
 from seqloom.jobs.decide import Decided, decide, device_of
 from seqloom.jobs.memory import bytes_per_token
@@ -19,7 +20,7 @@ from seqloom.jobs.progress import bar
 from seqloom.jobs.splitting import NoSplitError, held_out
 from seqloom.models import model_cost
 from seqloom.settings import UserError
-from seqloom.tasks import task_class
+from seqloom.tasks import Forecast, task_class
 from seqloom.text import UNKNOWN, Vocabulary
 from seqloom.training.figures import duration, memory
 
@@ -49,6 +50,9 @@ def check(command: Command) -> Checked:
         wish = asked(replace(command, skip_bad=True))
     except DataError:
         return Checked(_bare(command), ())  # what is wrong with the files is what the report says
+    if isinstance(wish.recipe.task, Forecast):
+        found, notes = check_series(wish.recipe)
+        return Checked(found, () if found.faulty else tuple(_forecast(wish, command.changes)), (*wish.notes, *notes))
     data, longest = wish.recipe.data, longest_of(wish.recipe)
     with bar("checking", sum(map(size, (*data.corpora, *data.valid, *data.test)))) as report:
         found = check_data(

@@ -17,6 +17,7 @@ UNWRITTEN = {
     "tag": ("a tagger gives each word its likeliest tag", {"batch"}),
     "classify": ("a classifier chooses among its labels", {"batch", "n_best"}),
     "masked": ("a masked model fills the gaps of a text", {"batch", "n_best"}),
+    "forecast": ("a forecast is numbers, all said at once", set[str]()),
 }
 """Tasks whose answers are not written one token after the other: what they do, and the settings that change it."""
 

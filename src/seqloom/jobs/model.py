@@ -16,6 +16,7 @@ from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
 from seqloom.jobs.arguments import pairs_of, refuse_arguments, series_of_arguments, texts_of
 from seqloom.jobs.filling import Filler
+from seqloom.jobs.forecasting import Forecast, Forecaster, read_asked
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
@@ -30,6 +31,7 @@ from seqloom.settings import UserError
 from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.classify_series import ClassifySeriesTask
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.tag import TagTask
@@ -85,6 +87,18 @@ class Model:
         """Whether its answers are labels, not written texts."""
         return isinstance(self._answerer, Labeller)
 
+    def forecaster(self, name: str) -> Forecaster:
+        """name: of the run, for the message to who asks another task's model."""
+        if not isinstance(self._answerer, Forecaster):
+            raise UserError(f"{name}: does {self.recipe.task.kind}, and forecasts no series")
+        return self._answerer
+
+    def forecast(self, file: Run) -> list[Forecast]:
+        """What comes after the end of each series of a file, which is read as training's was; in its own units."""
+        forecaster = self.forecaster(str(self.opened[0].run.path))
+        table, _ = read_asked(forecaster.task, str(file), str(self.opened[0].run.path))
+        return list(forecaster.after(table))
+
     @property
     def reads_series(self) -> bool:
         """Whether it is asked with readings, not with texts."""
@@ -97,11 +111,13 @@ class Model:
 
     @property
     def writer(self) -> Writer | None:
-        """What writes its answers token by token; None: they are labels, or fill gaps."""
+        """What writes its answers token by token; None: they are labels, numbers, or fill gaps."""
         return self._answerer if isinstance(self._answerer, Writer) else None
 
-    def _build(self) -> Writer | Labeller | Filler:
+    def _build(self) -> Writer | Labeller | Filler | Forecaster:
         match self.task:
+            case ForecastTask():
+                return Forecaster(self.task, self.networks, self.device)
             case TranslateTask() | LanguageTask():
                 data = self.recipe.data
                 reads = data.longest_source if data.too_long == "truncate" else None

@@ -16,6 +16,7 @@ from seqloom.jobs.likelihood import Likelihood, of_pairs, of_texts
 from seqloom.jobs.model import Model
 from seqloom.jobs.predict import CUT, UNENDED
 from seqloom.jobs.progress import share_bar
+from seqloom.jobs.rolling import Errors
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.tasks import Task
@@ -51,6 +52,8 @@ class Said:
     texts: list[str]
     labels: list[Labels]
     likely: Likelihood | None
+    errors: Errors = field(default_factory=dict)
+    """of forecasts, in blocks of windows"""
 
 
 def read_data(blocks: Iterable[Block]) -> Data:

@@ -77,6 +77,8 @@ class Start:
 
     def known(self, recipe: Recipe) -> Known:
         """What a run of this recipe takes over of the vocabularies."""
+        if self.codecs.scales is not None:
+            return Known(scales=self.codecs.scales)
         return Counterparts.of(self.recipe, recipe).known(self.codecs, recipe)
 
     def notes(self, recipe: Recipe) -> Iterator[str]:

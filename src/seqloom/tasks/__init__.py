@@ -7,11 +7,12 @@ from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.classify_series import ClassifySeriesTask
 from seqloom.tasks.codecs import Codecs, Known, learn
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.frame import Frame
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
-from seqloom.tasks.settings import Classify, Language, Masked, Tag, TaskSettings, Translate
+from seqloom.tasks.settings import Classify, Forecast, Language, Masked, Tag, TaskSettings, Translate
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.task import Goals, Task
 from seqloom.tasks.translate import TranslateTask
@@ -20,6 +21,7 @@ __all__ = [
     "Batch",
     "Classify",
     "Codecs",
+    "Forecast",
     "Frame",
     "Goals",
     "Known",
@@ -48,6 +50,8 @@ def task_class(settings: TaskSettings) -> type[Task]:
             return TagTask
         case Classify():
             return ClassifySeriesTask if settings.reads == "series" else ClassifyTask
+        case Forecast():
+            return ForecastTask
         case _:
             assert_never(settings)
 
@@ -69,5 +73,7 @@ def build_task(settings: TaskSettings, codecs: Codecs, family: Family = "encoder
             return ClassifySeriesTask(settings, codecs)
         case Classify():
             return ClassifyTask(settings, codecs)
+        case Forecast():
+            return ForecastTask(settings, codecs)
         case _:
             assert_never(settings)

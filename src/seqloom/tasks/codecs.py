@@ -9,7 +9,10 @@ from seqloom.data.reading import Block, Shape
 from seqloom.data.readings import Form, Readings, ReadingsSettings
 from seqloom.data.series_faults import fitting
 from seqloom.settings import UserError
-from seqloom.text import Labels, PieceSettings, TextSettings, Vocabulary
+from seqloom.tasks.scales import Scales
+from seqloom.text import Labels, PieceSettings, TextSettings, Vocabulary, Words
+
+SCALES = "scales.json"
 
 Read = Callable[[], Iterator[Block]]
 """The training examples from their beginning; may be asked for several times."""
@@ -21,6 +24,13 @@ class Codecs:
 
     source: Vocabulary | Readings
     target: Vocabulary | Labels
+    scales: Scales | None = None
+    """Of series of numbers, where both vocabularies are empty."""
+
+    @classmethod
+    def of_series(cls, scales: Scales) -> "Codecs":
+        nothing = Vocabulary.train(Words(), ["-"])
+        return cls(nothing, nothing, scales)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -30,10 +40,15 @@ class Codecs:
 
     @property
     def fingerprint(self) -> str:
+        if self.scales is not None:
+            return self.scales.fingerprint
         return f"{self.source.fingerprint}-{self.target.fingerprint}"
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        if self.scales is not None:
+            (folder / SCALES).write_text(self.scales.dumps(), encoding="utf-8")
+            return
         self.source.save(folder / self._source_name())
         if self.target is not self.source:
             self.target.save(folder / ("labels.json" if isinstance(self.target, Labels) else "target.json"))
@@ -45,6 +60,8 @@ class Codecs:
 
     @classmethod
     def load(cls, folder: Path) -> "Codecs":
+        if (folder / SCALES).exists():
+            return cls.of_series(_scales(folder / SCALES))
         if (folder / "shared.json").exists():
             shared = Vocabulary.load(folder / "shared.json")
             return cls(shared, shared)
@@ -55,12 +72,20 @@ class Codecs:
         return cls(source, Vocabulary.load(folder / "target.json"))
 
 
+def _scales(file: Path) -> Scales:
+    try:
+        return Scales.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{file}: cannot be read ({error}); put it back as it was saved") from None
+
+
 @dataclass(frozen=True)
 class Known:
     """What another run knew already, of each side that begins from it; None: it is learnt."""
 
     source: Vocabulary | Readings | None = None
     target: Vocabulary | Labels | None = None
+    scales: Scales | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -103,6 +128,8 @@ def learn(
         case "text":
             only = vocabulary(settings.source, known.source, 0)
             return Codecs(only, only)
+        case "timeline":
+            raise ValueError("a series has scales, and no words to learn")
         case "tags" | "classes":
             return Codecs(vocabulary(settings.source, known.source, 0), _labels(column(1), known.target))
         case "series":

@@ -295,7 +295,7 @@ class Loop:
         return self.run.kept / f"step-{step:08}.safetensors"
 
 
-LESS_IS_BETTER = ("loss", "perplexity")
+LESS_IS_BETTER = ("loss", "perplexity", "mse", "mae", "crps")
 
 
 def best_weights(run: RunFolder, model: Model) -> None:
