@@ -54,7 +54,7 @@ def _written(
             more = len(new) == cohort
             writing.begin(new)
         for draft in writing.step():
-            yield draft.item.number, writing.answers(draft)
+            yield draft.item.number, draft.answers(settings.n_best, distinct=settings.sample is None)
 
 
 def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Generator[list[int], None, list[Written]]:

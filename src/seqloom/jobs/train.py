@@ -36,7 +36,8 @@ from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.sentence_pairs import several
 from seqloom.text import Vocabulary
 from seqloom.training.freezing import freeze
-from seqloom.training.loop import Limits, Loop, Setup, best_weights
+from seqloom.training.limits import Limits
+from seqloom.training.loop import Loop, Setup, best_weights
 from seqloom.training.peak import peak_flops
 from seqloom.training.peak_memory import forget_peak
 from seqloom.training.place import Place
