@@ -6,7 +6,7 @@ from typing import Literal
 
 Format = Literal["aligned", "tsv", "csv", "jsonl", "parquet", "text", "conllu", "hub", "ts", "npz", "images"]
 
-COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
+COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2"}
 STDIN = "-"
 HUB = "hub:"
 

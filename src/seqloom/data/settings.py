@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from seqloom.data.file_format import HUB, STDIN, Format, format_by_name
+from seqloom.data.file_format import HUB, STDIN, Format, ending, format_by_name
 from seqloom.settings import Frozen, UserError, impossible
 
 Bad = Literal["stop", "skip"]
@@ -22,7 +22,7 @@ Column = Annotated[str, Field(min_length=1), BeforeValidator(_column, json_schem
 class Corpus(Frozen):
     """One file of examples, or two whose lines belong together.
 
-    A file may be compressed (.gz, .zst), be `-` for standard input, or be a Hugging Face dataset
+    A file may be compressed (.gz, .zst, .xz, .bz2), be `-` for standard input, or be a Hugging Face dataset
     `hub:owner/name[/config][:split]`.
     """
 
@@ -107,6 +107,7 @@ def corpora_of(files: Sequence[str]) -> tuple[Corpus, ...]:
     for name in files:
         refuse_other_than_utf_8(name, "rename the file")
     plain = all(name != STDIN and format_by_name(name) in ("text", None) for name in files)
-    if len(files) == 2 and plain and files[0] != files[1]:
+    series = all(ending(name) == ".ts" for name in files)  # of one language alone there are no pairs
+    if len(files) == 2 and plain and not series and files[0] != files[1]:
         return (Corpus(files=tuple(files)),)
     return tuple(Corpus(files=(name,)) for name in files)

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqloom.layers.activations import Activation, activate
+from seqloom.layers.int8 import Int8Linear
 from seqloom.layers.layout import Layout
 from seqloom.layers.norms import NormSettings, build_norm
 from seqloom.layers.token_loss import token_loss
@@ -27,8 +28,11 @@ class TokenHead(nn.Module):
         inner = settings.narrow or width
         self.weight_VD = nn.Parameter(torch.randn(size, inner) * inner**-0.5) if tied is None else tied
         self.bias_V = nn.Parameter(torch.zeros(size)) if settings.bias else None
+        self.product: Int8Linear | None = None  # the same map, where products are made in eight bits
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
+        if self.product is not None:
+            return self.product(self._prepared(hidden, layout))
         return F.linear(self._prepared(hidden, layout), self.weight_VD, self.bias_V)
 
     def loss(
