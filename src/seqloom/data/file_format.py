@@ -4,7 +4,7 @@ import re
 from pathlib import PurePath
 from typing import Literal
 
-Format = Literal["aligned", "tsv", "csv", "jsonl", "parquet", "text", "conllu", "hub"]
+Format = Literal["aligned", "tsv", "csv", "jsonl", "parquet", "text", "conllu", "midi", "hub"]
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 STDIN = "-"
@@ -27,6 +27,8 @@ _ENDINGS: dict[str, Format] = {
     ".iob": "conllu",
     ".iob2": "conllu",
     ".bio": "conllu",
+    ".mid": "midi",
+    ".midi": "midi",
 }
 # plain text is often named after its language: train.de, train.pt_BR
 _LANGUAGE = re.compile(r"\.[a-z]{2}([_-][A-Za-z]{2,4})?")

@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from seqloom.data.file_format import ending
+from seqloom.data.file_format import ending, format_by_name
 from seqloom.data.reading import shape_of, table
 from seqloom.data.settings import Corpus, corpora_of, refuse_other_than_utf_8
 from seqloom.jobs import rates
 from seqloom.jobs.chosen import Part, chosen
+from seqloom.jobs.music_files import with_events
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find, names
 from seqloom.jobs.start import Start, start_of
@@ -104,6 +105,7 @@ def asked(command: Command) -> Asked:
         recipe = rates.in_step(recipe, command.changes)
     if not recipe.data.corpora:
         raise UserError(f"{NOTHING}, or corpora in the recipe's [data]")
+    recipe = with_events(recipe)
     if start is not None:
         notes = (*notes, *start.notes(recipe))
         recipe = start.applied(recipe)
@@ -206,5 +208,8 @@ def _refuse_plain(corpora: Sequence[Corpus], columns: Columns) -> None:
 def _out(command: Command, files: Sequence[str]) -> Path:
     if command.out is not None:
         return command.out
-    first = Path(files[0] if files else "").name.split(".")[0] or "stdin"
+    file = Path(files[0] if files else "")
+    # one MIDI file of many is no name for them all
+    file = file.resolve().parent if len(files) > 2 and format_by_name(file.name) == "midi" else file
+    first = file.name.split(".")[0] or "stdin"
     return Path("runs") / (first if first != "-" else "stdin")

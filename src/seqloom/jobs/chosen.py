@@ -143,7 +143,13 @@ def _loaded(text: str, part: Part, changes: Sequence[str]) -> Recipe:
 
 def _shape(changes: Sequence[str]) -> Shape | None:
     """Of the task that was named with --set, if one was."""
-    tasks: dict[str, Shape] = {"translate": "pairs", "language": "text", "tag": "tags", "classify": "classes"}
+    tasks: dict[str, Shape] = {
+        "translate": "pairs",
+        "language": "text",
+        "music": "text",
+        "tag": "tags",
+        "classify": "classes",
+    }
     named = [value.strip(" \"'") for key, _, value in (change.partition("=") for change in changes) if key == TASK]
     return tasks.get(named[-1]) if named else None
 

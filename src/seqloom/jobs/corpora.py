@@ -14,15 +14,18 @@ from seqloom.data.cache_folder import cache_folder
 from seqloom.data.order import Order, Weighted
 from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
+from seqloom.data.reading.stored_file import shown_all
 from seqloom.data.settings import Corpus, DataSettings
 from seqloom.jobs.pictures import pixels, refuse_unknown_in
 from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, joins, learned_positions
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
+from seqloom.music import event_words
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
-from seqloom.tasks import Codecs, Language, Masked, Task, build_task, learn, task_class
+from seqloom.tasks import Codecs, Language, Masked, Music, Task, build_task, learn, task_class
 from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.settings import TaskSettings
 from seqloom.text import END, Labels
 
 FORMAT = 5  # of vocabularies in the cache
@@ -108,7 +111,7 @@ def names_of(recipe: Recipe) -> str:
 
 
 def named(files: Sequence[str]) -> str:
-    return " and ".join(files)
+    return shown_all(files)
 
 
 def fingerprints(data: DataSettings) -> dict[str, str]:
@@ -173,14 +176,15 @@ def vocabularies(recipe: Recipe, codecs: Codecs | None = None) -> Vocabularies:
     facts: list[Any] = [FORMAT, shape, recipe.text.model_dump(mode="json"), data.bad]
     facts += [content(corpus, shape) for corpus in data.corpora]
     facts += [] if data.valid else [data.held_out, data.held_out_most, recipe.task.model_dump(mode="json")]
-    more = pixels(recipe.model)
+    more = pixels(recipe.model) or events_of(recipe.task)
     facts += [] if codecs is None else [codecs.fingerprint]
     facts += [more] if more else []
     folder = cache_folder() / "vocabularies" / digest(facts)
     if not folder.exists():
         with Building(folder) as partial, bar("learning the vocabulary", sum(map(size, data.corpora))) as report:
-            blocks = _Counted(data, shape, report)
-            (learn(recipe.text, shape, _training(recipe, blocks), more) if codecs is None else codecs).save(partial)
+            blocks = _Counted(data, shape, report, isinstance(recipe.task, Music))
+            read_training = _nothing if isinstance(recipe.task, Music) else _training(recipe, blocks)
+            (learn(recipe.text, shape, read_training, more) if codecs is None else codecs).save(partial)
             counts = json.dumps([asdict(count) for count in blocks.all()])
             (partial / "counts.json").write_text(counts, encoding="utf-8")
     try:
@@ -188,6 +192,15 @@ def vocabularies(recipe: Recipe, codecs: Codecs | None = None) -> Vocabularies:
         return Vocabularies(Codecs.load(folder), tuple(Count(**count) for count in kept))
     except (OSError, ValueError, TypeError, UserError) as error:
         raise UserError(f"{folder}: cannot be read ({error}); remove this folder, it will be made again") from None
+
+
+def events_of(task: TaskSettings) -> str:
+    """All events that music is written with, whether training sees them or not; "" for other tasks."""
+    return " ".join(event_words(task.events)) if isinstance(task, Music) else ""
+
+
+def _nothing() -> Iterator[Block]:
+    return iter(())
 
 
 def _training(recipe: Recipe, blocks: "_Counted") -> Callable[[], Iterator[Block]]:
@@ -229,8 +242,8 @@ def validation_blocks(recipe: Recipe) -> Iterator[Block]:
 class _Counted:
     """The blocks of all training corpora, as often as asked for; and what each corpus holds."""
 
-    def __init__(self, data: DataSettings, shape: Shape, report: Report) -> None:
-        self.data, self.shape, self.report = data, shape, report
+    def __init__(self, data: DataSettings, shape: Shape, report: Report, mixed: bool = False) -> None:
+        self.data, self.shape, self.report, self.mixed = data, shape, report, mixed
         self.counts: list[Count] | None = None
 
     def __call__(self) -> Iterator[Block]:
@@ -241,7 +254,7 @@ class _Counted:
         counts = [Count() for _ in self.data.corpora]
         for number, corpus in enumerate(self.data.corpora):
             for block in read(corpus, self.shape, self.data.bad):
-                counts[number].add(block, self.shape)
+                counts[number].add(block, self.shape, self.mixed)
                 self.report(block.bytes)
                 yield number, block
         self.counts = counts
@@ -277,7 +290,7 @@ def longest_of(recipe: Recipe) -> Longest | None:
     None: running text, which is cut into windows.
     """
     task = recipe.task
-    if isinstance(task, Masked) or (isinstance(task, Language) and task.lines == "text"):
+    if isinstance(task, Masked | Music) or (isinstance(task, Language) and task.lines == "text"):
         return None
     limits = [Longest(recipe.data.longest, "data.longest")]
     limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []

@@ -21,6 +21,7 @@ from seqloom.tasks import Goals
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.music import MusicTask
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 
@@ -74,7 +75,11 @@ def amount(corpora: Corpora) -> Amount:
                 share = task.settings.share
                 return Amount(max(1, round(share * target)), target, rows, min(target, context), 1.0, share)
             assert isinstance(task, LanguageTask)
-            if task.settings.lines == "documents":
+            if isinstance(task, MusicTask):
+                whole, context = target + rows, task.settings.context
+                parts = max(rows, -(-whole // context))
+                return Amount(whole, whole, parts, whole / parts, 1.0)
+            if not task.encoder.running:
                 return Amount(target + rows, target + rows, rows, target / rows + 1, 1.0)
             windows = -(-target // task.settings.context)
             return Amount(target, target, windows, min(target, task.settings.context), 1.0)

@@ -22,6 +22,7 @@ from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.music import MusicTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import UNKNOWN, Characters, Words
@@ -82,6 +83,8 @@ def metrics_of_task(task: Task, data: Data, asked: Sequence[str]) -> list[Metric
     match task:
         case TranslateTask():
             return named(asked or _of_texts(task), (*TEXT, *LIKELIHOOD), "translations")
+        case MusicTask():
+            return named(asked or LIKELIHOOD[:1], LIKELIHOOD[:1], "models of music")
         case LanguageTask():
             return named(asked or LIKELIHOOD, LIKELIHOOD, "language models")
         case MaskedTask():

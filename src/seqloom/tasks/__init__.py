@@ -9,7 +9,8 @@ from seqloom.tasks.codecs import Codecs, learn
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
-from seqloom.tasks.settings import Classify, Language, Masked, Tag, TaskSettings, Translate
+from seqloom.tasks.music import MusicTask
+from seqloom.tasks.settings import Classify, Language, Masked, Music, Tag, TaskSettings, Translate
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.task import Goals, Task
 from seqloom.tasks.translate import TranslateTask
@@ -21,6 +22,7 @@ __all__ = [
     "Goals",
     "Language",
     "Masked",
+    "Music",
     "Side",
     "Tag",
     "Task",
@@ -38,6 +40,8 @@ def task_class(settings: TaskSettings) -> type[Task]:
             return TranslateTask
         case Language():
             return LanguageTask
+        case Music():
+            return MusicTask
         case Masked():
             return MaskedTask
         case Tag():
@@ -57,6 +61,8 @@ def build_task(settings: TaskSettings, codecs: Codecs, family: Family = "encoder
             return TranslateTask(settings, codecs)
         case Language():
             return LanguageTask(settings, codecs)
+        case Music():
+            return MusicTask(settings, codecs)
         case Masked():
             return MaskedTask(settings, codecs)
         case Tag():

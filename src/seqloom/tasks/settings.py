@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from seqloom.music.settings import EventSettings, Performance
 from seqloom.settings import Frozen, impossible
 
 
@@ -26,6 +27,28 @@ class Language(Frozen):
     lines: Literal["text", "documents"] = Field(
         default="text", description="the file is one running text, or each line is a text of its own"
     )
+
+
+class Music(Frozen):
+    """Pieces of music, from MIDI files: say which event comes next."""
+
+    kind: Literal["music"] = "music"
+    events: EventSettings = Performance()
+    context: int = Field(
+        default=1024, ge=2, description="events that are read at once in training; longer pieces are cut into parts"
+    )
+    transpose: int = Field(
+        default=0, ge=0, le=24, description="in training, semitones that a piece is moved up or down by, at most"
+    )
+    stretch: float = Field(
+        default=0.0, ge=0, le=0.5, description="in training, how much slower or faster a piece is, at most: 0.05 is 5 %"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.stretch and not isinstance(self.events, Performance):
+            raise impossible(f"{self.events.kind} have a grid, and no time to stretch; set stretch = 0", "stretch")
+        return self
 
 
 class Masked(Frozen):
@@ -59,4 +82,4 @@ class Classify(Frozen):
     kind: Literal["classify"] = "classify"
 
 
-TaskSettings = Annotated[Translate | Language | Masked | Tag | Classify, Field(discriminator="kind")]
+TaskSettings = Annotated[Translate | Language | Music | Masked | Tag | Classify, Field(discriminator="kind")]

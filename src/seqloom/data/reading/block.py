@@ -54,3 +54,9 @@ class Rows:
     bytes: int
     blank: bool = False
     """whether an empty value is a value: a blank line of running text"""
+    numbered: bool = True
+    """whether the lines are places in the file; otherwise each row is a file of its own"""
+
+    def place(self, column: int, line: int) -> str:
+        """What a message calls a value's place."""
+        return f"{self.files[column]}:{line}" if self.numbered else self.files[column]

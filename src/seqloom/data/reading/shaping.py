@@ -37,9 +37,9 @@ def _one_by_one(rows: Rows, shape: Shape, faults: Faults) -> tuple[list[int], tu
 
 
 def _usable(values: list[Any], line: int, rows: Rows, shape: Shape, faults: Faults) -> bool:
-    for file, value in zip(rows.files, values, strict=True):
+    for column, value in enumerate(values):
         if isinstance(value, Broken):
-            faults.fault(f"{file}:{line}", value)
+            faults.fault(rows.place(column, line), value)
             return False
     if rows.blank:
         return True
