@@ -11,7 +11,11 @@ import typer
 def predict(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, as `seqloom train` leaves it.")],
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="A text a line; .gz and .zst too. Without it: standard input.")
+        str,
+        typer.Argument(
+            metavar="[FILE|-]",
+            help="A text a line; .gz and .zst too. Without it: standard input. Of music: a MIDI file, or none.",
+        ),
     ] = "-",
     beam: Annotated[
         int | None,
@@ -70,6 +74,8 @@ def predict(
       seqloom predict runs/pairs new.txt --scores
       seqloom predict runs/pairs new.txt.gz --n-best 5 --format jsonl --out answers.jsonl
       echo "3 Mai 2024" | seqloom predict runs/demo-dates --beam 8 --alignment
+      seqloom predict runs/music prompt.mid --sample --out continued.mid
+      seqloom predict runs/music --sample --set generation.longest=2000 --out new.mid
 
     \b
     How answers are found, each with --set:
@@ -83,15 +89,21 @@ def predict(
       generation.length.kind=none        ranked by log-probability alone; generation.length.alpha=1 helps long answers
     """
     from seqloom.jobs.answer_lines import AnswerLines
+    from seqloom.jobs.composing import Composing, compose
     from seqloom.jobs.generation import generation_of
     from seqloom.jobs.model import load
     from seqloom.jobs.opened import still_training
     from seqloom.jobs.predict import Asking, refuse_swapped
     from seqloom.jobs.predict import predict as job
+    from seqloom.tasks.music import MusicTask
 
     refuse_swapped(run, file)
     model = load([run, *(ensemble or ())], device)
     settings = generation_of(model.opened[0], changes or (), beam, n_best, sample)
+    if isinstance(model.task, MusicTask):
+        _refuse_for_music({"--scores": scores, "--alignment": alignment, "--column": column, "--skip-bad": skip_bad})
+        compose(model, Composing(file, out, settings, force), _note)
+        return
     talk = file == "-" and sys.stdin.isatty()
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
     asking = Asking(file, settings, lines, given, out, force, skip_bad, talk, column)
@@ -106,6 +118,14 @@ def predict(
         raise typer.Exit(130) from None
     except BrokenPipeError:  # whoever read the answers has enough of them
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refuse_for_music(options: dict[str, object]) -> None:
+    from seqloom.settings import UserError
+
+    for name, value in options.items():
+        if value:
+            raise UserError(f"{name}: music is written as a MIDI file, which has none; leave it out")
 
 
 def _note(text: str) -> None:

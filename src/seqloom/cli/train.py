@@ -15,7 +15,9 @@ def train(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            "--data", metavar="FILE…", help="What to learn from; two aligned text files, or one with columns."
+            "--data",
+            metavar="FILE…",
+            help="What to learn from; two aligned text files, one with columns, or MIDI files.",
         ),
     ] = None,
     valid: Annotated[
@@ -62,6 +64,7 @@ def train(
       seqloom train --data table.csv --source English --target 3
       seqloom train transformer-base --data train.en train.de --valid dev.en dev.de --out runs/mine
       seqloom train my.toml --data corpus.jsonl.gz --set training.steps=20000
+      seqloom train music-transformer --data folder/*.mid
       seqloom train gnmt-rl --from runs/gnmt --data train.en train.de --out runs/gnmt-rl
     """
     from seqloom.jobs.asked import Command
@@ -92,4 +95,5 @@ def train(
         typer.echo(f"{part} {name}\t{score:.4f}")
     if "chrf" in trained.scores:
         typer.echo("these scores are of greedy answers; predict and evaluate search with a beam", err=True)
-    typer.echo(f"next: seqloom predict {trained.run.path}", err=True)
+    more = " --out new.mid" if trained.recipe.task.kind == "music" else ""
+    typer.echo(f"next: seqloom predict {trained.run.path}{more}", err=True)

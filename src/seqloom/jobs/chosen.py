@@ -98,6 +98,8 @@ def _filled(part: Part, settings: dict[str, Any], shape: Shape, changes: Sequenc
     shared = [change.partition("=")[2].strip() for change in changes if change.startswith("text.shared=")]
     settings["text"] |= {"shared": shared[-1] == "true"} if shared else {}
     settings["model"] = _smallest(shape, bool(settings["text"].get("shared")), changes)
+    if "generation" in part.says():
+        settings.pop("generation", None)
     if "training" not in part.says():
         settings["training"] = training
     named = isinstance(part.says().get("training"), dict)  # what is no table is told with its line

@@ -144,7 +144,8 @@ def _task(seen: Look) -> dict[str, Any]:
         case "text" if seen.midi:
             # all keys are played alike, so that each piece can be heard in many
             music = {"kind": "music", "transpose": 3, "stretch": 0.05}
-            return {"task": music, "text": {"source": {"kind": "words"}}}
+            drawn = {"sample": {"temperature": 1.0}}  # the likeliest music goes round in circles
+            return {"task": music, "text": {"source": {"kind": "words"}}, "generation": drawn}
         case "text":
             small = seen.bytes < SMALL_TEXT
             pieces = {"kind": "characters"} if small else {"kind": "bpe", "size": max(4000, _pieces(seen.examples))}

@@ -18,7 +18,8 @@ def with_events(recipe: Recipe) -> Recipe:
         for corpus in corpora:
             _refuse(corpus, recipe)
         if events is not None:
-            files[name] = tuple(corpus.model_copy(update={"events": events}) for corpus in corpora)
+            whole = type(events).model_validate(events.model_dump())  # with its kind, which a file needs, set
+            files[name] = tuple(corpus.model_copy(update={"events": whole}) for corpus in corpora)
     return recipe.model_copy(update={"data": data.model_copy(update=files)}) if files else recipe
 
 

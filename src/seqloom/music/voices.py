@@ -24,15 +24,15 @@ def voice_words(settings: Voices) -> list[str]:
 def voiced(piece: Piece, settings: Voices) -> list[str]:
     """The steps of a piece, up to its last note. Drums have no voice. Raises TooManyVoicesError.
 
-    Where as many parts (tracks and channels) play as there are voices, each is a voice, the highest first; otherwise
-    what sounds at a step goes to the voices from the top.
+    Where as many parts (tracks and channels) play as there are voices, none of them chords, each is a voice, the highest
+    first; otherwise what sounds at a step goes to the voices from the top.
     """
     notes = [note for note in piece.notes if note.program != DRUMS]
     parts: dict[int, list[Note]] = {}
     for note in notes:
         parts.setdefault(note.part, []).append(note)
     steps = max((_span(note, settings)[1] for note in notes), default=0)
-    if len(parts) == settings.voices:
+    if len(parts) == settings.voices and not any(_chords(part, settings) for part in parts.values()):
         ordered = sorted(parts.values(), key=lambda part: -sum(note.pitch for note in part) / len(part))
         grid = [_line(part, steps, settings) for part in ordered]
     else:
@@ -43,6 +43,12 @@ def voiced(piece: Piece, settings: Voices) -> list[str]:
 def _span(note: Note, settings: Voices) -> tuple[int, int]:
     begin = int(note.start * settings.per_beat + 0.5)
     return begin, max(begin + 1, int(note.end * settings.per_beat + 0.5))
+
+
+def _chords(part: Sequence[Note], settings: Voices) -> bool:
+    """Whether notes of a part begin together; one that hangs over into the next is no chord."""
+    begins: dict[int, int] = {}
+    return any(begins.setdefault(_span(note, settings)[0], note.pitch) != note.pitch for note in part)
 
 
 def _line(part: Sequence[Note], steps: int, settings: Voices) -> list[int | None]:
