@@ -24,8 +24,8 @@ def voice_words(settings: Voices) -> list[str]:
 def voiced(piece: Piece, settings: Voices) -> list[str]:
     """The steps of a piece, up to its last note. Drums have no voice. Raises TooManyVoicesError.
 
-    Where as many parts (tracks and channels) play as there are voices, none of them chords, each is a voice, the highest
-    first; otherwise what sounds at a step goes to the voices from the top.
+    Where as many parts (tracks and channels) play as there are voices, none of them chords, each is a voice, the
+    highest first; otherwise what sounds at a step goes to the voices from the top.
     """
     notes = [note for note in piece.notes if note.program != DRUMS]
     parts: dict[int, list[Note]] = {}
