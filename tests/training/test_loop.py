@@ -18,7 +18,7 @@ from seqloom.settings import FailedError, UserError
 from seqloom.store import weights
 from seqloom.training import loop as loop_module
 from seqloom.training.loop import SPARE, Limits, Loop
-from seqloom.training.nonsense import WARM, refuse_nonsense
+from seqloom.training.nonsense import WARM, Result, jump, refuse_nonsense
 from seqloom.training.place import Place
 from tests.training.small import FILE, WORDS, Heard, Small, small
 
@@ -407,13 +407,17 @@ def test_a_jump_is_told_by_how_even_the_loss_was() -> None:
     even = Place(step=WARM + 1, mean_loss=2.0, mean_square=0.01)
     uneven = replace(even, mean_square=0.25)
     work: Any = None
+
+    def refuse(place: Place, spike: float, loss: float) -> None:
+        refuse_nonsense(work, place, Result(place.step + 1, loss, 1.0, jump(place, spike)), [], [])
+
     for place, loss in (even, 2.9), (uneven, 6.9):  # within a nat, and within ten deviations
-        refuse_nonsense(work, place, 10.0, loss, 1.0, [], [])
-    refuse_nonsense(work, uneven, 0.0, 99.0, 1.0, [], [])
-    refuse_nonsense(work, replace(even, step=WARM), 10.0, 99.0, 1.0, [], [])
+        refuse(place, 10.0, loss)
+    refuse(uneven, 0.0, 99.0)
+    refuse(replace(even, step=WARM), 10.0, 99.0)
     for place, loss in (even, 3.1), (uneven, 7.1):
         with pytest.raises(AttributeError):  # it looks for where it came from, and there is no model here
-            refuse_nonsense(work, place, 10.0, loss, 1.0, [], [])
+            refuse(place, 10.0, loss)
 
 
 def test_the_time_of_the_last_validation_is_kept_free(made: Small) -> None:

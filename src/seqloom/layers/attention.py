@@ -218,7 +218,7 @@ class SelfAttention(Mixer):
         if state is None and isinstance(layout, Packed) and fits(q, score, sight, self._biased, dropout, layout):
             assert score.scale is not None
             q = score.query(q.transpose(0, 1)).transpose(0, 1)
-            return self.heads.join(attend_packed(q, k, v, layout, layout, score.scale, sight)), None
+            return self.heads.join(attend_packed(q, k, v, layout, layout, score.scale, sight, dropout)), None
         parts = parts_of(layout) if state is None and fast() and isinstance(layout, Packed) else None
         if parts is None:
             y, state = self._attended(q, k, v, layout, state)

@@ -159,7 +159,7 @@ class MemoryAttention(Mixer):
         if fits(q, score, Sight(), False, self._dropout, layout, state.layout):
             assert score.scale is not None
             q = score.query(q.transpose(0, 1)).transpose(0, 1)
-            return attend_packed(q, k, v, layout, state.layout, score.scale, Sight())
+            return attend_packed(q, k, v, layout, state.layout, score.scale, Sight(), self._dropout)
         parts = parts_of(layout)
         if parts is None or state.layout.real_N is not None:
             return self._attended(q, layout, self._padded(state))
@@ -206,6 +206,15 @@ class MemoryAttention(Mixer):
 
     def _shared(self, k: Tensor, v: Tensor, layout: Layout) -> SharedMemory:
         k_BGSK, v_BGSK = (layout.pad(part).transpose(1, 2) for part in (k, v))
-        lengths_B, knows = layout.lengths_B, isinstance(layout, Packed) or layout.lengths_B.device.type == "cpu"
-        filled = knows and not torch.compiler.is_compiling() and bool((layout.lengths_on_host > 0).all())
-        return SharedMemory(self.heads.score.key(k_BGSK), v_BGSK, lengths_B, layout.uniform, filled=filled)
+        return SharedMemory(
+            self.heads.score.key(k_BGSK), v_BGSK, layout.lengths_B, layout.uniform, filled=_filled(layout)
+        )
+
+
+def _filled(layout: Layout) -> bool:
+    """Every row is known to hold something: where that can be told without waiting for a device."""
+    at_hand = isinstance(layout, Packed) or layout.lengths_B.device.type == "cpu"
+    if not at_hand or torch.compiler.is_compiling():
+        return False
+    lengths_B = layout.lengths_on_host
+    return lengths_B is not None and bool((lengths_B > 0).all())

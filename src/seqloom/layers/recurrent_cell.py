@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from seqloom.layers.layout import Layout
+from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.mixer import reorder
 from seqloom.layers.paths import fast
 
@@ -142,8 +142,8 @@ class RecurrentCell(nn.Module):
         if x_BTD.shape[0] == 0 or x_BTD.shape[1] == 0:
             return x_BTD.new_zeros(*x_BTD.shape[:2], self.out), state, x_BTD.new_zeros(*x_BTD.shape[:2], share)
         # A compiler cannot look into the kernel, and must know how many steps there are: it gets the equation. So does
-        # a projection on a CPU, where the kernel is no better, and warns.
-        slow = self.weight_p_PH is not None and not x_BTD.is_cuda
+        # a projection on a CPU, where the kernel is no better, and warns; and rows whose lengths only the device knows.
+        slow = (self.weight_p_PH is not None and not x_BTD.is_cuda) or not _known(layout)
         if slow or not fast() or torch.compiler.is_compiling():
             return self._plain(x_BTD, layout, state, weights, share)
         # the kernel keeps to itself what the input says to the gates, so that this much is done twice
@@ -165,7 +165,9 @@ class RecurrentCell(nn.Module):
         if layout.uniform:
             return self._kernel((x_BTD,), state, weights, True)
         # the kernel knows no empty rows: they run one step, which is then forgotten
-        lengths_B = layout.lengths_on_host.clamp(min=1)
+        lengths_B = layout.lengths_on_host
+        assert lengths_B is not None
+        lengths_B = lengths_B.clamp(min=1)
         x = pack_padded_sequence(x_BTD, lengths_B, batch_first=True, enforce_sorted=False)
         assert x.sorted_indices is not None
         assert x.unsorted_indices is not None
@@ -187,6 +189,10 @@ class RecurrentCell(nn.Module):
             *(biases, layers, dropout, train, both_ways, *batch_first),
         )
         return y, RecurrentState(*(part[0] for part in end))
+
+
+def _known(layout: Layout) -> bool:
+    return layout.uniform or not isinstance(layout, Packed) or layout.lengths_on_host is not None
 
 
 def _in_one_piece(weights: Weights) -> list[Tensor]:

@@ -20,7 +20,7 @@ def unfolded(x: Tensor, layout: Layout, settings: Unfold) -> tuple[Tensor, Layou
     longest = (layout.longest * times + 999) // 1000 + more
     x_BTD = F.pad(layout.pad(x), (0, 0, 0, longest - layout.longest))
     # within a frame of fixed shapes only the padded form has a size that the lengths do not change
-    if isinstance(layout, Packed) and layout.real is None:
-        packed = Packed.of(longer(layout.lengths_on_host), device=x.device)
+    if isinstance(layout, Packed) and layout.real is None and layout.lengths_host_B is not None:
+        packed = Packed.of(longer(layout.lengths_host_B), device=x.device)
         return packed.unpad(x_BTD[:, : packed.longest]), packed
     return x_BTD, Padded(longer(layout.lengths_B), longest, full=layout.uniform)

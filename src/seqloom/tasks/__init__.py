@@ -6,6 +6,7 @@ from seqloom.models.settings import Family
 from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.codecs import Codecs, learn
+from seqloom.tasks.frame import Frame
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
@@ -19,6 +20,7 @@ __all__ = [
     "Batch",
     "Classify",
     "Codecs",
+    "Frame",
     "Goals",
     "Language",
     "Masked",

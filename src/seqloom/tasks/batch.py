@@ -30,6 +30,7 @@ class Side:
     def to(self, device: torch.device) -> "Side":
         if self.tokens_N.device == device:
             return self
+        assert self.layout.lengths_host_B is not None
         layout = Packed.of(self.layout.lengths_host_B, device=device)
         segments_N = None if self.segments_N is None else self.segments_N.to(device, non_blocking=True)
         return Side(self.tokens_N.to(device, non_blocking=True), layout, segments_N)
@@ -51,6 +52,8 @@ class Batch:
     """The positions that the goal is about, where it is not about all; the output is made for them only."""
     follows_B: Tensor | None = None
     """1 where a row's second segment follows its first."""
+    count_there: Tensor | None = None
+    """`count` where the model is, which may be that of another batch in the same frame."""
 
     def to(self, device: torch.device) -> "Batch":
         return replace(
@@ -62,6 +65,11 @@ class Batch:
             asked_M=_moved(self.asked_M, device),
             follows_B=_moved(self.follows_B, device),
         )
+
+    @property
+    def counted(self) -> int | Tensor:
+        """`count`, as a loss takes it."""
+        return self.count if self.count_there is None else self.count_there
 
     @property
     def tokens(self) -> int:

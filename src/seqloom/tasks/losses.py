@@ -31,15 +31,15 @@ def sequence_loss(model: Model, run: Run, batch: Batch, goals: Goals) -> Tensor:
         raise ValueError("goals have weights, which R-Drop and labels do not know")
     output = run()
     if agree:
-        return _r_drop(model, output, run(), batch.goal, batch.count, goals)
+        return _r_drop(model, output, run(), batch.goal, batch.counted, goals)
     if isinstance(model.head, TokenHead):
         loss = model.head.loss(output.hidden, output.layout, batch.goal, goals.smoothing, batch.weight_N)
     else:
         loss = _cross_entropy(model.scores(output), batch.goal, goals.smoothing)
-    return loss + _beside(model, output, batch.count, goals)
+    return loss + _beside(model, output, batch.counted, goals)
 
 
-def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int, goals: Goals) -> Tensor:
+def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int | Tensor, goals: Goals) -> Tensor:
     """½ (loss₁ + loss₂) + α · ¼ (KL(p₁‖p₂) + KL(p₂‖p₁)): two passes with other dropout should agree.
 
     Liang et al. 2021, eq. 4, divided by two, so that without α it is the plain loss.
@@ -64,7 +64,7 @@ def _exact(scores: Tensor) -> Tensor:
     return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
-def _beside(model: Model, output: Output, count: int, goals: Goals) -> Tensor | float:
+def _beside(model: Model, output: Output, count: int | Tensor, goals: Goals) -> Tensor | float:
     """What the loss has beside the goals, for each part that counts."""
     balance = 0.0 if output.report is None else output.report.loss * count
     if not model.training or not (goals.activation or goals.temporal):

@@ -151,7 +151,7 @@ class MaskedTask(Task):
         if batch.follows_B is None:
             return loss
         each = [F.cross_entropy(model.follow_scores(output).float(), batch.follows_B) for output in passes]
-        return loss + torch.stack(each).mean() * batch.count
+        return loss + torch.stack(each).mean() * batch.counted
 
 
 def read(model: EncoderOnly, batch: Batch) -> Output:

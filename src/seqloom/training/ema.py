@@ -56,6 +56,18 @@ class MovingAverage:
         _copy(self._others, self._copies)
         self.steps += 1
 
+    @torch.no_grad()
+    def pull(self, model: nn.Module, by: Tensor) -> None:
+        """As `update`, by a number on the device. Whoever asks for it counts the step."""
+        self._bind(model)
+        averages = list(self._averages.values())
+        apart = torch._foreach_sub(
+            [self._weights[name].to(average.dtype) for name, average in self._averages.items()], averages
+        )
+        torch._foreach_mul_(apart, by)
+        torch._foreach_add_(averages, apart)
+        _copy(self._others, self._copies)
+
     def weights(self) -> dict[str, Tensor]:
         """The average by name, with the copies; not to be changed."""
         return self._averages | self._copies

@@ -56,16 +56,22 @@ class MuonStep(torch.optim.Optimizer):
         averages = [self.state[parameter]["momentum_buffer"] for parameter in parameters]
         torch._foreach_lerp_(averages, gradients, 1 - group["momentum"])
         directions = torch._foreach_lerp(gradients, averages, group["momentum"]) if group["nesterov"] else averages
-        updates = _orthogonal_all(list(directions), group["steps"], group["stacked"])
+        bad: Tensor | None = getattr(self, "found_inf", None)
+        updates = _orthogonal_all(list(directions), group["steps"], group["stacked"], bad)
         rows, columns = parameters[0].shape[-2:]
         out, into = (columns, rows) if group["stacked"] else (rows, columns)
-        torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
+        rate = group["lr"] if bad is None else torch.where(bad > 0, 0.0, group["lr"])
+        if group["weight_decay"]:
+            torch._foreach_mul_(parameters, 1 - rate * group["weight_decay"])
         # a matrix that makes more of less is turned further, so that what it adds to the features is as large
-        torch._foreach_add_(parameters, updates, alpha=-group["lr"] * max(1.0, out / into) ** 0.5)
+        torch._foreach_mul_(updates, -rate * max(1.0, out / into) ** 0.5)
+        torch._foreach_add_(parameters, updates)
 
 
-def _orthogonal_all(directions: list[Tensor], steps: int, stacked: bool) -> list[Tensor]:
+def _orthogonal_all(directions: list[Tensor], steps: int, stacked: bool, bad: Tensor | None) -> list[Tensor]:
+    """bad: above 0 where nothing is to come of it, whatever the directions are."""
     dtype = torch.bfloat16 if directions[0].is_cuda and torch.cuda.is_bf16_supported() else directions[0].dtype
     x_NRC = torch.cat(directions) if stacked else torch.stack(directions)
     made = orthogonal(x_NRC, steps, dtype)
+    made = made if bad is None else torch.where(bad > 0, 0.0, made)
     return list(made.chunk(len(directions)) if stacked else made.unbind())

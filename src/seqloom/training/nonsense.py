@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -18,14 +19,27 @@ A_NAT = 1.0  # a smaller jump is none, however even the loss was before
 ADVICE = "Try a lower rate (--set training.optimiser.rate=…) or longer warm-up"
 
 
-def refuse_nonsense(
-    work: Work, place: Place, spike: float, loss: float, norm: float, batches: Sequence[Batch], files: Sequence[str]
-) -> None:
-    """FailedError, if a step's loss or gradient is nonsense; before it changes any weight.
+@dataclass(frozen=True)
+class Result:
+    """What came of a step. limit: a loss above it is a jump."""
 
-    spike: how many deviations above its recent mean the loss may be; 0: any.
-    """
-    if finite(loss, norm) and not _jumps(place, spike, loss):
+    step: int
+    loss: float
+    norm: float
+    limit: float
+
+
+def jump(place: Place, spike: float) -> float:
+    """A loss above it has jumped. spike: how many deviations above its recent mean the loss may be; 0: any."""
+    if not spike or place.mean_loss is None or place.step <= WARM:
+        return math.inf
+    return place.mean_loss + max(A_NAT, spike * math.sqrt(place.mean_square))
+
+
+def refuse_nonsense(work: Work, place: Place, result: Result, batches: Sequence[Batch], files: Sequence[str]) -> None:
+    """FailedError, if a step's loss or gradient is nonsense; before it changes any weight."""
+    loss, norm = result.loss, result.norm
+    if finite(loss, norm) and loss <= result.limit:
         return
     if not finite(loss):
         what = "the loss is no number"
@@ -33,7 +47,7 @@ def refuse_nonsense(
         what = "a gradient is no number"
     else:
         what = f"the loss jumped from {place.mean_loss:.4g} to {loss:.4g}"
-    step = place.step + 1
+    step = result.step
     where = diagnose(work.model, lambda: work.gradients(step, batches))
     allow = "; or allow jumps: --set training.spike=0" if finite(loss, norm) else ""
     raise FailedError(f"step {step}: {what}; {where}.\nThe batch: {_blamed(work, batches, files)}.\n{ADVICE}{allow}")
@@ -47,12 +61,6 @@ def refuse_validation(
         return
     where = diagnose(model, lambda: torch.tensor(validate(model)["loss"]))
     raise FailedError(f"step {step}: the validation's {name} is no number ({value}); {where}.\n{ADVICE}")
-
-
-def _jumps(place: Place, spike: float, loss: float) -> bool:
-    if not spike or place.mean_loss is None or place.step <= WARM:
-        return False
-    return loss > place.mean_loss + max(A_NAT, spike * math.sqrt(place.mean_square))
 
 
 def _blamed(work: Work, batches: Sequence[Batch], files: Sequence[str]) -> str:

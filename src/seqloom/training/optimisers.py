@@ -77,7 +77,11 @@ class Optimiser:
         self._parameters = dict(parameters)
         self._parts = tuple(parts)
         self._groups = [group for part in self._parts for group in part.param_groups]
-        self._rates = [group["lr"] for group in self._groups]
+        self._rates = [float(group["lr"]) for group in self._groups]
+        for group in self._groups:
+            device = group["params"][0].device
+            if device.type == "cuda":  # there, so that a step can be recorded
+                group["lr"] = torch.tensor(float(group["lr"]), device=device)
         by_id = {
             id(p): _begin(part, group, p)
             for part in self._parts
@@ -86,15 +90,19 @@ class Optimiser:
         }
         self._states = {name: by_id[id(parameter)] for name, parameter in self._parameters.items()}
 
-    @property
-    def rate(self) -> float:
-        """The rate of the latest step: the first group's, which has the settings' own `rate`."""
-        return float(self._groups[0]["lr"])
+    def rate(self, factor: float) -> float:
+        """Of a step with this factor: the first group's, which has the settings' own `rate`."""
+        return self._rates[0] * factor
 
-    def step(self, rate_factor: float = 1.0) -> None:
+    def step(self, rate_factor: float | Tensor = 1.0, bad: Tensor | None = None) -> None:
+        """rate_factor: on a GPU perhaps a number there. bad: a number there, above 0 where no weight may change."""
         for group, rate in zip(self._groups, self._rates, strict=True):
-            group["lr"] = rate * rate_factor
+            if isinstance(group["lr"], Tensor):
+                group["lr"].copy_(torch.as_tensor(rate_factor * rate))
+            else:
+                group["lr"] = rate * rate_factor
         for part in self._parts:
+            part.found_inf = bad  # type: ignore[attr-defined]  # torch's own kernels look for it by this name
             part.step()
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -161,6 +169,7 @@ def build_optimiser(settings: OptimiserSettings, model: nn.Module) -> Optimiser:
                 betas=settings.betas,
                 eps=settings.epsilon,
                 fused=_fused(parameters),
+                capturable=_on_gpu(parameters),
             )
             return Optimiser(parameters, [part])
         case AdamW():
@@ -170,7 +179,10 @@ def build_optimiser(settings: OptimiserSettings, model: nn.Module) -> Optimiser:
         case SGD():
             groups = _by_decay(parameters, role, settings.decay)
             kind = uncompiled(torch.optim.SGD)
-            step = kind(groups, settings.rate, settings.momentum, nesterov=settings.nesterov, foreach=True)
+            fused = _fused(parameters)
+            step = kind(
+                groups, settings.rate, settings.momentum, nesterov=settings.nesterov, foreach=not fused, fused=fused
+            )
             return Optimiser(parameters, [step])
         case _:
             assert_never(settings)
@@ -179,7 +191,12 @@ def build_optimiser(settings: OptimiserSettings, model: nn.Module) -> Optimiser:
 def _adamw(settings: AdamW, parameters: Mapping[str, nn.Parameter], role: Mapping[str, Role]) -> torch.optim.Optimizer:
     groups = _by_decay(parameters, role, settings.decay)
     return uncompiled(torch.optim.AdamW)(
-        groups, lr=settings.rate, betas=settings.betas, eps=settings.epsilon, fused=_fused(parameters)
+        groups,
+        lr=settings.rate,
+        betas=settings.betas,
+        eps=settings.epsilon,
+        fused=_fused(parameters),
+        capturable=_on_gpu(parameters),
     )
 
 
@@ -215,6 +232,10 @@ def _by_decay(parameters: Mapping[str, nn.Parameter], role: Mapping[str, Role], 
 def _fused(parameters: Mapping[str, nn.Parameter]) -> bool:
     """One kernel for all of a step, where torch has it."""
     return all(parameter.device.type in ("cpu", "cuda") for parameter in parameters.values())
+
+
+def _on_gpu(parameters: Mapping[str, nn.Parameter]) -> bool:
+    return all(parameter.is_cuda for parameter in parameters.values())
 
 
 def clip(model: nn.Module, limit: float | None) -> Tensor:

@@ -60,13 +60,16 @@ class Work:
             # only here: while the error is at hand, it holds what the failed pass had made
             parts = self._smaller(step, parts)
 
+    def seed_chance(self, step: int, place: int = 0) -> None:
+        torch.manual_seed(_mixed(self.seed, step, place))
+
     def _once(self, step: int, batches: Sequence[Batch]) -> Made:
         self.model.zero_grad(set_to_none=True)
         objective = Likelihood(self.task) if self.objective is None else self.objective
         count = max(1, sum(map(objective.count, batches)))
         total, figures = torch.zeros((), device=self.device), Counter[str]()
         for place, batch in enumerate(batches):
-            torch.manual_seed(_mixed(self.seed, step, place))
+            self.seed_chance(step, place)
             parts = objective.parts(self.model, batch.to(self.device), self.goals, _mixed(self.seed, step))
             while True:
                 with self.autocast():

@@ -16,8 +16,8 @@ class Layout:
         return self.lengths_B.shape[0]
 
     @property
-    def lengths_on_host(self) -> Tensor:
-        """The lengths on the CPU, for kernels that must know them before they start."""
+    def lengths_on_host(self) -> Tensor | None:
+        """The lengths on the CPU, for kernels that must know them before they start; None: only the device has them."""
         return self.lengths_B.cpu()
 
     @property

@@ -18,7 +18,7 @@ class Packed(Layout):
     """x_ND: sequence after sequence, no padding; perhaps filler at the end, so that N is the same in every batch."""
 
     lengths_B: Tensor
-    lengths_host_B: Tensor  # the same on the CPU
+    lengths_host_B: Tensor | None  # the same on the CPU; None: they are known to the device alone
     offsets_B1: Tensor  # row b holds tokens offsets[b] … offsets[b + 1]; 32 bits, as kernels want them
     row_N: Tensor  # filler: row B - 1
     step_N: Tensor
@@ -30,7 +30,7 @@ class Packed(Layout):
     most: int  # width of the padded form
     same: bool  # all rows have that width
     structure_BTT: Tensor | None = None
-    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # what is worked out when asked for
+    memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)  # what is worked out when asked for
 
     @classmethod
     def of(
@@ -87,8 +87,35 @@ class Packed(Layout):
             same=not framed and bool(taken_BT.all()),
         )
 
+    @classmethod
+    def within(cls, lengths_B: Tensor, tokens: int, longest: int, same: bool = False) -> Self:
+        """As `of` in a frame, from lengths that lie on a device already: all is worked out there, and nobody waits.
+
+        The lengths must fit. same: all rows are as long as the longest, and there is no filler.
+        """
+        ends_B = lengths_B.cumsum(0)
+        offsets_B1 = F.pad(ends_B, (1, 0))
+        token_N, step_T = (torch.arange(n, device=ends_B.device) for n in (tokens, longest))
+        row_N = torch.searchsorted(ends_B, token_N, right=True).clamp(max=max(len(lengths_B) - 1, 0))
+        real_N, taken_BT = token_N < ends_B[-1], step_T < lengths_B[:, None]
+        step_N = torch.where(real_N, token_N - offsets_B1[row_N], 0)
+        return cls(
+            lengths_B=lengths_B,
+            lengths_host_B=None,
+            offsets_B1=offsets_B1.int(),
+            row_N=row_N,
+            step_N=step_N,
+            slot_N=torch.where(real_N, row_N * longest + step_N, 0),
+            token_BT=torch.where(taken_BT, offsets_B1[:-1, None] + step_T, 0),
+            taken_BT=taken_BT,
+            gap_M=None,
+            real_N=None if same else real_N,
+            most=longest,
+            same=same,
+        )
+
     @property
-    def lengths_on_host(self) -> Tensor:
+    def lengths_on_host(self) -> Tensor | None:
         return self.lengths_host_B
 
     @property

@@ -23,6 +23,7 @@ class Parts:
     def of(cls, layout: Packed, rows: Sequence[Tensor]) -> Self:
         """These rows of a packed batch, part after part; each row is in one part."""
         lengths_B, device = layout.lengths_host_B, layout.lengths_B.device
+        assert lengths_B is not None
         begins_B = lengths_B.cumsum(0) - lengths_B
         row_R = torch.cat(list(rows))
         length_R = lengths_B[row_R]
@@ -58,6 +59,8 @@ def parts_of(layout: Packed) -> Parts | None:
     """Rows whose lengths agree up to a factor of two form a part; None where most of the padded form is real anyway."""
     if torch.compiler.is_compiling() or layout.real_N is not None or layout.structure_BTT is not None:
         return None
+    if layout.lengths_host_B is None:
+        return None
     if "parts" not in layout.memo:
         layout.memo["parts"] = _parts_of(layout)
     parts: Parts | None = layout.memo["parts"]
@@ -67,6 +70,7 @@ def parts_of(layout: Packed) -> Parts | None:
 def _parts_of(layout: Packed) -> Parts | None:
     if layout.rows * layout.longest <= 2 * len(layout.row_N):
         return None
+    assert layout.lengths_host_B is not None
     size_B = layout.lengths_host_B.clamp(min=1).double().log2().ceil()
     sizes = size_B.unique()
     return Parts.of(layout, [(size_B == size).nonzero()[:, 0] for size in sizes]) if len(sizes) > 1 else None

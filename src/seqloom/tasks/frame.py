@@ -1,0 +1,119 @@
+"""Batches in few fixed shapes, so that what a GPU does for one can be recorded and done again for the next."""
+# N tokens of all rows  B rows
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from seqloom.layers.layout import Packed
+from seqloom.tasks.batch import Batch, Side
+from seqloom.text.labels import NONE
+
+PARTS = 16  # of the budget: a batch with fewer tokens is filled up to the next
+EIGHTH = 3  # bits that are kept of a number of rows or steps: filled up by at most an eighth
+
+
+@dataclass(frozen=True)
+class Room:
+    """A side: so many tokens, in rows of at most so many steps. same: all rows have so many."""
+
+    tokens: int
+    longest: int
+    same: bool
+    segments: bool
+
+    @classmethod
+    def around(cls, side: Side, part: int) -> Self:
+        layout = side.layout
+        tokens = len(side.tokens_N)
+        longest = layout.longest if layout.uniform else rounded(layout.longest)
+        return cls(
+            tokens if layout.uniform else -(-tokens // part) * part,
+            longest,
+            layout.uniform,
+            side.segments_N is not None,
+        )
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The shapes of a batch, filled up so that many batches share them."""
+
+    source: Room | None
+    target: Room | None
+    rows: int
+    goal: int
+    by_row: bool
+    """The goal has a part for each row, not for each token."""
+
+    @classmethod
+    def around(cls, batch: Batch, budget: int) -> Self | None:
+        """budget: tokens that a side of a batch is cut to. None: a batch of another kind has no frame."""
+        sides = [side for side in (batch.source, batch.target) if side is not None]
+        odd = batch.weight_N is not None or batch.asked_M is not None or batch.follows_B is not None
+        if odd or any(side.tokens_N.dtype != torch.int64 or side.tokens_N.dim() != 1 for side in sides):
+            return None
+        rows = sides[-1].layout.rows
+        uniform = all(side.layout.uniform for side in sides)
+        part = max(8, -(-budget // PARTS))
+        source, target = (None if side is None else Room.around(side, part) for side in (batch.source, batch.target))
+        room = target or source
+        assert room is not None
+        tokens = len(sides[-1].tokens_N)
+        if len(batch.goal) not in (rows, tokens) or rows == 0:
+            return None
+        by_row = len(batch.goal) == rows != tokens
+        most = rows if uniform else rounded(rows)
+        return cls(source, target, most, most if by_row else room.tokens, by_row)
+
+    @property
+    def size(self) -> int:
+        """How many numbers a batch is."""
+        rooms = [room for room in (self.source, self.target) if room is not None]
+        return sum((1 + room.segments) * room.tokens + self.rows for room in rooms) + self.goal + 1
+
+    def write(self, batch: Batch, numbers: Tensor) -> None:
+        """All of a batch as one row of numbers, so that it moves to a device at once."""
+        at = 0
+
+        def put(values: Tensor, size: int, fill: int = 0) -> None:
+            nonlocal at
+            numbers[at : at + len(values)] = values
+            numbers[at + len(values) : at + size] = fill
+            at += size
+
+        for side, room in (batch.source, self.source), (batch.target, self.target):
+            if side is not None and room is not None:
+                put(side.tokens_N, room.tokens)
+                put(side.layout.lengths_B, self.rows)
+                if side.segments_N is not None:
+                    put(side.segments_N, room.tokens)
+        put(batch.goal, self.goal, NONE)
+        put(torch.tensor([batch.count]), 1)
+
+    def read(self, batch: Batch, numbers: Tensor) -> Batch:
+        """The batch that the numbers hold, wherever they lie. batch: whose examples it has."""
+        at = 0
+
+        def take(size: int) -> Tensor:
+            nonlocal at
+            at += size
+            return numbers[at - size : at]
+
+        def side(room: Room | None) -> Side | None:
+            if room is None:
+                return None
+            tokens_N, lengths_B = take(room.tokens), take(self.rows)
+            segments_N = take(room.tokens) if room.segments else None
+            return Side(tokens_N, Packed.within(lengths_B, room.tokens, room.longest, room.same), segments_N)
+
+        source, target = side(self.source), side(self.target)
+        return replace(batch, source=source, target=target, goal=take(self.goal), count_there=take(1)[0])
+
+
+def rounded(number: int) -> int:
+    """Up to one of few numbers, at most an eighth more."""
+    step = 1 << max(0, (max(number, 1) - 1).bit_length() - EIGHTH)
+    return -(-number // step) * step
