@@ -41,7 +41,9 @@ MIXERS: list[dict[str, Any]] = [
 CROSS = {"kind": "attention", "heads": 2}
 
 
-@pytest.mark.parametrize("optimiser", [AdamW(rate=0.01, epsilon=1e-3), SGD(rate=0.1), Muon(rate=0.01)], ids=lambda each: each.kind)
+@pytest.mark.parametrize(
+    "optimiser", [AdamW(rate=0.01, epsilon=1e-3), SGD(rate=0.1), Muon(rate=0.01)], ids=lambda each: each.kind
+)
 @pytest.mark.parametrize("mixer", MIXERS, ids=lambda each: each["kind"])
 def test_steps_in_a_frame_are_the_steps(made: Small, optimiser: OptimiserSettings, mixer: dict[str, Any]) -> None:
     ends = []

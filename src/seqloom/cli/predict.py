@@ -74,6 +74,7 @@ def predict(
       seqloom predict runs/pairs new.txt --scores
       seqloom predict runs/pairs new.txt.gz --n-best 5 --format jsonl --out answers.jsonl
       echo "3 Mai 2024" | seqloom predict runs/demo-dates --beam 8 --alignment
+      seqloom predict runs/cora --scores --out labels.tsv
       seqloom predict runs/music prompt.mid --sample --out continued.mid
       seqloom predict runs/music --sample --set generation.longest=2000 --out new.mid
 
@@ -92,10 +93,12 @@ def predict(
     from seqloom.jobs.composing import Composing, compose
     from seqloom.jobs.generation import generation_of
     from seqloom.jobs.model import load
+    from seqloom.jobs.node_labels import label_nodes
     from seqloom.jobs.opened import still_training
     from seqloom.jobs.predict import Asking, refuse_swapped
     from seqloom.jobs.predict import predict as job
     from seqloom.tasks.music import MusicTask
+    from seqloom.tasks.nodes import NodesTask
 
     refuse_swapped(run, file)
     model = load([run, *(ensemble or ())], device)
@@ -103,6 +106,10 @@ def predict(
     if isinstance(model.task, MusicTask):
         _refuse_for_music({"--scores": scores, "--alignment": alignment, "--column": column, "--skip-bad": skip_bad})
         compose(model, Composing(file, out, settings, force), _note)
+        return
+    if isinstance(model.task, NodesTask):
+        _refuse_for_nodes(file, {"--alignment": alignment, "--column": column, "--skip-bad": skip_bad})
+        label_nodes(model, out, form, scores, settings.n_best, force, _note)
         return
     talk = file == "-" and sys.stdin.isatty()
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
@@ -126,6 +133,16 @@ def _refuse_for_music(options: dict[str, object]) -> None:
     for name, value in options.items():
         if value:
             raise UserError(f"{name}: music is written as a MIDI file, which has none; leave it out")
+
+
+def _refuse_for_nodes(file: str, options: dict[str, object]) -> None:
+    from seqloom.settings import UserError
+
+    if file != "-":
+        raise UserError(f"{file}: a model of a graph labels the nodes that it was trained with; name no file")
+    for name, value in options.items():
+        if value:
+            raise UserError(f"{name}: every node gets a label; leave it out")
 
 
 def _note(text: str) -> None:

@@ -65,6 +65,7 @@ def train(
       seqloom train transformer-base --data train.en train.de --valid dev.en dev.de --out runs/mine
       seqloom train my.toml --data corpus.jsonl.gz --set training.steps=20000
       seqloom train music-transformer --data folder/*.mid
+      seqloom train gat --data nodes.tsv edges.tsv
       seqloom train gnmt-rl --from runs/gnmt --data train.en train.de --out runs/gnmt-rl
     """
     from seqloom.jobs.asked import Command

@@ -4,7 +4,7 @@ import re
 from pathlib import PurePath
 from typing import Literal
 
-Format = Literal["aligned", "tsv", "csv", "jsonl", "parquet", "text", "conllu", "midi", "hub"]
+Format = Literal["aligned", "tsv", "csv", "jsonl", "parquet", "text", "conllu", "midi", "graph", "hub"]
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 STDIN = "-"

@@ -48,6 +48,8 @@ class Corpus(Frozen):
     def _check(self) -> Self:
         if self.midi:
             return self._check_midi()
+        if self.format == "graph":
+            return self._check_graph()
         if self.events is not None:
             raise impossible("only MIDI files are read as events", "events")
         aligned = self.format == "aligned" or (self.format == "auto" and len(self.files) == 2)
@@ -70,6 +72,14 @@ class Corpus(Frozen):
         """Whether its files are music."""
         by_name = self.format == "auto" and all(format_by_name(name) == "midi" for name in self.files)
         return self.format == "midi" or by_name
+
+    def _check_graph(self) -> Self:
+        if len(set(self.files)) != 2:
+            raise impossible("a graph is two files: its nodes and its edges", "files")
+        for name, value in (("source", self.source), ("target", self.target), ("header", self.header)):
+            if value is not None:
+                raise impossible("the columns of a graph have fixed names: id, label, features, split", name)
+        return self
 
     def _check_midi(self) -> Self:
         for name, value in (("source", self.source), ("target", self.target), ("header", self.header)):

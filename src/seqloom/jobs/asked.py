@@ -14,13 +14,14 @@ from seqloom.data.reading import shape_of, table
 from seqloom.data.settings import Corpus, corpora_of, refuse_other_than_utf_8
 from seqloom.jobs import rates
 from seqloom.jobs.chosen import Part, chosen
+from seqloom.jobs.graph_corpora import graph_files
 from seqloom.jobs.music_files import with_events
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find, names
 from seqloom.jobs.start import Start, start_of
 from seqloom.settings import UserError, loads
 from seqloom.settings.load import text_of
-from seqloom.tasks import task_class
+from seqloom.tasks import Nodes, task_class
 
 NOTHING = "nothing to train on: name a file with --data"
 
@@ -168,7 +169,7 @@ def _with_files(recipe: Recipe, command: Command, whole: bool) -> Recipe:
     for name, files in ("corpora", command.data), ("valid", command.valid), ("test", command.test):
         if files and (whole or name != "corpora"):
             # how the recipe reads what it learns from holds for the other files, if it says nothing of them
-            data[name] = corpora_like(files, getattr(recipe.data, name) or recipe.data.corpora, command.columns)
+            data[name] = _corpora(files, recipe, getattr(recipe.data, name) or recipe.data.corpora, command.columns)
     if command.skip_bad:
         data["bad"] = "skip"
     training: dict[str, float | None] = {} if command.minutes is None else {"minutes": command.minutes}
@@ -178,6 +179,10 @@ def _with_files(recipe: Recipe, command: Command, whole: bool) -> Recipe:
     return recipe.model_copy(
         update={"data": recipe.data.model_copy(update=data), "training": recipe.training.model_copy(update=training)}
     )
+
+
+def _corpora(files: Sequence[str], recipe: Recipe, old: Sequence[Corpus], columns: Columns) -> tuple[Corpus, ...]:
+    return graph_files(files) if isinstance(recipe.task, Nodes) else corpora_like(files, old, columns)
 
 
 def corpora_like(files: Sequence[str], old: Sequence[Corpus], columns: Columns = NONE) -> tuple[Corpus, ...]:

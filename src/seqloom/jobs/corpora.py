@@ -16,6 +16,7 @@ from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
 from seqloom.data.reading.stored_file import shown_all
 from seqloom.data.settings import Corpus, DataSettings
+from seqloom.jobs.graph_corpora import graph_corpora
 from seqloom.jobs.pictures import pixels, refuse_unknown_in
 from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, joins, learned_positions
@@ -23,7 +24,7 @@ from seqloom.jobs.splitting import Count, NoSplitError, held_out
 from seqloom.music import event_words
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
-from seqloom.tasks import Codecs, Language, Masked, Music, Task, build_task, learn, task_class
+from seqloom.tasks import Codecs, Language, Masked, Music, Nodes, Task, build_task, learn, task_class
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.settings import TaskSettings
 from seqloom.text import END, Labels
@@ -121,6 +122,9 @@ def fingerprints(data: DataSettings) -> dict[str, str]:
 def corpora(recipe: Recipe, codecs: Codecs | None = None) -> Corpora:
     """codecs: of a run to begin from; None: they are learnt."""
     data = recipe.data
+    if isinstance(recipe.task, Nodes):
+        found = graph_corpora(recipe, codecs)
+        return Corpora(found.task, found.train, found.valid, found.test, found.files, found.notes)
     known = vocabularies(recipe, codecs)
     task = build_task(recipe.task, known.codecs, recipe.model.family)
     inner = [None] * len(data.corpora) if data.valid else held_out(recipe, known.counts, names_of(recipe))
@@ -290,7 +294,7 @@ def longest_of(recipe: Recipe) -> Longest | None:
     None: running text, which is cut into windows.
     """
     task = recipe.task
-    if isinstance(task, Masked | Music) or (isinstance(task, Language) and task.lines == "text"):
+    if isinstance(task, Masked | Music | Nodes) or (isinstance(task, Language) and task.lines == "text"):
         return None
     limits = [Longest(recipe.data.longest, "data.longest")]
     limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []

@@ -33,6 +33,7 @@ from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 from seqloom.tasks import Codecs
 from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.sentence_pairs import several
 from seqloom.text import Vocabulary
 from seqloom.training.loop import Limits, Loop, Setup, best_weights
@@ -105,7 +106,8 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
 
 def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     """What is allowed, but may not be meant. begun: from another run."""
-    yield shown(*first_example(data))
+    if not isinstance(data.task, NodesTask):
+        yield shown(*first_example(data))
     if recipe.training.reward is not None and not begun:
         yield "training.reward: of a model that has learnt nothing yet no answer earns much; begin from one: --from RUN"
     if recipe.training.reward is not None and recipe.training.best == "loss":
@@ -122,6 +124,8 @@ def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     for name in sides:
         stack = recipe.model.side(name)
         orderless = all(isinstance(mixer, Attention) and mixer.relative is None for mixer in stack.mixers())
+        if isinstance(data.task, NodesTask):
+            continue
         if name in recipe.model.family and orderless and isinstance(stack.positions, NoPositions) and stack.depth:
             yield (
                 f"the {name} knows no positions, so that it sees a set, not a sequence: "

@@ -1,4 +1,4 @@
-"""From what a sequence is made of to vectors: tokens, real-valued readings, patches of them."""
+"""From what a sequence is made of to vectors: tokens, real-valued readings, patches of them, features."""
 # V vocabulary  D width  C channels  P steps in a patch
 
 from pathlib import Path
@@ -10,6 +10,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.cost import Cost, linear
+from seqloom.layers.features import FeatureEmbedding, Features
 from seqloom.layers.images import ImageEmbedding, Images
 from seqloom.layers.layout import Layout, Padded
 from seqloom.settings import Frozen
@@ -56,7 +57,7 @@ class Patches(Frozen):
         return linear(size * self.length, width, bias=True)
 
 
-InputSettings = Annotated[Tokens | Vectors | Patches | Images, Field(discriminator="kind")]
+InputSettings = Annotated[Tokens | Vectors | Patches | Images | Features, Field(discriminator="kind")]
 
 
 class TokenEmbedding(nn.Module):
@@ -103,7 +104,7 @@ class PatchEmbedding(nn.Module):
     def forward(self, readings: Tensor, layout: Layout, segments: Tensor | None = None) -> tuple[Tensor, Layout]:
         """Behind it a step is a patch: ⌈steps / length⌉ of them in a row, in the padded form."""
         _no_segments(segments)
-        if layout.structure_BTT is not None:
+        if layout.structure_BTT is not None or layout.edges is not None:
             raise ValueError(
                 "a structure says which steps see which, and behind patches there are no steps; use vectors"
             )
@@ -119,7 +120,7 @@ def _no_segments(segments: Tensor | None) -> None:
         raise ValueError("segments are given, but an input of readings knows none: they are of tokens")
 
 
-Embedding = TokenEmbedding | VectorEmbedding | PatchEmbedding | ImageEmbedding
+Embedding = TokenEmbedding | VectorEmbedding | PatchEmbedding | ImageEmbedding | FeatureEmbedding
 
 
 def build_embedding(settings: InputSettings, size: int, width: int, tied: nn.Parameter | None = None) -> Embedding:
@@ -133,5 +134,7 @@ def build_embedding(settings: InputSettings, size: int, width: int, tied: nn.Par
             return PatchEmbedding(size, width, settings.length)
         case Images():
             return ImageEmbedding(settings, size, width)
+        case Features():
+            return FeatureEmbedding(settings, size, width)
         case _:
             assert_never(settings)

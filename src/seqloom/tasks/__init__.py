@@ -11,7 +11,8 @@ from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.music import MusicTask
-from seqloom.tasks.settings import Classify, Language, Masked, Music, Tag, TaskSettings, Translate
+from seqloom.tasks.nodes import NodesTask
+from seqloom.tasks.settings import Classify, Language, Masked, Music, Nodes, Tag, TaskSettings, Translate
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.task import Goals, Task
 from seqloom.tasks.translate import TranslateTask
@@ -25,6 +26,7 @@ __all__ = [
     "Language",
     "Masked",
     "Music",
+    "Nodes",
     "Side",
     "Tag",
     "Task",
@@ -48,6 +50,8 @@ def task_class(settings: TaskSettings) -> type[Task]:
             return MaskedTask
         case Tag():
             return TagTask
+        case Nodes():
+            return NodesTask
         case Classify():
             return ClassifyTask
         case _:
@@ -69,6 +73,8 @@ def build_task(settings: TaskSettings, codecs: Codecs, family: Family = "encoder
             return MaskedTask(settings, codecs)
         case Tag():
             return TagTask(settings, codecs)
+        case Nodes():
+            return NodesTask(settings, codecs)
         case Classify():
             return ClassifyTask(settings, codecs)
         case _:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from seqloom.data.graph.graph import Graph, has_graph
 from seqloom.data.reading import Block, Shape
 from seqloom.text import Labels, TextSettings, Vocabulary
 
@@ -18,13 +19,19 @@ class Codecs:
 
     source: Vocabulary
     target: Vocabulary | Labels
+    graph: Graph | None = None
+    """What a task of nodes is about."""
 
     @property
     def fingerprint(self) -> str:
+        if self.graph is not None:
+            return f"{self.graph.fingerprint}-{self.target.fingerprint}"
         return f"{self.source.fingerprint}-{self.target.fingerprint}"
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        if self.graph is not None:
+            self.graph.save(folder)
         self.source.save(folder / ("shared.json" if self.target is self.source else "source.json"))
         if self.target is not self.source:
             self.target.save(folder / ("labels.json" if isinstance(self.target, Labels) else "target.json"))
@@ -36,7 +43,8 @@ class Codecs:
             return cls(shared, shared)
         source = Vocabulary.load(folder / "source.json")
         if (folder / "labels.json").exists():
-            return cls(source, Labels.load(folder / "labels.json"))
+            graph = Graph.load(folder) if has_graph(folder) else None
+            return cls(source, Labels.load(folder / "labels.json"), graph)
         return cls(source, Vocabulary.load(folder / "target.json"))
 
 

@@ -76,10 +76,23 @@ class Tag(Frozen):
     kind: Literal["tag"] = "tag"
 
 
+class Nodes(Frozen):
+    """One label for each node of a graph; some are known, and the others are asked for."""
+
+    kind: Literal["nodes"] = "nodes"
+    directed: bool = Field(
+        default=False, description="a node reads those that edges come from; otherwise both ends read each other"
+    )
+    self_loops: bool = Field(default=True, description="each node reads itself too")
+    normalise: Literal["rows", "none"] = Field(
+        default="rows", description="rows: the features of a node, divided by their sum; none: as they are"
+    )
+
+
 class Classify(Frozen):
     """One class for the whole sequence."""
 
     kind: Literal["classify"] = "classify"
 
 
-TaskSettings = Annotated[Translate | Language | Music | Masked | Tag | Classify, Field(discriminator="kind")]
+TaskSettings = Annotated[Translate | Language | Music | Masked | Tag | Nodes | Classify, Field(discriminator="kind")]

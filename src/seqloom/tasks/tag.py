@@ -11,7 +11,7 @@ from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Batch, Side, goals, known
 from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.losses import sequence_loss
-from seqloom.tasks.settings import Tag
+from seqloom.tasks.settings import Nodes, Tag
 from seqloom.tasks.task import Goals, Task
 from seqloom.text import Labels
 
@@ -23,7 +23,9 @@ class TagTask(Task):
     columns = ("source", "target")
     scores = ("loss", "accuracy")
 
-    def __init__(self, settings: Tag, codecs: Codecs) -> None:
+    settings: Tag | Nodes
+
+    def __init__(self, settings: Tag | Nodes, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)
         self.settings, self.codecs, self.labels = settings, codecs, codecs.target
         self.encoder = TagEncoder(codecs.source, codecs.target)

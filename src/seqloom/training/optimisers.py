@@ -22,6 +22,9 @@ class Adam(Frozen):
     rate: float = Field(default=1e-3, gt=0, description="the learning rate at the schedule's peak")
     betas: Betas = (0.9, 0.98)
     epsilon: float = Field(default=1e-9, gt=0)
+    l2: float = Field(
+        default=0.0, ge=0, description="times the weights, added to the gradient; not of gains and biases"
+    )
 
 
 class AdamW(Frozen):
@@ -164,7 +167,7 @@ def build_optimiser(settings: OptimiserSettings, model: nn.Module) -> Optimiser:
     match settings:
         case Adam():
             part = uncompiled(torch.optim.Adam)(
-                list(parameters.values()),
+                _by_decay(parameters, role, settings.l2) if settings.l2 else list(parameters.values()),
                 lr=settings.rate,
                 betas=settings.betas,
                 eps=settings.epsilon,

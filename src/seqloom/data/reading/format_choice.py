@@ -46,6 +46,8 @@ def shape_of(corpus: Corpus) -> Shape:
     """What a corpus looks like, where nobody said; labels are told from other targets by who has read some."""
     if corpus.midi:
         return "text"
+    if corpus.format == "graph":
+        return "tags"
     form = corpus.format if corpus.format != "auto" else format_by_name(corpus.files[0])
     if len(corpus.files) == 2:
         return "pairs"

@@ -73,6 +73,8 @@ def _rows(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
             return read_conllu(corpus, shape)
         case "midi":
             return read_midi_files(corpus, shape)
+        case "graph":
+            raise DataError(f"{shown_all(corpus.files)}: a graph is for the task nodes, and is read whole")
         case "hub":
             return read_hub(corpus, shape)
         case "text":
