@@ -134,8 +134,6 @@ def _features(found: _Nodes, row: Row) -> Sparse | str | Broken:
     given = _cell(row, _FEATURES)
     if given is None and not any(name in row.cells for name in _FEATURES):
         rest = {name: value for name, value in row.cells.items() if name not in _NODES}
-        if text is not None and not rest:
-            return str(text)
         if text is not None:
             return str(text)
         values: Sparse | list[float] | Broken = columns(rest.values())
@@ -164,9 +162,8 @@ def _refuse_parts(name: str, found: _Nodes) -> None:
     for number, part in enumerate(found.parts):
         if part in ("valid", "test") and found.labels[number] not in known:
             label = found.labels[number]
-            what = (
-                f"the label {label!r} of a {part} node is of no training node" if label else f"a {part} node, no label"
-            )
+            unseen = f"the label {label!r} of a {part} node is of no training node"
+            what = unseen if label else f"a {part} node without a label"
             fix = "is the name the same?" if label else "give it one, or leave its split empty"
             raise DataError(f"{name}:{found.lines[number]}: {what}; {fix}")
 
