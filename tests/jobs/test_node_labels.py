@@ -116,6 +116,41 @@ def test_bad_edges_can_be_left_out(place: Path) -> None:
     assert "1 left out: an edge to a missing node (edges.tsv:161)" in done.error
 
 
+def test_a_score_with_its_interval(place: Path) -> None:
+    done = run("evaluate", f"{place}/runs/g", "--data", f"{place}/nodes.tsv", f"{place}/edges.tsv")
+    assert done.code == 0, done.error
+    assert "10 nodes are scored" in done.error
+    assert "100.00" in done.out
+
+
+def test_other_graphs_of_the_same_features_are_scored_too(place: Path) -> None:
+    Path("n.tsv").write_text("id\tlabel\tfeatures\nq\ta\t0 2\nr\tb\t1 2\ns\tb\t1\n")
+    Path("e.tsv").write_text("r\ts\n")
+    done = run("evaluate", f"{place}/runs/g", "--data", "n.tsv", "e.tsv", "--metrics", "accuracy")
+    assert done.code == 0, done.error
+    assert "3 nodes are scored" in done.error
+    assert "100.00" in done.out
+    Path("n.tsv").write_text("id\tlabel\tfeatures\nq\ta\t0 7\n")
+    Path("e.tsv").write_text("q\tq\n")
+    found = run("evaluate", f"{place}/runs/g", "--data", "n.tsv", "e.tsv")
+    assert found.code == 2
+    assert "n.tsv: has 8 features, and the model knows 3" in found.error
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("check", "nodes.tsv", "edges.tsv", "--recipe", "gat"), "a graph is checked when it is read"),
+        (("compare", "gat", "--data", "nodes.tsv", "edges.tsv", "--epochs", "2"), "are not compared here"),
+    ],
+)
+def test_commands_that_know_no_graphs(place: Path, words: tuple[str, ...], why: str) -> None:
+    write_graph(Path())
+    found = run(*words)
+    assert found.code == 2
+    assert why in found.error
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

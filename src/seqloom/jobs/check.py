@@ -1,5 +1,6 @@
 """What is wrong with the data, and what training on it would take: before an hour is spent."""
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,15 +12,16 @@ from seqloom.data.check import check as check_data
 from seqloom.data.reading import DataError, read, shape_of, size
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked, corpora_like
-from seqloom.jobs.corpora import longest_of, name_of, names_of, shortened, shown, table_notes, vocabularies
+from seqloom.jobs.corpora import Longest, longest_of, name_of, names_of, shortened, shown, table_notes, vocabularies
 from seqloom.jobs.decide import Decided, decide, device_of
 from seqloom.jobs.memory import bytes_per_token
 from seqloom.jobs.plan import about_steps, amount, flops_per_token, passes, throwaway
 from seqloom.jobs.progress import bar
+from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.splitting import NoSplitError, held_out
 from seqloom.models import model_cost
 from seqloom.settings import UserError
-from seqloom.tasks import task_class
+from seqloom.tasks import Music, Nodes, task_class
 from seqloom.text import UNKNOWN, Vocabulary
 from seqloom.training.figures import duration, memory
 
@@ -49,6 +51,8 @@ def check(command: Command) -> Checked:
         wish = asked(replace(command, skip_bad=True))
     except DataError:
         return Checked(_bare(command), ())  # what is wrong with the files is what the report says
+    if isinstance(wish.recipe.task, Nodes):
+        raise UserError("a graph is checked when it is read: `seqloom train` tells each fault with its line at once")
     data, longest = wish.recipe.data, longest_of(wish.recipe)
     with bar("checking", sum(map(size, (*data.corpora, *data.valid, *data.test)))) as report:
         found = check_data(
@@ -56,7 +60,7 @@ def check(command: Command) -> Checked:
             data.valid,
             data.test,
             shape=task_class(wish.recipe.task).shape,
-            longest=data.longest if longest is None else longest.tokens,
+            longest=_longest(wish.recipe, longest),
             measures=[_Measure(vocabulary) for vocabulary in _vocabularies(wish)],
             progress=report,
         )
@@ -109,6 +113,13 @@ class _Measure:
         ends = np.cumsum(lengths)
         unknown = np.concatenate(([0], np.cumsum(values == UNKNOWN)))
         return lengths.tolist(), (unknown[ends] - unknown[ends - lengths]).tolist()
+
+
+def _longest(recipe: Recipe, limit: Longest | None) -> int:
+    """Tokens of an example that is not remarkable."""
+    if isinstance(recipe.task, Music):
+        return sys.maxsize  # pieces are cut into parts, however long
+    return recipe.data.longest if limit is None else limit.tokens
 
 
 def _vocabularies(wish: Asked) -> list[Vocabulary]:

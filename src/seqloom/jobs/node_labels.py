@@ -1,14 +1,19 @@
 """What a model of a graph says of its nodes: a label for each."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from seqloom.data.graph import Graph, read_graph
+from seqloom.data.reading import Skipped
+from seqloom.data.settings import Bad
 from seqloom.generation.no_numbers import refuse_no_numbers
 from seqloom.jobs.answer_lines import OutputFormat
+from seqloom.jobs.graph_corpora import graph_files
 from seqloom.jobs.model import Model
 from seqloom.jobs.output_file import Screen
 from seqloom.settings import UserError
@@ -17,15 +22,47 @@ from seqloom.tasks.nodes import NodesTask
 
 
 @torch.no_grad()
-def probabilities(model: Model) -> Tensor:
-    """p_NV of all nodes; of several runs the mean."""
+def probabilities(model: Model, graph: Graph | None = None) -> Tensor:
+    """p_NV of all nodes; of several runs the mean. graph: another than the model was trained with."""
     task = model.task
     assert isinstance(task, NodesTask)
+    if graph is not None:
+        task = NodesTask(task.settings, replace(task.codecs, graph=graph))
     source = task.side().to(model.device)
     each = [network.scores(network(source.tokens_N, source.layout)).float() for network in model.networks]
     for scores in each:
         refuse_no_numbers(scores)
     return torch.stack([scores.softmax(-1) for scores in each]).mean(0).cpu()
+
+
+def node_labels(model: Model, graph: Graph, ids: Sequence[str]) -> list[Sequence[str]]:
+    """Of these nodes."""
+    task = model.task
+    assert isinstance(task, NodesTask)
+    best_N = probabilities(model, graph).argmax(-1).tolist()
+    said = {name: task.labels.names[best] for name, best in zip(graph.ids, best_N, strict=True)}
+    return [[said[name]] for name in ids]
+
+
+def graph_of(model: Model, files: Sequence[str], bad: Bad) -> tuple[Graph, Skipped]:
+    """The graph of two files, as the model can read it."""
+    task = model.task
+    assert isinstance(task, NodesTask)
+    (corpus,) = graph_files(files)
+    nodes, edges = corpus.files
+    graph, skipped = read_graph(nodes, edges, bad, task.graph.words or None)
+    if graph.features > task.graph.features:
+        raise UserError(
+            f"{files[0]}: has {graph.features:,} features, and the model knows {task.graph.features:,}; "
+            "it can label graphs of the same features only"
+        )
+    return replace(graph, features=task.graph.features), skipped
+
+
+def asked_nodes(graph: Graph) -> list[int]:
+    """The nodes to be scored: those of the test, else all that have a label."""
+    test = graph.numbers_of("test").tolist()
+    return test or [number for number, label in enumerate(graph.labels) if label]
 
 
 def label_nodes(

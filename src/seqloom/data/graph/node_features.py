@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -64,20 +65,18 @@ def _number(value: Any) -> float:
     return number
 
 
-def counted_words(texts: Sequence[str], least: int = 2) -> tuple[list[Sparse], tuple[str, ...]]:
-    """How often each word stands in each text, in small letters; words of fewer than `least` texts are left out."""
-    each = [_WORD.findall(text.lower()) for text in texts]
-    seen: dict[str, int] = {}
-    for found in each:
-        for word in set(found):
-            seen[word] = seen.get(word, 0) + 1
-    words = tuple(sorted(word for word, count in seen.items() if count >= min(least, len(texts))))
+def repeated_words(texts: Sequence[str], least: int = 2) -> tuple[str, ...]:
+    """In small letters; those of fewer than `least` texts tell nothing of another."""
+    seen = Counter(word for text in texts for word in set(_words(text)))
+    return tuple(sorted(word for word, count in seen.items() if count >= min(least, len(texts))))
+
+
+def counted_words(texts: Sequence[str], words: Sequence[str]) -> list[Sparse]:
+    """How often each of these words stands in each text."""
     numbers = {word: number for number, word in enumerate(words)}
-    counts: list[Sparse] = []
-    for found in each:
-        sparse: Sparse = {}
-        for word in found:
-            if word in numbers:
-                sparse[numbers[word]] = sparse.get(numbers[word], 0.0) + 1
-        counts.append(sparse)
-    return counts, words
+    counts = [Counter(numbers[word] for word in _words(text) if word in numbers) for text in texts]
+    return [{number: float(count) for number, count in one.items()} for one in counts]
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from seqloom.data.graph.graph import Graph, Part
-from seqloom.data.graph.node_features import Sparse, columns, counted_words, dense_or_sparse
+from seqloom.data.graph.node_features import Sparse, columns, counted_words, dense_or_sparse, repeated_words
 from seqloom.data.graph.tables import Row, rows
 from seqloom.data.reading.faults import Broken, DataError, Faults, Skipped
 from seqloom.data.settings import Bad
@@ -40,20 +40,23 @@ class _Nodes:
     """Of dense features."""
 
 
-def read_graph(nodes: str, edges: str, bad: Bad = "stop") -> tuple[Graph, Skipped]:
+def read_graph(
+    nodes: str, edges: str, bad: Bad = "stop", words: tuple[str, ...] | None = None
+) -> tuple[Graph, Skipped]:
     """nodes: with the columns id, label, features or text, and perhaps split. edges: source and target.
 
+    words: those that are counted in texts; None: all that come again.
     A node or an edge that cannot be used raises DataError, or is left out and counted.
     """
     faults = Faults(bad)
     found = _read_nodes(nodes, faults)
     _refuse_parts(nodes, found)
     source_E, target_E = _read_edges(edges, nodes, found.ids, faults)
-    words: tuple[str, ...] = ()
-    features = found.features
+    features, known = found.features, tuple[str, ...]()
     if found.texts:
-        features, words = counted_words(found.texts)
-    size = max(found.width or 0, len(words), 1 + max((max(one, default=-1) for one in features), default=-1))
+        known = repeated_words(found.texts) if words is None else words
+        features = counted_words(found.texts, known)
+    size = max(found.width or 0, len(known), 1 + max((max(one, default=-1) for one in features), default=-1))
     if not size:
         raise DataError(f"{nodes}: no node has a feature; name a column features, or text")
     row_P = np.repeat(np.arange(len(features)), [len(one) for one in features])
@@ -61,7 +64,7 @@ def read_graph(nodes: str, edges: str, bad: Bad = "stop") -> tuple[Graph, Skippe
     value_P = np.array([value for one in features for value in one.values()], np.float32)
     parts = _parts(found)
     graph = Graph(
-        tuple(found.ids), tuple(found.labels), parts, row_P, column_P, value_P, size, source_E, target_E, words
+        tuple(found.ids), tuple(found.labels), parts, row_P, column_P, value_P, size, source_E, target_E, known
     )
     return graph, faults.taken()
 

@@ -34,6 +34,12 @@ class Block:
     """how many bytes of the files (compressed as they are) were read for this block"""
     report: Skipped = field(default_factory=Skipped)
     """why examples were left out, and where"""
+    numbered: bool = True
+    """whether the lines are places in the file; otherwise the example is all of it"""
+
+    def place(self, row: int) -> str:
+        """Where an example stands, for messages."""
+        return f"{self.file}:{self.lines[row]}" if self.numbered else self.file
 
     def take(self, rows: Iterable[int]) -> "Block":
         """Of the examples only these."""
