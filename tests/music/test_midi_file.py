@@ -1,6 +1,9 @@
+import sys
+
 import pytest
 
 from seqloom.music import DRUMS, MidiError, Note, Piece, read_midi, write_midi
+from seqloom.settings import UserError
 from tests.music.midi_bytes import midi, off, on, pedal, tempo, track
 
 LINE = track((0, on(60)), (480, off(60)), (0, on(62)), (240, off(62)))
@@ -51,6 +54,12 @@ def test_empty_tracks_are_no_harm() -> None:
 def test_a_file_without_a_note() -> None:
     with pytest.raises(MidiError, match="no note"):
         read_midi(midi([track()]))
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mido", None)
+    with pytest.raises(UserError, match=r"pip install 'seqloom\[music\]'"):
+        read_midi(midi([LINE]))
 
 
 def test_each_track_and_channel_is_a_part() -> None:

@@ -50,7 +50,7 @@ def _asked(recipe: Recipe) -> float:
 def _sizes(recipe: Recipe) -> tuple[_Size, _Size]:
     """What was published; else what the recipe allows; else what is usual."""
     published, text = recipe.target, recipe.text
-    if isinstance(recipe.task, Music):
+    if isinstance(recipe.task, Music) and not published.source_size:
         events = _Size(len(event_words(recipe.task.events)) + len(SPECIALS))
         return events, events
     source = _Size(published.source_size) if published.source_size else _pieces(text.source)
