@@ -14,8 +14,9 @@ RANKS = [
     ("text", "layers", "music"),
     ("data", "models"),
     ("store", "tasks", "generation", "inspect"),
-    ("training", "evaluation", "export", "serving"),
+    ("training", "evaluation", "export"),
     ("jobs",),
+    ("serving",),
     ("cli",),
 ]
 RANK = {room: rank for rank, rooms in enumerate(RANKS) for room in rooms}

@@ -33,7 +33,7 @@ def plant(folder: Path, file: str, text: str) -> Path:
         ("layers/a.py", "from .. import models", 1, "layers (rank 1) imports models (rank 2)"),
         ("layers/positions/a.py", "from ...models import b", 1, "layers (rank 1) imports models (rank 2)"),
         ("layers/__init__.py", "from ..models import b", 1, "layers (rank 1) imports models (rank 2)"),
-        ("layers/a.py", "def f():\n    import seqloom.cli", 2, "layers (rank 1) imports cli (rank 6)"),
+        ("layers/a.py", "def f():\n    import seqloom.cli", 2, "layers (rank 1) imports cli (rank 7)"),
         (
             "layers/a.py",
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from seqloom.data import x",

@@ -8,9 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.generation import GenerationSettings, Item, PairScorer, write
+from seqloom.generation import GenerationSettings, Item, PairScorer, Written, write
 from seqloom.generation.length import penalty
+from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import LengthSettings, MeanLength, NoLength, WuLength
+from seqloom.generation.writing import Writing
 from seqloom.models import EncoderDecoder
 from seqloom.settings import UserError
 from tests.generation.tiny import BEGIN, PAIRS, SIZE, attention_total, everything, pair_model, read
@@ -208,3 +210,66 @@ def test_it_stops_as_soon_as_nothing_can_become_better() -> None:
     scorer = Counting()
     list(write(scorer, [Item([4], 0, 50)], GenerationSettings(beam=3)))
     assert 5 <= len(scorer.widths) < 40
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("asked", [{"beam": 1}, {"beam": 3, "n_best": 2}, {"sample": {}, "n_best": 2}], ids=str)
+def test_who_leaves_changes_nothing_for_those_who_stay(name: str, asked: dict[str, Any]) -> None:
+    """Items join while others are being written, and some leave before they are done."""
+    settings = GenerationSettings.model_validate(asked)
+    scorer = PairScorer(pair_model(name, 7), BEGIN, END)
+    items = [Item([2 + (n * k) % 3 for k in range(n % 5)], n, 6 + n % 4, 4, must_not=((3, 3),)) for n in range(9)]
+    alone = dict(write(scorer, items, settings))
+    writing, said, waiting = Writing(scorer, settings, False), dict[int, list[Any]](), list(items)
+    while waiting or writing.drafts:
+        writing.begin([waiting.pop(0) for _ in range(min(2, len(waiting)))])
+        writing.leave({place for place, draft in enumerate(writing.drafts) if draft.item.number % 3 == 1})
+        for draft in writing.step():
+            said[draft.item.number] = writing.answers(draft)
+    assert sorted(said) == [0, 2, 3, 5, 6, 8]
+    for number, answers in said.items():
+        assert [one.tokens for one in answers] == [one.tokens for one in alone[number]]
+        assert [one.score for one in answers] == pytest.approx([one.score for one in alone[number]], abs=1e-5)
+
+
+def test_all_may_leave() -> None:
+    writing = Writing(PairScorer(pair_model("attention", 7), BEGIN, END), GenerationSettings(beam=2), False)
+    writing.begin([Item([2, 3], 0, 6), Item([3], 1, 6)])
+    writing.step()
+    writing.leave({0, 1})
+    assert writing.drafts == []
+    assert writing.step() == []
+    writing.begin([Item([2, 3], 0, 6)])
+    assert writing.items == 1
+
+
+@pytest.mark.parametrize("asked", [{"beam": 1}, {"sample": {}}], ids=str)
+def test_what_is_written_so_far_is_the_beginning_of_the_answer(asked: dict[str, Any]) -> None:
+    writing = Writing(
+        PairScorer(pair_model("attention", 7), BEGIN, END), GenerationSettings.model_validate(asked), False
+    )
+    writing.begin([Item([2, 3, 4][: 1 + n % 3], n, 3 + n, 3 + n) for n in range(5)])
+    seen, said = dict[int, list[Written]](), dict[int, Written]()
+    while writing.drafts:
+        said |= {draft.item.number: writing.answers(draft)[0] for draft in writing.step()}
+        places = list(range(len(writing.drafts)))
+        for place, written in zip(places, writing.so_far(places), strict=True):
+            seen.setdefault(writing.drafts[place].item.number, []).append(written)
+    for number, whole in said.items():
+        for count, part in enumerate(seen[number], 1):
+            assert part.tokens == whole.tokens[:count]
+            assert part.log_probs == whole.log_probs[:count]
+            assert part.score == pytest.approx(sum(part.log_probs) / penalty(WuLength(), count))
+    assert writing.so_far([]) == []
+
+
+def test_each_item_is_drawn_in_its_own_way() -> None:
+    scorer = PairScorer(pair_model("attention", 1), BEGIN, END)
+    ways = [(None, None), (Sampling(temperature=2.0), None), (None, 9), (Sampling(top_k=2), 5), (None, 0)]
+    items = [Item([2, 3], n, 8, 6, sample=how, seed=seed) for n, (how, seed) in enumerate(ways)]
+    settings = GenerationSettings(sample=Sampling(), seed=3, n_best=2)
+    together = dict(write(scorer, items, settings))
+    for item, (how, seed) in zip(items, ways, strict=True):
+        own = GenerationSettings(sample=how or Sampling(), seed=3 if seed is None else seed, n_best=2)
+        ((_, alone),) = write(scorer, [Item([2, 3], item.number, 8, 6)], own)
+        assert [one.tokens for one in together[item.number]] == [one.tokens for one in alone]

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import seqloom
@@ -73,3 +74,52 @@ def test_what_is_no_picture_is_left_alone() -> None:
     refuse_unknown(text, [UNKNOWN], "dog")
     with pytest.raises(UserError, match="pixel 1, 'dog',"):
         refuse_unknown(picture, [UNKNOWN], "dog")
+
+
+IMAGES = (
+    RECIPE.replace('kind = "classify"', 'kind = "classify"\nreads = "series"')
+    .replace('source = { kind = "words" }', "")
+    .replace(", brightest = 16.0", "")
+)
+
+
+def _images(path: Path, count: int, columns: int = 2, channels: int = 1) -> Path:
+    draw = np.random.default_rng(count)
+    labels = np.arange(count) % 2
+    shape = (count, 2, columns, channels) if channels > 1 else (count, 2, columns)
+    bright = labels.reshape(-1, *[1] * (len(shape) - 1)) * 200
+    np.savez(
+        path, images=(draw.integers(0, 50, shape) + bright).astype(np.uint8), labels=np.array(["dark", "light"])[labels]
+    )
+    return path
+
+
+@pytest.mark.parametrize("kind", ["patches", "pixels"])
+def test_images_as_patches_and_as_pixels(tmp_path: Path, kind: str) -> None:
+    recipe = IMAGES if kind == "patches" else IMAGES.replace(_INPUT, 'input = { kind = "vectors" }')
+    data, valid = _images(tmp_path / "a.npz", 24), _images(tmp_path / "v.npz", 8)
+    trained = seqloom.train(
+        _write(tmp_path / "r.toml", recipe), data=data, valid=valid, out=tmp_path / "run", view="none"
+    )
+    assert trained.scores["loss"] < 0.5
+    model = seqloom.load(tmp_path / "run")
+    assert str(model.predict(np.full((2, 2), 240))) == "light"
+    assert [str(one) for one in model.predict([np.full((2, 2, 1), 10), np.full((2, 2), 230)])] == ["dark", "light"]
+    with pytest.raises(UserError, match="a picture of 3 columns, but a picture of 2 columns is expected"):
+        model.predict(np.zeros((2, 3)))
+
+
+_INPUT = next(line for line in IMAGES.splitlines() if line.startswith("input"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "channels", "expected"),
+    [
+        (4, 1, "model.input.columns = 2, but the pictures have 4"),
+        (2, 3, "model.input.channels = 1, but .* have 3; --set"),
+    ],
+)
+def test_pictures_that_the_model_does_not_expect(tmp_path: Path, columns: int, channels: int, expected: str) -> None:
+    data = _images(tmp_path / "a.npz", 24, columns, channels)
+    with pytest.raises(UserError, match=expected):
+        seqloom.train(_write(tmp_path / "r.toml", IMAGES), data=data, out=tmp_path / "run", view="none")

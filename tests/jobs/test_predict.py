@@ -37,6 +37,7 @@ class Echo:
 
     opened = ()
     aligns = True
+    reads_series = False
 
     def __init__(self, stop: str | None = None) -> None:
         self.stop, self.windows = stop, list[range]()

@@ -58,3 +58,15 @@ def test_the_same_content_otherwise_read(run: RunFolder) -> None:
     other = corpora_of(["./a.tsv"])[0].model_copy(update={"header": False})
     with pytest.raises(UserError, match=r"data\.corpora"):
         compare(run, _request(corpora=(other,)))
+
+
+def test_a_setting_that_came_later(run: RunFolder) -> None:
+    """What a run of old did not know of is what it is by default."""
+    before = _request("a.tsv")
+    del before["recipe"]["training"]["clip"], before["recipe"]["task"]["reverse"]
+    remember(run, before)
+    compare(run, _request("a.tsv"))
+    other = _request("a.tsv")
+    other["recipe"]["task"]["reverse"] = True
+    with pytest.raises(UserError, match=r"task.reverse: unset there, true now"):
+        compare(run, other)

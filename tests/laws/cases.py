@@ -384,7 +384,7 @@ READINGS: dict[str, dict[str, object]] = {
         "feed_forward": SMALL_DENSE,
         "positions": {"kind": "sinusoidal", "join": "concat", "width": 4},
         "input": {"kind": "patches", "length": 3},
-        "output": {"kind": "classes"},
+        "output": {"kind": "classes", "pool": ("max", "mean")},
     },
     "vit-like": {
         **BASE,
@@ -394,6 +394,23 @@ READINGS: dict[str, dict[str, object]] = {
         "positions": {"kind": "learned", "length": 30},
         "input": {"kind": "images", "patch": 2, "columns": 2, "channels": 1},
         "output": {"kind": "classes"},
+    },
+    "spelled-tagger": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": [{"kind": "recurrence", "cell": "lstm", "direction": "both"}, HEADS],
+        "feed_forward": {"kind": "none"},
+        "positions": {"kind": "sinusoidal"},
+        "input": {"kind": "spelled", "letters": 6, "norm": True},
+        "output": {"kind": "tags"},
+    },
+    "spelled-by-convolution": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": HEADS,
+        "feed_forward": SMALL_DENSE,
+        "input": {"kind": "spelled", "letters": 4, "reader": {"kind": "convolution", "kernel": 3}},
+        "output": {"kind": "tags"},
     },
     "patches-to-tokens": {
         **BASE,

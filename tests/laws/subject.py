@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from seqloom.layers.embedding import InputSettings, Tokens
+from seqloom.layers.embedding import InputSettings, Spelled, Tokens
 from seqloom.layers.images import Images
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.mixer import Memory, Mixer
@@ -87,6 +87,9 @@ def drawn(
     settings: InputSettings, size: int, length: int, generator: torch.Generator, dtype: torch.dtype = torch.float32
 ) -> Tensor:
     """A sequence that such an input reads: tokens, or readings."""
+    if isinstance(settings, Spelled):  # a word, and then words and bytes as they come
+        first = torch.randint(size, (min(1, length),), generator=generator)
+        return torch.cat((first, torch.randint(2 * size, (max(0, length - 1),), generator=generator)))
     if isinstance(settings, Tokens | Images):
         return torch.randint(size, (length,), generator=generator)
     return torch.randn(length, size, generator=generator, dtype=dtype)

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from seqloom.layers.images import ImageEmbedding, Images
-from seqloom.layers.layout import Packed
+from seqloom.layers.layout import Packed, Padded
 from seqloom.settings import UserError
 
 WORDS = ["<unknown>", "<end>", *map(str, range(20))]
@@ -61,3 +61,23 @@ def test_a_picture_must_be_cut_evenly() -> None:
 
 def test_positions_are_enough_for_so_many_numbers() -> None:
     assert Images(patch=2, columns=8, channels=1).longest(16) == 8 * 8 + 1
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_readings_are_patches_as_tokens_are(channels: int) -> None:
+    """A step for each pixel, its channels side by side, no end mark; packed and padded alike."""
+    embedding = _made(patch=2, columns=4, channels=channels)
+    large, small = torch.randint(20, (4, 4, channels)), torch.randint(20, (2, 4, channels))
+    counts = [16 * channels + 1, 8 * channels + 1]
+    tokens, _ = embedding(torch.cat((_tokens(large), _tokens(small))), Packed.of(counts))
+    pixels = [picture.flatten(0, 1) / 10 for picture in (large, small)]
+    packed, layout = embedding(torch.cat(pixels), Packed.of([16, 8]))
+    padded, _ = embedding(torch.nn.utils.rnn.pad_sequence(pixels, batch_first=True), Padded.of([16, 8]))
+    assert layout.lengths_B.tolist() == [4, 2]
+    for row, patches in enumerate((4, 2)):
+        torch.testing.assert_close(packed[row, :patches], tokens[row, :patches])
+        torch.testing.assert_close(padded[row, :patches], tokens[row, :patches])
+
+
+def test_positions_are_enough_for_so_many_pixels() -> None:
+    assert Images(patch=2, columns=8, channels=3).most_pixels(16) == 8 * 8

@@ -122,6 +122,13 @@ def test_the_first_of_two_vectors_counts(tmp_path: Path) -> None:
 
 def test_vectors_of_another_width(tmp_path: Path) -> None:
     path = written(tmp_path, "x.vec", FILES["word2vec.txt"])
-    expected = re.escape(f"{path}: vectors are 3 wide, but the model's embedding is 5")
+    expected = re.escape(f"{path}: vectors are 3 wide, but the model's embedding is 5; set model.width = 3")
     with pytest.raises(WordVectorsError, match=expected):
         start_from_file(TokenEmbedding(Tokens(), 4, 5), path, ["the"])
+
+
+def test_capitals_that_the_file_lacks(tmp_path: Path) -> None:
+    embedding = TokenEmbedding(Tokens(), 4, 2)
+    path = written(tmp_path, "x.vec", b"the 1 2\nThe 3 4\nof 5 6\n")
+    assert start_from_file(embedding, path, ["THE", "The", "Of", "OFF"]) == 3
+    assert embedding.weight_VD[:3].tolist() == [[1, 2], [3, 4], [5, 6]]

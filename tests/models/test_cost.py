@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from seqloom.layers.embedding import InputSettings
+from seqloom.layers.embedding import WORD, InputSettings, Spelled
 from seqloom.layers.layout import Padded
 from seqloom.layers.paths import only_plain
 from seqloom.layers.recurrent_layers import RecurrentLayers
 from seqloom.models.build import build_model
 from seqloom.models.cost import model_cost, training_flops
 from seqloom.models.encoder_decoder import EncoderDecoder
-from seqloom.models.settings import ModelSettings
+from seqloom.models.settings import ClassesOutput, ModelSettings
 from seqloom.models.sizes import Sizes
 from tests.laws.cases import BOTH, CROSS, MODELS, NOT_CAUSAL, READINGS, SETTINGS, WITH_MEMORY
 from tests.laws.subject import drawn
@@ -41,6 +41,7 @@ EACH: dict[str, dict[str, object]] = {
     | {"family": "decoder-only", "mixer": {"kind": "convolution"}, "feed_forward": {"kind": "experts"}},
     "classes": PLAIN | {"family": "encoder-only", "output": {"kind": "classes"}},
     "classes-attention": PLAIN | {"family": "encoder-only", "output": {"kind": "classes", "pool": "attention"}},
+    "classes-pools": PLAIN | {"family": "encoder-only", "output": {"kind": "classes", "pool": ("max", "mean")}},
     "follows": PLAIN | {"family": "encoder-only", "output": {"kind": "tokens", "follows": True}},
     "numbers": PLAIN
     | {"family": "decoder-only", "input": {"kind": "vectors"}, "output": {"kind": "numbers", "quantiles": (0.1, 0.9)}},
@@ -84,6 +85,10 @@ def test_forward_flops(name: str) -> None:
     generator = torch.Generator().manual_seed(0)
 
     def draw(what: InputSettings, steps: int) -> Tensor:
+        if isinstance(what, Spelled):  # words of as many letters as are counted with
+            return (
+                torch.tensor([3, *range(11, 10 + int(WORD))]).repeat(ROWS * steps // int(WORD)).unflatten(0, (ROWS, -1))
+            )
         return drawn(what, 11, ROWS * steps, generator).unflatten(0, (ROWS, steps))
 
     with only_plain(), FlopCounterMode(display=False) as counter, torch.no_grad():
@@ -117,8 +122,8 @@ def _once_a_row(settings: ModelSettings) -> float:
             if getattr(mixer, "initial", None) == "memory":
                 assert isinstance(mixer, RecurrentLayers)
                 once += 2 * width * sum(map(sum, mixer.widths(width)))
-    if settings.output.kind == "classes":
-        once += 2 * width * 11
+    if isinstance(settings.output, ClassesOutput):
+        once += 2 * width * len(settings.output.pools) * 11
     return ROWS * once
 
 

@@ -34,7 +34,7 @@ def forms() -> list[tuple[Layout, Tensor]]:
     ]
 
 
-@pytest.mark.parametrize("pool", ["mean", "first", "last", "attention"])
+@pytest.mark.parametrize("pool", ["mean", "max", "first", "last", "attention"])
 def test_pools_of_ragged_rows(pool: str) -> None:
     torch.manual_seed(1)
     head = ClassHead(ClassesOutput.model_validate({"pool": pool}), SIZE, WIDTH)
@@ -49,10 +49,34 @@ def test_pools_of_ragged_rows(pool: str) -> None:
             weights = (row @ head.ask_D / math.sqrt(WIDTH)).softmax(-1)
             expected.append(weights @ row)
         else:
-            expected.append({"mean": row.mean(0), "first": row[0], "last": row[-1]}[pool])
+            expected.append({"mean": row.mean(0), "max": row.amax(0), "first": row[0], "last": row[-1]}[pool])
     scores = torch.stack(expected) @ head.out.weight.T + head.out.bias
     for layout, hidden in forms():
         torch.testing.assert_close(head(hidden, layout), scores)
+
+
+def test_several_pools_stand_side_by_side() -> None:
+    torch.manual_seed(1)
+    head = ClassHead(ClassesOutput(pool=("last", "max")), SIZE, WIDTH)
+    each = [ClassHead(ClassesOutput(pool=pool), SIZE, WIDTH) for pool in head.pools]
+    for one, weight in zip(each, head.out.weight.split(WIDTH, 1), strict=True):
+        one.out.weight.data, one.out.bias.data = weight.data, head.out.bias.data / 2
+    for layout, hidden in forms():
+        torch.testing.assert_close(head(hidden, layout), sum(one(hidden, layout) for one in each))
+
+
+def test_dropout_of_what_was_pooled() -> None:
+    head = ClassHead(ClassesOutput(dropout=0.5), SIZE, 64)
+    hidden, layout = torch.randn(6, 64), Packed.of([6])
+    assert not torch.equal(head(hidden, layout), head(hidden, layout))
+    head.eval()
+    torch.testing.assert_close(head(hidden, layout), head(hidden, layout))
+
+
+@pytest.mark.parametrize("pools", [(), ("mean", "mean")])
+def test_pools_that_cannot_be(pools: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="none of them twice"):
+        ClassesOutput.model_validate({"pool": pools})
 
 
 def test_an_untrained_attention_pool_is_the_mean() -> None:

@@ -7,7 +7,7 @@ from tokenizers import models
 
 from seqloom.settings import UserError
 from seqloom.text import BPE, Characters, Normalise, PieceSettings, Unigram, Vocabulary, Words
-from seqloom.text.learning import _characters
+from seqloom.text.learning import count_characters
 from seqloom.text.sample import take_sample
 from seqloom.text.tokenizer import build_tokenizer
 from tests.text.corpus import name
@@ -63,7 +63,7 @@ def test_characters_are_counted_as_one_by_one(kind: PieceSettings, form: str, lo
     one_by_one: Counter[str] = Counter()
     for text in texts:
         one_by_one.update(normaliser.normalize_str(text))
-    assert _characters(settings, texts) == one_by_one
+    assert count_characters(settings, texts) == one_by_one
 
 
 def test_a_sample_is_bounded_and_the_same() -> None:

@@ -347,3 +347,13 @@ def test_words_of_a_text(vocabulary: Vocabulary) -> None:
     found = [text[first:last] for first, last in vocabulary.words(text)]
     split = isinstance(vocabulary.settings, Words) and vocabulary.settings.split == "punctuation"
     assert found == (["ab", "c", ",", "d", "<", "s", ">"] if split else ["ab", "c,d", "<s>"])
+
+
+def test_whole_words_of_pieces() -> None:
+    """As a file of word vectors writes them."""
+    words = Vocabulary.train(Words(), ["the cat"]).whole_words()
+    assert {"the", "cat"} < set(words)
+    pieces = Vocabulary.train(BPE(size=300), ["the cats the cat the cat"] * 5)
+    found = dict(zip(pieces.names, pieces.whole_words(), strict=True))
+    assert found[" the"] == "the"
+    assert found["a"] == ""

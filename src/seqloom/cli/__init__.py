@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from seqloom.cli import check, compare, demo, evaluate, predict, recipes, train
+from seqloom.cli import check, compare, demo, evaluate, predict, recipes, serve, train
 from seqloom.cli.setting_option import refuse_settings
 
 app = typer.Typer(
@@ -45,6 +45,7 @@ app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
+app.command()(serve.serve)
 app.command()(check.check)
 app.command()(recipes.recipes)
 

@@ -1,4 +1,4 @@
-"""`seqloom predict`: what a trained model says to lines of text."""
+"""`seqloom predict`: what a trained model says to lines of text, or to series of numbers."""
 
 import os
 import sys
@@ -14,7 +14,8 @@ def predict(
         str,
         typer.Argument(
             metavar="[FILE|-]",
-            help="A text a line; .gz and .zst too. Without it: standard input. Of music: a MIDI file, or none.",
+            help="A text a line, or series as in training; .gz and .zst too. Without it: standard input. "
+            "Of music: a MIDI file, or none.",
         ),
     ] = "-",
     beam: Annotated[
@@ -42,7 +43,7 @@ def predict(
         typer.Option(
             "--input",
             help='jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}. '
-            "A prefix should end behind a word.",
+            'A prefix should end behind a word. Of series: {"values": [[…], …]}.',
         ),
     ] = "text",
     column: Annotated[
@@ -66,17 +67,22 @@ def predict(
     ] = None,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, …; auto: a GPU, if there is one.")] = "auto",
 ) -> None:
-    """Answer lines of text: line in, line out, in their order. In a terminal, each line is answered at once.
+    """Answer lines of text: line in, line out, in their order. In a terminal, each line is answered at once, and what
+    is written is shown as it grows.
 
     \b
     Examples:
       seqloom predict runs/demo-dates
       seqloom predict runs/pairs new.txt --scores
       seqloom predict runs/pairs new.txt.gz --n-best 5 --format jsonl --out answers.jsonl
+      seqloom predict runs/shakespeare --sample --set generation.longest=500
+      echo "Paris is the [MASK] of France" | seqloom predict runs/bert --n-best 5 --scores
       echo "3 Mai 2024" | seqloom predict runs/demo-dates --beam 8 --alignment
       seqloom predict runs/cora --scores --out labels.tsv
       seqloom predict runs/music prompt.mid --sample --out continued.mid
       seqloom predict runs/music --sample --set generation.longest=2000 --out new.mid
+      seqloom predict runs/motions new.csv --n-best 3 --format tsv
+      echo '{"values": [[0.1, 2.0], [0.3, 1.9]]}' | seqloom predict runs/motions
 
     \b
     How answers are found, each with --set:
@@ -113,7 +119,8 @@ def predict(
         return
     talk = file == "-" and sys.stdin.isatty()
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
-    asking = Asking(file, settings, lines, given, out, force, skip_bad, talk, column)
+    live = out is None and lines.plain and sys.stdout.isatty()
+    asking = Asking(file, settings, lines, given, out, force, skip_bad, talk, live, column)
     for text in still_training(model.opened):
         _note(text)
     if talk:

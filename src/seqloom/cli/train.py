@@ -36,7 +36,9 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", metavar="RUN", help="The run's folder.")] = None,
     start: Annotated[
         Path | None,
-        typer.Option("--from", metavar="RUN", help="Begin from the weights and the vocabulary of another run."),
+        typer.Option(
+            "--from", metavar="RUN", help="Begin from another run: its weights, as far as they fit, and its vocabulary."
+        ),
     ] = None,
     minutes: Annotated[
         float | None,
@@ -67,6 +69,7 @@ def train(
       seqloom train music-transformer --data folder/*.mid
       seqloom train gat --data nodes.tsv edges.tsv
       seqloom train gnmt-rl --from runs/gnmt --data train.en train.de --out runs/gnmt-rl
+      seqloom train --from runs/pretrained --data train.conllu --set 'training.freeze=["embedding"]' --out runs/tagger
     """
     from seqloom.jobs.asked import Command
     from seqloom.jobs.clock import process_began

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from seqloom.data.ragged import IdType, Longs, Ragged
+from seqloom.data.ragged import ColumnType, Longs, Ragged, Steps, Values
 
 CHUNK = 1 << 16
 
@@ -66,9 +66,9 @@ class Totals:
 class CacheWriter:
     """Examples go in as they come; chunks of about equal size go out."""
 
-    def __init__(self, path: Path, columns: Mapping[str, IdType], facts: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, columns: Mapping[str, ColumnType], facts: Mapping[str, Any]) -> None:
         """columns: how the numbers of each are kept. facts: what else is to be kept with the examples."""
-        fields = [(name, pa.list_(pa.from_numpy_dtype(kind))) for name, kind in columns.items()]
+        fields = [(name, pa.list_(_arrow_type(kind))) for name, kind in columns.items()]
         self.schema = pa.schema([*fields, ("line", pa.int64())])
         self.path, self.facts = path, facts
         self.totals, self.waiting, self.tokens = Totals(), list[Examples](), 0
@@ -97,7 +97,7 @@ class CacheWriter:
     def _write(self, examples: Examples) -> None:
         lists = [
             pa.ListArray.from_arrays(
-                column.starts.astype(np.int32), pa.array(column.values_N, self.schema.field(name).type.value_type)
+                column.starts.astype(np.int32), _arrow(column.values_N, self.schema.field(name).type.value_type)
             )
             for name, column in examples.columns.items()
         ]
@@ -149,9 +149,26 @@ class Cache:
         for name in self.columns:
             lists = batch.column(name)
             starts = lists.offsets.to_numpy().astype(np.int64)
-            columns[name] = Ragged(lists.values.to_numpy().copy(), starts)
+            columns[name] = Ragged(_numpy(lists.values), starts)
         line_B = batch.column("line").to_numpy().copy()
         return Examples(columns, np.full(len(line_B), corpus), line_B)
+
+
+def _arrow_type(kind: ColumnType) -> pa.DataType:
+    return pa.list_(pa.float32(), kind.channels) if isinstance(kind, Steps) else pa.from_numpy_dtype(kind)
+
+
+def _arrow(values: Values, kind: pa.DataType) -> pa.Array:
+    if not pa.types.is_fixed_size_list(kind):
+        return pa.array(values, kind)
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1), pa.float32()), kind.list_size)
+
+
+def _numpy(values: pa.Array) -> Values:
+    """A copy."""
+    if not pa.types.is_fixed_size_list(values.type):
+        return values.to_numpy().copy()
+    return values.flatten().to_numpy().reshape(-1, values.type.list_size).copy()
 
 
 def _facts_of(path: Path) -> Path:

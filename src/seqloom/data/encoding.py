@@ -7,19 +7,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from seqloom.data.ragged import IdType, Ragged
+from seqloom.data.ragged import ColumnType, IdType, Ragged, Steps
+from seqloom.data.readings import Readings
 from seqloom.text import BEGIN, BPE, END, Labels, Unigram, Vocabulary, Words
 from seqloom.text.labels import NONE
+from seqloom.text.spelling import BYTES, spelled
 
 Fields = Sequence[list[Any]]
-"""What a block's columns are: the texts of each side, or lists of words and tags."""
+"""What a block's columns are: the texts of each side, or lists of words and tags, or series and labels."""
 
 
 class Encoder(Protocol):
     """A function of the fields alone; can be pickled."""
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         """The columns that it makes, and how their numbers are kept."""
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]: ...
@@ -31,7 +33,7 @@ class PairEncoder:
     target: Vocabulary
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         return {"source": id_type(self.source), "target": id_type(self.target)}
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
@@ -53,7 +55,7 @@ class LineEncoder:
         return "\n" if whole and not isinstance(self.vocabulary.settings, Words) else None
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         return {"target": id_type(self.vocabulary)}
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
@@ -102,7 +104,7 @@ class SentenceEncoder:
     vocabulary: Vocabulary
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
+    def columns(self) -> Mapping[str, ColumnType]:
         return {"target": id_type(self.vocabulary)}
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
@@ -115,40 +117,82 @@ class SentenceEncoder:
 
 @dataclass(frozen=True)
 class TagEncoder:
-    """The tag of a word that is several pieces stands at its first piece; the others have none."""
+    """The tag of a word that is several pieces stands at its first piece; the others have none.
+
+    spelled: the first is the word, and its letters are the others.
+    """
 
     vocabulary: Vocabulary
     labels: Labels
+    spelled: bool = False
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
-        return {"source": id_type(self.vocabulary), "target": np.int32}
+    def columns(self) -> Mapping[str, ColumnType]:
+        return {"source": self._kind, "target": np.int32}
+
+    @property
+    def _kind(self) -> IdType:
+        return id_type(self.vocabulary, BYTES if self.spelled else 0)
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
         sentences, tags = fields
         pieces, marks = [], []
         for words, names in zip(sentences, tags, strict=True):
-            ids, word_of = self.vocabulary.encode_words(words)
+            ids, word_of = self.pieces(words)
             known = self.labels.encode(names, unknown="unseen")
             firsts = [place == 0 or word_of[place - 1] != word for place, word in enumerate(word_of)]
             pieces.append(ids)
             marks.append([known[word] if first else NONE for word, first in zip(word_of, firsts, strict=True)])
-        return {"source": Ragged.rows(pieces, id_type(self.vocabulary)), "target": Ragged.rows(marks)}
+        return {"source": Ragged.rows(pieces, self._kind), "target": Ragged.rows(marks)}
+
+    def pieces(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
+        """The ids of a sentence, and for each id the number of its word."""
+        return spelled(self.vocabulary, words) if self.spelled else self.vocabulary.encode_words(words)
 
 
 @dataclass(frozen=True)
 class ClassEncoder:
+    """spelled: behind each word its letters."""
+
     vocabulary: Vocabulary
     labels: Labels
+    spelled: bool = False
 
     @property
-    def columns(self) -> Mapping[str, IdType]:
-        return {"source": id_type(self.vocabulary), "target": np.int32}
+    def columns(self) -> Mapping[str, ColumnType]:
+        return {"source": self._kind, "target": np.int32}
+
+    @property
+    def _kind(self) -> IdType:
+        return id_type(self.vocabulary, BYTES if self.spelled else 0)
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
         texts, names = fields
+        labels = Ragged.rows([[label] for label in self.labels.encode(names, unknown="unseen")])
+        if not self.spelled:
+            return {"source": _texts(self.vocabulary, texts), "target": labels}
+        return {"source": Ragged.rows([self.pieces(text)[0] for text in texts], self._kind), "target": labels}
+
+    def pieces(self, text: str) -> tuple[list[int], list[int]]:
+        """The ids of a text whose words are spelled, and for each id the number of its word."""
+        return spelled(self.vocabulary, [text[begin:end] for begin, end in self.vocabulary.words(text)])
+
+
+@dataclass(frozen=True)
+class SeriesEncoder:
+    """Readings as a model takes them, and a class for each series."""
+
+    readings: Readings
+    labels: Labels
+
+    @property
+    def columns(self) -> Mapping[str, ColumnType]:
+        return {"source": Steps(self.readings.channels), "target": np.int32}
+
+    def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
+        series, names = fields
         labels = self.labels.encode(names, unknown="unseen")
-        return {"source": _texts(self.vocabulary, texts), "target": Ragged.rows([[label] for label in labels])}
+        return {"source": self.readings.encode(series), "target": Ragged.rows([[label] for label in labels])}
 
 
 def names_of_labels(encoder: Encoder, fields: Fields) -> tuple[Labels, list[str]] | None:
@@ -156,15 +200,15 @@ def names_of_labels(encoder: Encoder, fields: Fields) -> tuple[Labels, list[str]
     match encoder:
         case TagEncoder(labels=known):
             return known, [name for names in fields[1] for name in names]
-        case ClassEncoder(labels=known):
+        case ClassEncoder(labels=known) | SeriesEncoder(labels=known):
             return known, fields[1]
         case _:
             return None
 
 
-def id_type(vocabulary: Vocabulary) -> IdType:
+def id_type(vocabulary: Vocabulary, more: int = 0) -> IdType:
     """Two bytes, where they can hold every id: half the disk and half the memory. Labels may be below zero."""
-    return np.uint16 if len(vocabulary) <= 1 << 16 else np.int32
+    return np.uint16 if len(vocabulary) + more <= 1 << 16 else np.int32
 
 
 def _texts(vocabulary: Vocabulary, texts: Sequence[str]) -> Ragged:

@@ -4,7 +4,9 @@ import re
 from pathlib import PurePath
 from typing import Literal
 
-Format = Literal["aligned", "tsv", "csv", "jsonl", "parquet", "text", "conllu", "midi", "graph", "hub"]
+Format = Literal[
+    "aligned", "tsv", "csv", "jsonl", "parquet", "text", "conllu", "hub", "ts", "npz", "images", "midi", "graph"
+]
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 STDIN = "-"
@@ -29,6 +31,7 @@ _ENDINGS: dict[str, Format] = {
     ".bio": "conllu",
     ".mid": "midi",
     ".midi": "midi",
+    ".npz": "npz",
 }
 # plain text is often named after its language: train.de, train.pt_BR
 _LANGUAGE = re.compile(r"\.[a-z]{2}([_-][A-Za-z]{2,4})?")

@@ -15,12 +15,13 @@ from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache, CacheWriter, Examples
 from seqloom.data.cache_folder import cache_folder
 from seqloom.data.crew import MOST, Encoded, can_start, cores, encode_all
-from seqloom.data.encoding import Encoder, Fields, names_of_labels
-from seqloom.data.ragged import IdType
+from seqloom.data.encoding import Encoder, Fields, SeriesEncoder, names_of_labels
+from seqloom.data.ragged import ColumnType
 from seqloom.data.reading import Block, Shape, Skipped, fingerprint, read, size
 from seqloom.data.reading.format_choice import format_of
 from seqloom.data.reading.midi import files_of
 from seqloom.data.reading.stored_file import shown
+from seqloom.data.series_faults import fitting
 from seqloom.data.settings import Bad, Corpus
 from seqloom.settings import UserError
 
@@ -223,7 +224,7 @@ class _Strange:
         return LabelCount(self.known, self.unseen.total(), names)
 
 
-def _other(folder: Path, columns: Mapping[str, IdType], held_out: HeldOut | None) -> Any:
+def _other(folder: Path, columns: Mapping[str, ColumnType], held_out: HeldOut | None) -> Any:
     return nullcontext() if held_out is None else CacheWriter(folder / "held_out.arrow", columns, {})
 
 
@@ -235,6 +236,8 @@ def _encoded(
     def with_masks() -> Iterator[tuple[tuple[Block, Mask], Fields]]:
         before = 0
         for block in read(corpus, shape, fit.bad):
+            if isinstance(encoder, SeriesEncoder):
+                fitting(block, encoder.readings.form)
             mask = np.zeros(len(block.lines), bool)
             if held_out is not None:
                 block, mask, before = held_out.split(block, shape, before)
@@ -263,6 +266,8 @@ def _fitting(examples: Examples, fit: Fit) -> tuple[Examples, Mask]:
 
 
 def _text(source: Any) -> bytes:
+    if isinstance(source, np.ndarray):
+        return source.tobytes()
     return (source if isinstance(source, str) else " ".join(source)).encode()
 
 

@@ -1,5 +1,5 @@
 """Rows of unequal length, laid end to end."""
-# N values of all rows  B rows
+# N values of all rows  B rows  C readings at each step
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,18 @@ import numpy.typing as npt
 IdType = type[np.uint16] | type[np.int32]
 """How numbers are kept: those of a vocabulary in two bytes where they fit, those that may be below zero in four."""
 
-Ints = npt.NDArray[np.integer[Any]]
+
+@dataclass(frozen=True)
+class Steps:
+    """Real numbers, several at each step, in four bytes each."""
+
+    channels: int
+
+
+ColumnType = IdType | Steps
+
+Values = npt.NDArray[Any]
+"""Whole numbers, values_N; or readings of a series, values_NC."""
 Longs = npt.NDArray[np.int64]
 
 
@@ -19,11 +30,11 @@ Longs = npt.NDArray[np.int64]
 class Ragged:
     """Row b is values[starts[b] : starts[b + 1]]."""
 
-    values_N: Ints
+    values_N: Values
     starts: Longs
 
     @classmethod
-    def of(cls, values_N: Ints, lengths_B: npt.NDArray[np.integer]) -> Self:
+    def of(cls, values_N: Values, lengths_B: npt.NDArray[np.integer]) -> Self:
         starts = np.zeros(len(lengths_B) + 1, np.int64)
         np.cumsum(lengths_B, out=starts[1:])
         return cls(values_N, starts)
@@ -31,13 +42,19 @@ class Ragged:
     @classmethod
     def rows(cls, rows: Sequence[Sequence[int]], kind: IdType = np.int32) -> Self:
         lengths_B = np.fromiter(map(len, rows), np.int64, len(rows))
-        values_N: Ints = np.fromiter((value for row in rows for value in row), kind, int(lengths_B.sum()))
+        values_N: Values = np.fromiter((value for row in rows for value in row), kind, int(lengths_B.sum()))
         return cls.of(values_N, lengths_B)
+
+    @classmethod
+    def series(cls, rows: Sequence[Values], channels: int) -> Self:
+        """Readings of any number of steps, row_TC each."""
+        lengths_B = np.fromiter(map(len, rows), np.int64, len(rows))
+        return cls.of(np.concatenate([np.empty((0, channels), np.float32), *rows]).astype(np.float32), lengths_B)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def __getitem__(self, row: int) -> Ints:
+    def __getitem__(self, row: int) -> Values:
         return self.values_N[self.starts[row] : self.starts[row + 1]]
 
     @property
@@ -62,7 +79,7 @@ class Ragged:
         """Each row with some values put before and after it, which its type must be able to hold."""
         longer_B = self.lengths_B + len(before) + len(after)
         starts = Ragged.of(self.values_N[:0], longer_B).starts
-        values = np.empty(starts[-1], self.values_N.dtype)
+        values = np.empty((starts[-1], *self.values_N.shape[1:]), self.values_N.dtype)
         inside = np.ones(len(values), bool)
         for place, value in enumerate(before):
             values[starts[:-1] + place], inside[starts[:-1] + place] = value, False

@@ -44,6 +44,16 @@ class Corpus(Frozen):
     events: EventSettings | None = None
     """how MIDI files are read; if not set, as the task music says"""
 
+    series: Column | None = None
+    """of a table of readings with a row for each step: the column that tells the series apart; if not set, usual names
+    such as series are recognised beside one for the time. Without it a row is a whole series"""
+    time: Column | None = None
+    """and the column of the time, by which the steps of each series must rise"""
+    features: Annotated[tuple[Column, ...], Field(strict=False)] = ()
+    """the columns that are read; if not set, all others"""
+    step: Annotated[int, Field(ge=1)] = 1
+    """where a row is a whole series: how many readings side by side are one step"""
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.midi:

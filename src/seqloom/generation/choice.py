@@ -1,6 +1,7 @@
 """Which hypotheses go on and which end: the likeliest, those of groups that avoid each other, or by chance."""
 # A items  K hypotheses to each  R = A·K rows  C candidates  E wanted tokens  V tokens
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -50,12 +51,24 @@ def diverse(h: Hypotheses, log_probs_RV: Tensor, end: int, groups: int, strength
     )
 
 
-def drawn(h: Hypotheses, allowed_RV: Tensor, end: int, sampling: Sampling, seed: int) -> Choice:
-    """One token by chance; what it costs is what the model said of it."""
-    token_A = draw(filtered(allowed_RV, sampling), seed, h.number_A, h.sample_A, h.step_A)
+def drawn(h: Hypotheses, allowed_RV: Tensor, end: int, sampling: Sequence[Sampling], seeds: Sequence[int]) -> Choice:
+    """One token by chance, of each item in its own way; what it costs is what the model said of it."""
+    token_A = draw(_filtered(allowed_RV, sampling), seeds, h.number_A, h.sample_A, h.step_A)
     log_prob_AC = allowed_RV.gather(1, token_A[:, None])
     candidates = Candidates(torch.zeros_like(token_A)[:, None], token_A[:, None], log_prob_AC, h.total_AK + log_prob_AC)
     return _split(h, candidates, end, 1)
+
+
+def _filtered(allowed_RV: Tensor, sampling: Sequence[Sampling]) -> Tensor:
+    """Rows that are drawn alike are filtered at once; mostly all are."""
+    kinds = dict.fromkeys(sampling)
+    if len(kinds) == 1:
+        return filtered(allowed_RV, sampling[0])
+    filtered_RV = torch.empty_like(allowed_RV)
+    for kind in kinds:
+        rows = torch.tensor([row for row, one in enumerate(sampling) if one == kind], device=allowed_RV.device)
+        filtered_RV[rows] = filtered(allowed_RV[rows], kind)
+    return filtered_RV
 
 
 def constrained(h: Hypotheses, log_probs_RV: Tensor, end: int, phrases: Phrases, progress: Progress) -> Choice:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from torch import Tensor
 
+from seqloom.generation.sampling import Sampling
 from seqloom.layers.mixer import State
 
 
@@ -28,6 +29,10 @@ class Item:
     """Phrases that it does not hold."""
     refuses: Callable[[Sequence[int]], bool] | None = None
     """Whether an answer must not begin with these tokens, which `must_not` allows: other tokens can spell the same."""
+    sample: Sampling | None = None
+    """How its tokens are drawn, where the settings say that tokens are; None: as they say."""
+    seed: int | None = None
+    """Of its own chance; None: the settings'."""
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,10 @@ class Draft:
             best.sort(key=_rank)
         return [found.written() for found in best[:count]]
 
+    def best(self) -> list[Found]:
+        """The best so far, if there is any."""
+        return sorted(self.found, key=_rank)[:1]
+
     def judged(self, found: Found) -> Found:
         """With the phrases that it lacks; what ended lacks none."""
         if found.ended or not self.item.must:

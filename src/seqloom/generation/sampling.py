@@ -2,6 +2,8 @@
 # R rows  V vocabulary  K tokens that may be drawn
 
 import math
+from collections.abc import Sequence
+from functools import lru_cache
 
 import torch
 from pydantic import Field
@@ -54,8 +56,10 @@ def filtered(log_probs_RV: Tensor, sampling: Sampling) -> Tensor:
     return _normalised(log_probs_RV)
 
 
-def draw(log_probs_RV: Tensor, seed: int, number_R: Tensor, sample_R: Tensor, step_R: Tensor) -> Tensor:
+def draw(log_probs_RV: Tensor, seed: int | Sequence[int], number_R: Tensor, sample_R: Tensor, step_R: Tensor) -> Tensor:
     """One token a row. Its chance hangs on seed, item number, sample number and step, not on neighbours.
+
+    seed: of all rows, or one a row.
 
     Each token v waits E_v / p_v, with E_v exponential, and the first to come is drawn: the Gumbel-max trick. Where the
     probabilities differ in their last bits, another token comes first only if two come at almost the same time. That
@@ -65,7 +69,9 @@ def draw(log_probs_RV: Tensor, seed: int, number_R: Tensor, sample_R: Tensor, st
     possible = int((log_probs_RV > -math.inf).sum(1).max()) if len(log_probs_RV) else 0
     if 0 < possible < log_probs_RV.shape[1] // 4:
         log_probs_RV, tokens_RK = log_probs_RV.topk(possible)
-    key_R = _mixed(torch.full_like(number_R, _mixed_seed(seed)) + number_R * _GOLDEN)
+    seeds = [seed] * len(number_R) if isinstance(seed, int) else seed
+    seed_R = torch.tensor([_mixed_seed(one) for one in seeds], device=number_R.device)
+    key_R = _mixed(seed_R + number_R * _GOLDEN)
     for part_R in (sample_R, step_R):
         key_R = _mixed(key_R + part_R * _GOLDEN)
     each = torch.arange(log_probs_RV.shape[1], device=key_R.device) if tokens_RK is None else tokens_RK
@@ -118,5 +124,6 @@ def _mixed(bits: Tensor) -> Tensor:
     return bits
 
 
+@lru_cache(maxsize=1024)
 def _mixed_seed(seed: int) -> int:
     return int(_mixed(torch.tensor(seed) * _GOLDEN + _GOLDEN))

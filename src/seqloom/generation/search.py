@@ -1,6 +1,6 @@
 """One engine for every way of writing: greedy, beam, diverse beam, sampling; it knows scores and states only."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 
 from seqloom.generation.ahead import Ahead
 from seqloom.generation.automaton import Phrase
@@ -36,7 +36,17 @@ def write(
             more = len(new) == free
             writing.begin(new)
         for draft in writing.step():
-            yield draft.item.number, draft.answers(settings.n_best, distinct=settings.sample is None)
+            yield draft.item.number, writing.answers(draft)
+
+
+def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Generator[list[int], None, list[Written]]:
+    """One item's answers as `write` has them; and on the way, after each step, the tokens that are sure by then."""
+    writing = Writing(scorer, settings, attention=False)
+    writing.begin([_checked(item, settings)])
+    while True:
+        for draft in writing.step():
+            return draft.answers(settings.n_best, distinct=settings.sample is None)
+        yield writing.sure()
 
 
 def impossible_item(item: Item, settings: GenerationSettings, shown: Callable[[Phrase], object] = list) -> str | None:

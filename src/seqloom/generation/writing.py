@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from seqloom.generation.beam import NOTHING, Candidates
 from seqloom.generation.choice import Choice, constrained, diverse, drawn, searched
-from seqloom.generation.contract import Item, Scorer
+from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.coverage import coverage
 from seqloom.generation.draft import Draft, Found
 from seqloom.generation.hypotheses import Hypotheses
@@ -110,6 +111,48 @@ class Writing:
         self._advance(replace(h, best_AN=best_AN), choice.going, done)
         return complete
 
+    def sure(self) -> list[int]:
+        """What the best answer to the first item begins with, however it goes on: all that can still be it do so."""
+        h, going_K = self.hypotheses, self.hypotheses.total_AK[0] > NOTHING
+        rows = h.tokens_AKT[0, going_K, : self.steps[0]].tolist()
+        rows += [found.tokens.tolist() for found in self.drafts[0].best()]
+        return [each[0] for each in takewhile(lambda each: len(set(each)) == 1, zip(*rows, strict=False))]
+
+    def answers(self, draft: Draft) -> list[Written]:
+        """Of a draft that is complete, best first."""
+        return draft.answers(self.settings.n_best, distinct=self.settings.sample is None)
+
+    def so_far(self, places: Sequence[int]) -> list[Written]:
+        """Of a beam of 1, and of samples: what these drafts have, which stays as it is."""
+        if not places:
+            return []
+        at, found = torch.tensor(places, device=self.last_R.device), list[Written]()
+        h = self.hypotheses
+        parts = (part[at, 0].cpu().numpy() for part in (h.tokens_AKT, h.log_probs_AKT, h.total_AK))
+        for place, tokens_T, log_probs_T, total in zip(places, *parts, strict=True):
+            steps = self.steps[place]
+            score = float(total / penalty(self.settings.length, float(max(1, steps))))
+            log_probs = log_probs_T[:steps].astype(np.float64)
+            tokens = tuple(tokens_T[:steps].tolist())
+            found.append(Written(tokens, score, float(log_probs.sum()), tuple(log_probs.tolist()), ended=False))
+        return found
+
+    @torch.inference_mode()
+    def leave(self, places: set[int]) -> None:
+        """Drafts that nobody waits for any more; what they have found is lost."""
+        if len(places) == len(self.drafts):
+            self.drafts, self.steps, self.state = [], [], None
+        if not places or not self.drafts:
+            return
+        device = self.last_R.device
+        stay = torch.tensor(_staying(len(self.drafts), places), device=device)
+        rows = (stay[:, None] * self.beam + torch.arange(self.beam, device=device)).flatten()
+        self.drafts, self.steps = ([each[a] for a in stay.tolist()] for each in (self.drafts, self.steps))
+        self.hypotheses, self.last_R = reorder(self.hypotheses, stay), self.last_R[rows]
+        self.state = reorder(self.state, rows)
+        if self.progress is not None:
+            self.progress = reorder(self.progress, rows)
+
     def _choice(self, h: Hypotheses, given_RV: Tensor) -> Choice:
         """Where an item refuses what would be written, without that: the next best takes its place."""
         settings, end, phrases, progress = self.settings, self.scorer.end, self.phrases, self.progress
@@ -126,7 +169,9 @@ class Writing:
     def _choose(self, h: Hypotheses, allowed_RV: Tensor) -> Choice:
         settings, end, phrases, progress = self.settings, self.scorer.end, self.phrases, self.progress
         if settings.sample is not None:
-            return drawn(h, allowed_RV, end, settings.sample, settings.seed)
+            items = [draft.item for draft in self.drafts]
+            sampling = [item.sample or settings.sample for item in items]
+            return drawn(h, allowed_RV, end, sampling, [_or(item.seed, settings.seed) for item in items])
         if settings.groups > 1:
             return diverse(h, allowed_RV, end, settings.groups, settings.diversity)
         if phrases is not None and progress is not None and any(draft.item.must for draft in self.drafts):
@@ -237,6 +282,10 @@ class Writing:
         if self.phrases is not None and self.progress is not None:
             self.progress = self.phrases.advance(reorder(self.progress, rows_AK.flatten()), self.last_R)
         self.steps = [steps + 1 for steps in self.steps]
+
+
+def _or(own: int | None, other: int) -> int:
+    return other if own is None else own
 
 
 def _staying(count: int, done: set[int]) -> list[int]:

@@ -5,8 +5,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from torch import Tensor
 
+from seqloom.data.readings import Floats
 from seqloom.settings import UserError
 from seqloom.settings.words import show, whole
 from seqloom.text.surrogates import surrogate_fault
@@ -14,9 +16,10 @@ from seqloom.text.surrogates import surrogate_fault
 
 @dataclass(frozen=True)
 class Question:
-    """A text to answer, with wishes for the answer. source: words that are split already, if it is to be tagged."""
+    """A text to answer, with wishes for the answer. source: words that are split already, if it is to be tagged; or a
+    series of readings, values_TC."""
 
-    source: str | Sequence[str]
+    source: str | Sequence[str] | Floats = field(hash=False)
     prefix: str = ""
     """The answer begins with it."""
     must: tuple[str, ...] = ()
@@ -38,6 +41,7 @@ class Question:
     def text_fault(self) -> str | None:
         """What is wrong with the characters of its texts."""
         source = (self.source,) if isinstance(self.source, str) else self.source
+        source = () if isinstance(source, np.ndarray) else source
         texts = (*source, self.prefix, *self.must, *self.must_not)
         return next((wrong for wrong in map(text_fault, texts) if wrong), None)
 

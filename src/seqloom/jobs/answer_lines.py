@@ -54,7 +54,7 @@ class AnswerLines:
 
     def _fields(self, asked: AskedLine, answers: Sequence[Answer], error: str | None) -> dict[str, Any]:
         fields = {} if asked.id is None else {"id": asked.id}
-        each = [self._one(answer) for answer in answers]
+        each = [self.one(answer) for answer in answers]
         if error is not None:
             each = [one | dict.fromkeys(one.keys() & {"score", "probability", "log_prob"}) for one in each]
         fields |= each[0]
@@ -62,7 +62,8 @@ class AnswerLines:
             fields["n_best"] = each
         return fields if error is None else fields | {"error": error}
 
-    def _one(self, answer: Answer) -> dict[str, Any]:
+    def one(self, answer: Answer) -> dict[str, Any]:
+        """What JSON says of an answer."""
         fields: dict[str, Any] = {"text": answer.text, "score": answer.score}
         if self.labels:
             fields["probability"] = answer.probability

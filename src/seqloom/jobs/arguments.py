@@ -3,6 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from seqloom.data.reading.faults import Broken
+from seqloom.data.reading.numbers import series_of
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, text_fault
 from seqloom.settings import UserError
@@ -22,6 +26,28 @@ def texts_of(texts: object) -> list[str | Question]:
         if not isinstance(text, str | Question):
             raise TypeError(f"text {number}: should be a text or a seqloom.Question, but is {type(text).__name__}")
     return many
+
+
+def series_of_arguments(series: object, picture: bool) -> tuple[list[Question], bool]:
+    """One array or several, and whether it is a single one. picture: it has rows, columns and channels."""
+    if isinstance(series, np.ndarray) and series.ndim <= (3 if picture else 2):
+        grey = picture and series.ndim == 2
+        return [Question(series[..., None] if grey else series)], True
+    if isinstance(series, Question):
+        return [series], True
+    if isinstance(series, str | bytes | Mapping) or not isinstance(series, Iterable):
+        raise TypeError(f"predict takes an array of readings or a list of them, not {type(series).__name__}")
+    return [question for one in series for question in series_of_arguments(_as_array(one), picture)[0]], False
+
+
+def _as_array(series: Any) -> Any:
+    """Lists of lists of numbers are arrays too."""
+    if not isinstance(series, list | tuple):
+        return series
+    found = series_of(series)
+    if isinstance(found, Broken):
+        raise UserError(f"{found.what}; a list of series is a list of arrays, or of lists of steps")
+    return found
 
 
 def pairs_of(

@@ -13,7 +13,8 @@ from seqloom.data.file_format import ending, format_by_name
 from seqloom.data.reading import shape_of, table
 from seqloom.data.settings import Corpus, corpora_of, refuse_other_than_utf_8
 from seqloom.jobs import rates
-from seqloom.jobs.chosen import Part, chosen
+from seqloom.jobs.chosen import Part, chosen, named_task
+from seqloom.jobs.default import look
 from seqloom.jobs.graph_corpora import graph_files
 from seqloom.jobs.music_files import with_events
 from seqloom.jobs.recipe import Recipe
@@ -21,10 +22,13 @@ from seqloom.jobs.recipe_file import find, names
 from seqloom.jobs.start import Start, start_of
 from seqloom.settings import UserError, loads
 from seqloom.settings.load import text_of
-from seqloom.tasks import Nodes, task_class
+from seqloom.tasks import Language, Masked, Nodes, task_class
 
 NOTHING = "nothing to train on: name a file with --data"
 
+
+SHAPED = {"tags": "tag", "classes": "classify", "pairs": "translate"}
+"""What a model of text is to do with data of these shapes, if nothing is said."""
 
 Limit = Literal["minutes", "flops", "epochs"]
 
@@ -96,7 +100,7 @@ def asked(command: Command) -> Asked:
     path = None if command.recipe is None else find(command.recipe)
     part = Part() if path is None else Part(str(path), text_of(path))
     start = None if command.start is None else _start(command, command.start)
-    part = part if start is None else start.completed(part)
+    part = part if start is None else start.completed(part, _task(part, command, start))
     if part.whole:
         recipe, notes = loads(part.text, Recipe, command.changes, part.name), tuple[str, ...]()
     else:
@@ -109,7 +113,8 @@ def asked(command: Command) -> Asked:
     recipe = with_events(recipe)
     if start is not None:
         notes = (*notes, *start.notes(recipe))
-        recipe = start.applied(recipe)
+    elif recipe.text.extend is not None:
+        raise UserError("text.extend: there is no vocabulary to extend; begin from a run that has one: --from RUN")
     recipe = _with_headers(recipe) if not part.whole else recipe
     rate_open = rates.chosen(command.changes) and "optimiser" not in part.training()
     bounded = command.budget is not None
@@ -119,6 +124,20 @@ def asked(command: Command) -> Asked:
 
 def _start(command: Command, path: Path) -> Start:
     return start_of(path, None if command.force else _out(command, command.data))
+
+
+def _task(part: Part, command: Command, start: Start) -> str | None:
+    """The kind that was asked for; of a model of text, what the data looks like. None: that of the run."""
+    asked_for = named_task(command.changes)
+    own = part.says().get("task")
+    if asked_for is None and isinstance(own, dict):
+        asked_for = own.get("kind")
+    if asked_for is not None or own is not None or not isinstance(start.recipe.task, Language | Masked):
+        return None if asked_for is None else str(asked_for)
+    data = part.data(command.changes)
+    corpora = corpora_like(command.data, data.corpora, command.columns) if command.data else data.corpora
+    seen = look(corpora, "skip" if command.skip_bad else data.bad) if corpora else None
+    return None if seen is None or seen.labels_first else SHAPED.get(seen.shape)
 
 
 def _chosen(part: Part, command: Command) -> tuple[Recipe, tuple[str, ...]]:

@@ -39,6 +39,12 @@ class AskedLine:
     id: Any = None
     digest: str = ""
     end: int = 0
+    at: int | None = None
+    """The line where it stands, where that is another number."""
+
+    @property
+    def line(self) -> int:
+        return self.number if self.at is None else self.at
 
 
 class AskedLines:
@@ -84,7 +90,7 @@ class AskedLines:
         if not line.strip():
             return AskedLine(self.taken, Question(""))
         try:
-            fields = _parsed(line)
+            fields = parsed(line)
         except ValueError as error:
             return AskedLine(self.taken, f"not JSON ({error}); mend the line")
         fault = _fault(fields)
@@ -130,8 +136,8 @@ def _bytes(line: str | Broken) -> bytes:
     return (line.text if isinstance(line, Broken) else line).encode("utf-8", "surrogatepass")
 
 
-def _parsed(line: str) -> Any:
-    """A ValueError says what is no JSON, or more of it than anybody means."""
+def parsed(line: str) -> Any:
+    """JSON that anybody may have sent. A ValueError says what is no JSON, or more of it than anybody means."""
     if _depth(line) > DEEPEST:
         raise ValueError(f"nested more than {DEEPEST} deep")
     return _JSON.decode(line)
@@ -172,7 +178,7 @@ def _asks_in_json(line: str) -> bool:
     if not line.lstrip().startswith("{") or '"source"' not in line:
         return False
     try:
-        fields = _parsed(line)
+        fields = parsed(line)
     except ValueError:
         return False
     return isinstance(fields, dict) and "source" in fields

@@ -1,7 +1,7 @@
 """card.md: what a model is, what it learned from, how good it is and what it cost."""
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
@@ -26,8 +26,9 @@ def card(
     test: Mapping[str, float],
     device: torch.device,
     begun: RunFolder | None = None,
+    taken: Sequence[str] = (),
 ) -> str:
-    """begun: the run that it began from."""
+    """begun: the run that it began from. taken: a table of what it took over."""
     rows = [
         *_what(recipe, data, model, begun),
         *_cost(place),
@@ -44,6 +45,7 @@ def card(
     lines += _scores("Validation, of the best model", scores) + _scores("Test", test)
     how = signature(metrics_of(data.task, data.valid, recipe.training))
     lines += ["", how] if how else []
+    lines += ["", "## What it began with", "", *taken] if taken else []
     lines += ["", *(f"- {note}" for note in data.notes)] if data.notes else []
     lines += ["", "The settings are in `recipe.toml`, the curves in `curves.svg`, every step in `metrics.jsonl`.", ""]
     return "\n".join(lines)

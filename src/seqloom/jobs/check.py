@@ -12,7 +12,17 @@ from seqloom.data.check import check as check_data
 from seqloom.data.reading import DataError, read, shape_of, size
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked, corpora_like
-from seqloom.jobs.corpora import Longest, longest_of, name_of, names_of, shortened, shown, table_notes, vocabularies
+from seqloom.jobs.corpora import (
+    Longest,
+    longest_of,
+    name_of,
+    names_of,
+    shortened,
+    shown,
+    table_notes,
+    text_of,
+    vocabularies,
+)
 from seqloom.jobs.decide import Decided, decide, device_of
 from seqloom.jobs.memory import bytes_per_token
 from seqloom.jobs.plan import about_steps, amount, flops_per_token, passes, throwaway
@@ -76,7 +86,7 @@ def _notes(wish: Asked) -> Iterator[str]:
         yield from table_notes((*data.corpora, *data.valid, *data.test), shape)
         for block in read(data.corpora[0], shape, "skip"):
             for example in zip(*block.columns, strict=True):
-                texts = [shortened(value if isinstance(value, str) else " ".join(value)) for value in example]
+                texts = [shortened(text_of(value)) for value in example]
                 yield shown(texts[0], texts[1] if len(texts) > 1 else None)
                 return
     except DataError:

@@ -18,7 +18,7 @@ from seqloom.settings import SettingsError, dump, loads
 from seqloom.settings.syntax import parse
 
 CHOSEN = "the chosen recipe"
-TASK = "task.kind"
+TASK, READS = "task.kind", "task.reads"
 SECTIONS = ("task", "text", "model")
 
 
@@ -76,7 +76,7 @@ def _turned(corpus: Corpus) -> Corpus:
 
 
 def _notes(recipe: Recipe, corpora: Sequence[Corpus], seen: Look, part: Part) -> Iterator[str]:
-    kind, pieces = recipe.task.kind, recipe.text.source.kind
+    kind, pieces = recipe.task.kind, "series" if seen.shape == "series" else recipe.text.source.kind
     why = f"{part.name} names no task, text or model" if part.text else "no recipe named"
     yield f"{why}: the data looks like {kind} ({pieces}); another task: --set task.kind=…, or a recipe"
     if seen.labels_first:
@@ -145,15 +145,17 @@ def _loaded(text: str, part: Part, changes: Sequence[str]) -> Recipe:
 
 def _shape(changes: Sequence[str]) -> Shape | None:
     """Of the task that was named with --set, if one was."""
-    tasks: dict[str, Shape] = {
-        "translate": "pairs",
-        "language": "text",
-        "music": "text",
-        "tag": "tags",
-        "classify": "classes",
-    }
+    tasks: dict[str, Shape] = {"translate": "pairs", "tag": "tags", "classify": "classes"}
+    tasks |= {"language": "text", "music": "text"}
+    shape = tasks.get(named_task(changes) or "")
+    reads = [value.strip(" \"'") for key, _, value in (change.partition("=") for change in changes) if key == READS]
+    return "series" if reads and reads[-1] == "series" and shape in (None, "classes") else shape
+
+
+def named_task(changes: Sequence[str]) -> str | None:
+    """The kind of task that was named with --set, if one was."""
     named = [value.strip(" \"'") for key, _, value in (change.partition("=") for change in changes) if key == TASK]
-    return tasks.get(named[-1]) if named else None
+    return named[-1] if named else None
 
 
 def with_model(recipe: Recipe, model: dict[str, Any], changes: Sequence[str]) -> Recipe:

@@ -16,7 +16,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 
 from seqloom.data.reading import Block, read
@@ -24,7 +26,7 @@ from seqloom.jobs.asked import Columns, Command, asked, corpora_like
 from seqloom.jobs.card import device_words
 from seqloom.jobs.compared_result import Facts, Result, models_of
 from seqloom.jobs.compared_speed import per_part
-from seqloom.jobs.corpora import Corpora, corpora, table_notes, validation_blocks
+from seqloom.jobs.corpora import Corpora, corpora, table_notes, text_of, validation_blocks
 from seqloom.jobs.decide import device_of
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.said import metrics_of_task, read_data, refuse_other_labels, say, unknown_of
@@ -110,7 +112,7 @@ def done(work: Work) -> None:
     said = say(model, data, names, work.changes, " and ".join(run.name for run in work.runs), notes.append)
     Result(
         model.task.shape,
-        data.columns,
+        _kept(data.columns),
         unknown_of(model, data),
         names,
         said,
@@ -121,6 +123,11 @@ def done(work: Work) -> None:
         work.key,
         models_of(work.runs),
     ).save(work.into)
+
+
+def _kept(columns: list[list[Any]]) -> list[list[Any]]:
+    """As JSON can say it: of a series a few words, enough to show it."""
+    return [[text_of(one) if isinstance(one, np.ndarray) else one for one in column] for column in columns]
 
 
 def _train(command: Command, view: View) -> Corpora:

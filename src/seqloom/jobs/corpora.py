@@ -13,21 +13,24 @@ from seqloom.data.cache import Cache
 from seqloom.data.cache_folder import cache_folder
 from seqloom.data.order import Order, Weighted
 from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
+from seqloom.data.ragged import Values
 from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
 from seqloom.data.reading.stored_file import shown_all
+from seqloom.data.readings import Readings, series_text
 from seqloom.data.settings import Corpus, DataSettings
 from seqloom.jobs.graph_corpora import graph_corpora
-from seqloom.jobs.pictures import pixels, refuse_unknown_in
+from seqloom.jobs.pictures import pixels, refuse_other_form, refuse_unknown_in
 from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, joins, learned_positions
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
+from seqloom.jobs.vector_words import vector_words
 from seqloom.music import event_words
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
-from seqloom.tasks import Codecs, Language, Masked, Music, Nodes, Task, build_task, learn, task_class
+from seqloom.tasks import Codecs, Known, Language, Masked, Music, Nodes, Task, build_task, learn, task_class
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.settings import TaskSettings
-from seqloom.text import END, Labels
+from seqloom.text import END, Labels, Vocabulary
 
 FORMAT = 5  # of vocabularies in the cache
 LARGE = 200_000_000  # bytes
@@ -83,9 +86,22 @@ def first_example(data: Corpora) -> tuple[str, str | None]:
         row = next((row for row in range(len(texts)) if texts[row].tolist() != [END]), 0)
     for name, codec in ("source", codecs.source), ("target", codecs.target):
         if name in columns:
-            ids = [id for id in columns[name][row].tolist() if id >= 0]
-            sides.append(" ".join(codec.decode(ids)) if isinstance(codec, Labels) else codec.decode(ids))
+            sides.append(_said(codec, columns[name][row]))
     return shortened(sides[0]), shortened(sides[1]) if len(sides) > 1 else None
+
+
+def _said(codec: Vocabulary | Labels | Readings, row: Values) -> str:
+    if isinstance(codec, Readings):
+        return series_text(codec.decode(row), codec.columns)
+    ids = [id for id in row.tolist() if 0 <= id < len(codec)]  # no letters behind words
+    return " ".join(codec.decode(ids)) if isinstance(codec, Labels) else codec.decode(ids)
+
+
+def text_of(value: Any) -> str:
+    """A field of an example as text: words with spaces between them, a series in a few words."""
+    if isinstance(value, np.ndarray):
+        return series_text(value)
+    return value if isinstance(value, str) else " ".join(value)
 
 
 def shortened(text: str) -> str:
@@ -119,13 +135,13 @@ def fingerprints(data: DataSettings) -> dict[str, str]:
     return {name_of(corpus): fingerprint(corpus) for corpus in (*data.corpora, *data.valid)}
 
 
-def corpora(recipe: Recipe, codecs: Codecs | None = None) -> Corpora:
-    """codecs: of a run to begin from; None: they are learnt."""
+def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
+    """given: codecs to take as they are, or what of another run's is known; None: they are learnt."""
     data = recipe.data
     if isinstance(recipe.task, Nodes):
-        found = graph_corpora(recipe, codecs)
+        found = graph_corpora(recipe, given if isinstance(given, Codecs) else None)
         return Corpora(found.task, found.train, found.valid, found.test, found.files, found.notes)
-    known = vocabularies(recipe, codecs)
+    known = vocabularies(recipe, given)
     task = build_task(recipe.task, known.codecs, recipe.model.family)
     inner = [None] * len(data.corpora) if data.valid else held_out(recipe, known.counts, names_of(recipe))
     train = [_prepared(recipe, task, corpus, held) for corpus, held in zip(data.corpora, inner, strict=True)]
@@ -141,11 +157,22 @@ def corpora(recipe: Recipe, codecs: Codecs | None = None) -> Corpora:
         (*table_notes((*data.corpora, *data.valid, *data.test), task.shape), *_notes(recipe, [*train, *valid, *test])),
     )
     _refuse_empty(made, recipe)
+    _refuse_one_class(known.codecs.target, task.shape, names_of(recipe))
+    if isinstance(known.codecs.source, Readings):
+        refuse_other_form(recipe.model, known.codecs.source)
     for part in (*train, *valid, *test):
         refuse_unknown_in(recipe.model, name_of(part.corpus), part.examples, part.held_out)
     for parts, what in (valid, "validate"), (test, "test"):
         _refuse_unseen(parts, what)
     return made
+
+
+def _refuse_one_class(labels: Vocabulary | Labels, shape: Shape, names: str) -> None:
+    if isinstance(labels, Labels) and shape != "tags" and len(labels) == 1:
+        raise UserError(
+            f"{names}: all examples to train on are of one class, {labels.names[0]!r}, so that there is nothing to "
+            "tell apart; is it the right column? Otherwise add examples of another class"
+        )
 
 
 def _refuse_unseen(parts: Sequence[Prepared], what: str) -> None:
@@ -174,21 +201,24 @@ def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
         raise UserError("\n".join([f"{files}: no example is left to validate on{fix}", *made.notes]))
 
 
-def vocabularies(recipe: Recipe, codecs: Codecs | None = None) -> Vocabularies:
-    """codecs: the vocabularies, where they are known already."""
+def vocabularies(recipe: Recipe, given: Codecs | Known | None = None) -> Vocabularies:
+    """given: what is known of them already."""
     shape, data = task_class(recipe.task).shape, recipe.data
     facts: list[Any] = [FORMAT, shape, recipe.text.model_dump(mode="json"), data.bad]
     facts += [content(corpus, shape) for corpus in data.corpora]
     facts += [] if data.valid else [data.held_out, data.held_out_most, recipe.task.model_dump(mode="json")]
-    more = pixels(recipe.model) or events_of(recipe.task)
-    facts += [] if codecs is None else [codecs.fingerprint]
+    more = pixels(recipe.model) or vector_words(recipe) or events_of(recipe.task)
+    facts += [] if given is None else [type(given).__name__, given.fingerprint]
     facts += [more] if more else []
+    facts += [recipe.readings.model_dump(mode="json")] if shape == "series" else []
     folder = cache_folder() / "vocabularies" / digest(facts)
     if not folder.exists():
         with Building(folder) as partial, bar("learning the vocabulary", sum(map(size, data.corpora))) as report:
             blocks = _Counted(data, shape, report, isinstance(recipe.task, Music))
-            read_training = _nothing if isinstance(recipe.task, Music) else _training(recipe, blocks)
-            (learn(recipe.text, shape, read_training, more) if codecs is None else codecs).save(partial)
+            if not isinstance(given, Codecs):
+                read_training = _nothing if isinstance(recipe.task, Music) else _training(recipe, blocks)
+                given = learn(recipe.text, shape, read_training, more, given or Known(), recipe.readings)
+            given.save(partial)
             counts = json.dumps([asdict(count) for count in blocks.all()])
             (partial / "counts.json").write_text(counts, encoding="utf-8")
     try:
@@ -299,7 +329,9 @@ def longest_of(recipe: Recipe) -> Longest | None:
     limits = [Longest(recipe.data.longest, "data.longest")]
     limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []
     if not joins(recipe):  # there both sides share the positions, which the recipe has checked
-        limits += [Longest(length - 1, "model.positions.length") for length in learned_positions(recipe.model)]
+        series = task_class(task).shape == "series"
+        every = learned_positions(recipe.model, series=series)
+        limits += [Longest(length - (not series), "model.positions.length") for length in every]
     return min(limits, key=lambda limit: limit.tokens)
 
 

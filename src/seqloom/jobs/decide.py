@@ -80,14 +80,14 @@ def device_of(name: str, asked: str = "training.device") -> torch.device:
 
 def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measure: bool = False) -> Decided:
     """began: when the command did, by the monotonic clock. measure: also where nothing depends on it."""
-    codecs = None if wish.start is None else wish.start.codecs
-    recipe, data = wish.recipe, corpora(wish.recipe, codecs)
+    known = None if wish.start is None else wish.start.known(wish.recipe)
+    recipe, data = wish.recipe, corpora(wish.recipe, known)
     training, device = recipe.training, device_of(wish.recipe.training.device)
     much, precision = amount(data), choose(wish.recipe.training.precision, device_of(wish.recipe.training.device))
     left = None if training.minutes is None else max(1.0, 60 * training.minutes - (time.monotonic() - began))
     if wish.model_open:
         recipe = _with_size(recipe, data, much, left, peak_flops(device, precision.dtype), changes)
-        data = corpora(recipe, codecs)  # other positions may allow other lengths
+        data = corpora(recipe, known)  # other positions may allow other lengths
     work = throwaway(recipe.model, data, device, precision.dtype, training)
     count = threads_of(work, data, training.seed) if training.threads == "auto" else training.threads
     with threads(count):

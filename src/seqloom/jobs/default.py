@@ -65,6 +65,8 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
     if shape is None and guess == "pairs" and (labels or _few_kinds(_side(blocks, 1))):
         guess = "classes"
     examples = round(rows * max(1.0, total / max(read_bytes, 1)))
+    if guess == "series":
+        return Look(guess, examples, 0.0, total)
     sides = [_side(blocks, 1)] if labels else [_side(blocks, side) for side in range(2 if guess == "pairs" else 1)]
     longer, rare = (_longer(sides, _words), _longer(sides, _characters)), max(map(_rare, sides))
     return Look(guess, examples, longer[0], total, longer[1], rare, labels, first.midi)
@@ -128,7 +130,7 @@ def default_settings(seen: Look) -> dict[str, Any]:
             training["smoothing"] = 0.1
             # what is written gets better long after the loss rises again
             training["best"] = "exact" if _by_characters(seen) else "chrf"
-        case "tags" | "classes":
+        case "tags" | "classes" | "series":
             training["best"] = "accuracy"  # the loss rises again while the answers still get better
         case "text":
             pass
@@ -154,6 +156,8 @@ def _task(seen: Look) -> dict[str, Any]:
             return {"task": {"kind": "tag"}, "text": {"source": {"kind": "bpe", "size": 4000}}}
         case "classes":
             return {"task": {"kind": "classify"}, "text": {"source": {"kind": "bpe", "size": 4000}}}
+        case "series":
+            return {"task": {"kind": "classify", "reads": "series"}, "text": {}}
 
 
 def _by_characters(pairs: Look) -> bool:

@@ -185,7 +185,7 @@ def _looked(trained: Trained, said: Sequence[Answer]) -> Looked | None:
         return None
     answer = max(said, key=_telling)
     device = device_of(trained.recipe.training.device)
-    read_ids = [*task.codecs.source.encode([answer.example.source])[0], END]
+    read_ids = [*task.codecs.vocabulary.encode([answer.example.source])[0], END]
     wrote_ids = [*task.target.encode([answer.text])[0], END]
     with torch.no_grad(), watch_attention(model.eval()) as seen:
         model(
@@ -194,7 +194,7 @@ def _looked(trained: Trained, said: Sequence[Answer]) -> Looked | None:
             torch.tensor([BEGIN, *wrote_ids[:-1]], device=device),
             Packed.of([len(wrote_ids)], device=device),
         )
-    wrote, was_read = task.target.pieces(wrote_ids[:-1]), task.codecs.source.pieces(read_ids[:-1])
+    wrote, was_read = task.target.pieces(wrote_ids[:-1]), task.codecs.vocabulary.pieces(read_ids[:-1])
     return Looked(answer, alignment(seen).cpu(), [*wrote, "∎"], [*was_read, "∎"])
 
 

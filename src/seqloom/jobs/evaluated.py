@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seqloom.evaluation.build import LABEL, LabelMetric, MetricName, label_metric, text_metric
+from seqloom.evaluation.confusion import Confusion, confusion
 from seqloom.evaluation.labels import Labels
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Counts
@@ -47,6 +48,14 @@ class Evaluated:
         if self.unknown is not None and any(self.unknown):
             found += by_unknown(self.unknown, "unknown in the source")
         return found
+
+
+def confusions(what: Evaluated) -> list[tuple[str, Confusion]]:
+    """Of systems that name the class of each example."""
+    if what.labels is None or any(len(labels) != 1 for labels in what.labels[-1]):
+        return []
+    *said, wanted = what.labels
+    return [(system, confusion(each, wanted)) for system, each in zip(what.systems, said, strict=True)]
 
 
 def _by_length(texts: Sequence[str], side: str) -> list[Slice]:

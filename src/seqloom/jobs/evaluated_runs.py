@@ -10,7 +10,7 @@ from seqloom.evaluation.likelihood import BitsPerCharacter
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Counts
 from seqloom.jobs.asked import Columns, corpora_like
-from seqloom.jobs.corpora import name_of, table_notes
+from seqloom.jobs.corpora import name_of, table_notes, text_of
 from seqloom.jobs.evaluated import Evaluated, Note
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.node_labels import asked_nodes, graph_of
@@ -102,8 +102,8 @@ def together(
     unknown: list[int] | None,
 ) -> Evaluated:
     """What several systems said to the same examples. columns: of these, as they were read."""
-    texts = [[text if isinstance(text, str) else " ".join(text) for text in column] for column in columns]
-    wanted = [[name] for name in columns[1]] if shape == "classes" else columns[-1]
+    texts = [[text_of(one) for one in column] for column in columns]
+    wanted = [[name] for name in columns[1]] if shape in ("classes", "series") else columns[-1]
     return Evaluated(
         systems=systems,
         answers=() if shape == "text" else tuple(part.texts for part in parts),
@@ -111,7 +111,7 @@ def together(
         sources=texts[0] if len(texts) > 1 else None,
         unknown=unknown,
         counts=tuple(_rated(rate_metric(name), parts) for name in names if name in RATE),
-        labels=(*(part.labels for part in parts), wanted) if shape in ("tags", "classes") else None,
+        labels=(*(part.labels for part in parts), wanted) if shape in ("tags", "classes", "series") else None,
     )
 
 

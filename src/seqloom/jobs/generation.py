@@ -59,6 +59,13 @@ def typed_changes(changes: Sequence[str]) -> dict[str, str]:
     return {_field(change): f"--set {change}" for change in changes if change.strip().startswith(SECTION)}
 
 
+def used_changes(task: TaskSettings, changes: Sequence[str]) -> list[str]:
+    """Those that change how the task's answers come about, for whoever asks models of several tasks."""
+    if task.kind not in UNWRITTEN:
+        return list(changes)
+    return [change for change in changes if not change.startswith(SECTION) or _field(change) in UNWRITTEN[task.kind][1]]
+
+
 def refuse_unused(task: TaskSettings, settings: GenerationSettings, typed: Mapping[str, str]) -> None:
     """typed: the settings that somebody asked for, and in which words."""
     for name, why in _unused(task, settings):

@@ -5,9 +5,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from seqloom.data.encoding import ClassEncoder, TagEncoder
+from seqloom.data.ragged import Ragged
+from seqloom.data.readings import Floats
 from seqloom.generation.contract import Item
 from seqloom.generation.no_numbers import refuse_no_numbers
 from seqloom.generation.settings import GenerationSettings
@@ -15,13 +19,12 @@ from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored,
 from seqloom.jobs.pictures import refuse_unknown
 from seqloom.jobs.wishes import refuse_wishes
 from seqloom.jobs.writing import Prepared, part_empty, room
-from seqloom.layers.layout import Packed
 from seqloom.models.build import Model as Network
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.settings import UserError
+from seqloom.tasks.batch import Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.tag import TagTask
-from seqloom.text import END
 
 TOKENS = 16_384  # that are read together
 
@@ -39,18 +42,32 @@ class Labeller:
         refuse_wishes(question, "a label is chosen")
         if not isinstance(question.source, str) and isinstance(self.task, ClassifyTask):
             raise UserError("the source should be text, but is a list")
-        ids = self._words(question)[0] if isinstance(self.task, TagTask) else self._text(str(question.source))
-        return Prepared(
-            number, question, Item(ids[: self.reads], number, 0) if ids else None, max(0, len(ids) - self.reads)
-        )
+        spelled = self._spelled or isinstance(self.task, TagTask)
+        ids = self._words(question)[0] if spelled else self._text(str(question.source))
+        most = self._most(question, len(ids))
+        return Prepared(number, question, Item(ids[:most], number, 0) if ids else None, len(ids) - most)
+
+    def _most(self, question: Question, tokens: int) -> int:
+        """How many of its tokens are read; of spelled words, with all their letters, so many as there are positions."""
+        if not self._spelled or self.reads >= tokens:
+            return min(self.reads, tokens)
+        return sum(word < self.reads for word in self._words(question)[1])
+
+    @property
+    def _spelled(self) -> bool:
+        return self.task.settings.spelled
 
     def _text(self, text: str) -> list[int]:
-        ids = self.task.codecs.source.encode([text])[0] if text.strip() else []
+        ids = self.task.codecs.vocabulary.encode([text])[0] if text.strip() else []
         refuse_unknown(self.networks[0].settings, ids, text)
         return ids
 
     def _words(self, question: Question) -> tuple[list[int], list[int]]:
-        return self.task.codecs.source.encode_words(words_of(question.source))
+        encoder = self.task.encoder
+        if isinstance(encoder, ClassEncoder):
+            return encoder.pieces(str(question.source))
+        assert isinstance(encoder, TagEncoder)
+        return encoder.pieces(words_of(question.source))
 
     def answer(
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
@@ -58,21 +75,45 @@ class Labeller:
         """Each number with its answers, best first: the likeliest classes, or all tags as one answer."""
         empty, rows = part_empty(asked, replace(EMPTY, score=1.0))
         yield from empty
-        for part in _batches(sorted(rows, key=_length)):
-            for one, scores in zip(part, self.log_probs([each.tokens for each in part]), strict=True):
+        for part in self._batches(sorted(rows, key=self.length)):
+            for one, scores in zip(part, self.log_probs(part), strict=True):
                 make = self._tags if isinstance(self.task, TagTask) else self._classes
                 yield one.number, make(one, scores, settings.n_best)
 
     @torch.no_grad()
-    def log_probs(self, rows: Sequence[Sequence[int]]) -> list[Tensor]:
-        """Of each row: one a class, or one a piece and tag."""
-        marked = [[*row, END] for row in rows] if isinstance(self.task, ClassifyTask) else rows
-        layout = Packed.of([len(row) for row in marked], device=self.device)
-        tokens_N = torch.tensor([token for row in marked for token in row], device=self.device)
-        each = [network.scores(network(tokens_N, layout)).float().log_softmax(-1) for network in self.networks]
+    def log_probs(self, asked: Sequence[Prepared]) -> list[Tensor]:
+        """Of each: one a class, or one a piece and tag; of spelled words, one a word and tag."""
+        read = self.side(asked).to(self.device)
+        each = [network.scores(network(read.tokens_N, read.layout)).float() for network in self.networks]
+        each = [scores.log_softmax(-1) for scores in each]
         mean = torch.stack(each).logsumexp(0).sub(math.log(len(each))).cpu()
         refuse_no_numbers(mean[..., 0])  # one NaN among a row's scores makes all of them NaN
-        return list(mean if isinstance(self.task, ClassifyTask) else mean.split([len(row) for row in rows]))
+        if isinstance(self.task, ClassifyTask):
+            return list(mean)
+        words = len(self.task.codecs.source)
+        return list(
+            mean.split([sum(id < words for id in one.tokens) if self._spelled else self.length(one) for one in asked])
+        )
+
+    def length(self, asked: Prepared) -> int:
+        """Of what is read."""
+        return len(asked.tokens)
+
+    def side(self, asked: Sequence[Prepared]) -> Side:
+        rows = Ragged.rows([one.tokens for one in asked])
+        return self.task.side(rows) if isinstance(self.task, ClassifyTask) else Side.of(rows)
+
+    def _batches(self, rows: Sequence[Prepared]) -> Iterator[list[Prepared]]:
+        """By tokens; a row that is longer than all may be goes alone."""
+        batch, tokens = list[Prepared](), 0
+        for row in rows:
+            if batch and tokens + self.length(row) > TOKENS:
+                yield batch
+                batch, tokens = [], 0
+            batch.append(row)
+            tokens += self.length(row)
+        if batch:
+            yield batch
 
     def score(self, pairs: Sequence[tuple[str, str | Answer | None]]) -> list[Scored]:
         """Of a label, or of tags with spaces between them."""
@@ -86,7 +127,7 @@ class Labeller:
         labels = self.task.labels.encode(names)
         if prepared.item is None or prepared.cut:
             raise UserError("the source is empty, or longer than the model's learned positions")
-        (scores,) = self.log_probs([prepared.item.source])
+        (scores,) = self.log_probs([prepared])
         scores_WV = scores[None] if isinstance(self.task, ClassifyTask) else scores[self._firsts(prepared)]
         if len(scores_WV) != len(labels):
             raise UserError(f"{len(scores_WV)} words, but {len(labels)} tags; each word needs one")
@@ -96,8 +137,9 @@ class Labeller:
         return Scored(math.fsum(piece.log_prob for piece in pieces), pieces)
 
     def _firsts(self, asked: Prepared) -> list[int]:
-        """Where words begin, among the pieces that are read: there stand their tags."""
-        word_of = self._words(asked.question)[1][: _length(asked)]
+        """Where words begin, among what is scored of those that are read: there stand their tags."""
+        word_of = self._words(asked.question)[1][: self.length(asked)]
+        word_of = list(dict.fromkeys(word_of)) if self._spelled else word_of
         return [place for place, word in enumerate(word_of) if not place or word != word_of[place - 1]]
 
     def _classes(self, asked: Prepared, scores_V: Tensor, n_best: int) -> list[Answer]:
@@ -119,25 +161,10 @@ class Labeller:
         return [Answer(" ".join(tags), math.exp(total), total, pieces, tuple(best.indices.tolist()), cut=asked.cut)]
 
 
-def words_of(source: str | Sequence[str]) -> list[str]:
+def words_of(source: str | Sequence[str] | Floats) -> list[str]:
     """As in training: between single spaces, or split already."""
+    if isinstance(source, np.ndarray):
+        raise UserError("the source should be text, but is a series of numbers")
     if not isinstance(source, str):
         return list(source)
     return [word for word in source.split(" ") if word] if source.strip() else []
-
-
-def _length(asked: Prepared) -> int:
-    return len(asked.tokens)
-
-
-def _batches(rows: Sequence[Prepared]) -> Iterator[list[Prepared]]:
-    """By tokens; a row that is longer than all may be goes alone."""
-    batch, tokens = list[Prepared](), 0
-    for row in rows:
-        if batch and tokens + _length(row) > TOKENS:
-            yield batch
-            batch, tokens = [], 0
-        batch.append(row)
-        tokens += _length(row)
-    if batch:
-        yield batch

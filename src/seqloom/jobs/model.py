@@ -1,32 +1,41 @@
 """A trained model, ready to be asked: `seqloom.load`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
+from seqloom.data.readings import Floats, Readings
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
-from seqloom.jobs.arguments import pairs_of, refuse_arguments, texts_of
+from seqloom.jobs.arguments import pairs_of, refuse_arguments, series_of_arguments, texts_of
 from seqloom.jobs.filling import Filler
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
+from seqloom.jobs.represented import Represented
+from seqloom.jobs.representing import Layer, Representer
+from seqloom.jobs.series_labelling import SeriesLabeller
+from seqloom.jobs.streaming import Streamed
+from seqloom.jobs.unasked import Unasked
 from seqloom.jobs.writing import Prepared, Writer
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError
 from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.classify_series import ClassifySeriesTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
+from seqloom.text import Vocabulary
 
 Run = str | PathLike[str]
-Text = str | Question
+Text = str | Question | Floats
 
 
 def load(run: Run | Sequence[Run], device: str = "auto") -> "Model":
@@ -75,11 +84,21 @@ class Model:
         return isinstance(self._answerer, Labeller)
 
     @property
+    def reads_series(self) -> bool:
+        """Whether it is asked with readings, not with texts."""
+        return self.task.shape == "series"
+
+    @property
     def aligns(self) -> bool:
         """Whether it looks at a source while it writes, so that its answers can be aligned with it."""
         return all(isinstance(network, EncoderDecoder) and bool(looks(network)) for network in self.networks)
 
-    def _build(self) -> Writer | Labeller | Filler:
+    @property
+    def writer(self) -> Writer | None:
+        """What writes its answers token by token; None: they are labels, or fill gaps."""
+        return self._answerer if isinstance(self._answerer, Writer) else None
+
+    def _build(self) -> Writer | Labeller | Filler | Unasked:
         match self.task:
             case TranslateTask() | LanguageTask():
                 data = self.recipe.data
@@ -87,6 +106,10 @@ class Model:
                 return Writer(self.task, self.networks, self.device, self.recipe.longest_seen, reads)
             case MaskedTask():
                 return Filler(self.task, self.networks, self.device)
+            case ClassifySeriesTask():
+                return SeriesLabeller(self.task, self.networks, self.device)
+            case NodesTask():
+                return Unasked()
             case TagTask() | ClassifyTask():
                 return Labeller(self.task, self.networks, self.device)
             case _:
@@ -121,6 +144,8 @@ class Model:
     ) -> Answer | list[Answer] | list[list[Answer]]:
         """The answer to a text; to several, as many in their order. n_best: instead of each answer a list of some.
 
+        A model of series takes an array, values_TC, or a list of arrays; of pictures, values_RCC, or a list of them.
+
         changes    settings of [generation]: ["generation.longest=100"]
         prefix     every answer begins with it; end it behind a word, as it is cut into pieces as if it were whole.
                    For one answer of several, ask Question(text, prefix="…")
@@ -130,9 +155,8 @@ class Model:
         """
         refuse_arguments(("n_best", *Wishes.__annotations__), other)
         settings = generation_of(self.opened[0], changes, beam, 1 if n_best is None else n_best, sample, ARGUMENTS)
-        one = isinstance(texts, str | Question)
         wished = Question("", prefix, _phrases(must), _phrases(must_not))
-        plain = [replace(wished, source=text) if isinstance(text, str) else text for text in texts_of(texts)]
+        plain, one = self._questions(texts, wished)
         self.look_over(plain)
         asked = []
         for number, question in enumerate(plain):
@@ -147,8 +171,56 @@ class Model:
             return best[0] if one else best
         return each[0] if one else each
 
+    def _questions(self, asked: object, wished: Question) -> tuple[list[Question], bool]:
+        """And whether it is one alone."""
+        readings = self.task.codecs.source
+        if isinstance(readings, Readings):
+            return series_of_arguments(asked, readings.columns is not None)
+        plain = [replace(wished, source=text) if isinstance(text, str) else text for text in texts_of(asked)]
+        return plain, isinstance(asked, str | Question)
+
+    def stream(
+        self,
+        text: Text,
+        *,
+        beam: int | None = None,
+        sample: bool = False,
+        changes: Sequence[str] = (),
+        prefix: str = "",
+        must: Sequence[str] = (),
+        must_not: Sequence[str] = (),
+        **other: Any,
+    ) -> Streamed:
+        """The answer to one text, piece by piece while it is written: for piece in model.stream("Once"): …
+
+        Joined, the pieces are what `predict` says. Greedily or drawn, each token is one; a beam says what is sure.
+        """
+        refuse_arguments(tuple(name for name in Wishes.__annotations__ if name != "attention"), other)
+        settings = generation_of(self.opened[0], changes, beam, 1, sample, ARGUMENTS)
+        wished = Question("", prefix, _phrases(must), _phrases(must_not))
+        question = replace(wished, source=text) if isinstance(text, str) else text
+        if not isinstance(question, Question):
+            raise UserError("stream takes one text; for several, predict([…]) answers them together")
+        return self.streamed(self.prepare(question, 0, settings), settings)
+
+    @property
+    def streams(self) -> bool:
+        """Whether its answers are written one token after the other."""
+        return isinstance(self._answerer, Writer)
+
+    def streamed(self, asked: Prepared, settings: GenerationSettings) -> Streamed:
+        if not isinstance(self._answerer, Writer):
+            raise UserError(f"{self.recipe.task.kind}: its answer is there at once, and is not streamed; use predict")
+        return Streamed(self._named_pieces(self._answerer.stream(asked, settings)))
+
+    def _named_pieces(self, pieces: Generator[str, None, Answer]) -> Generator[str, None, Answer]:
+        with self.named():
+            return (yield from pieces)
+
     def look_over(self, questions: Sequence[Question]) -> None:
         """Cut the words of many at once, which is many times faster than one by one; `prepare` finds them then."""
+        if not isinstance(self.task.codecs.source, Vocabulary):
+            return
         with suppress(UserError):  # which `prepare` will tell of the question that it is
             self.task.codecs.source.encode([one.source for one in questions if isinstance(one.source, str)])
 
@@ -162,8 +234,44 @@ class Model:
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
     ) -> Iterator[tuple[int, list[Answer]]]:
         """Each question's number with its answers, best first, in whatever order they are done."""
-        with self._named():
+        with self.named():
             yield from self._answerer.answer(asked, settings, attention)
+
+    @overload
+    def represent(  # type: ignore[overload-overlap]
+        self, texts: str, *, layer: Layer = -1, kind: Literal["numpy", "torch"] = "numpy"
+    ) -> Represented: ...
+    @overload
+    def represent(
+        self, texts: Iterable[str | Sequence[str]], *, layer: Layer = -1, kind: Literal["numpy", "torch"] = "numpy"
+    ) -> list[Represented]: ...
+
+    def represent(
+        self,
+        texts: str | Iterable[str | Sequence[str]],
+        *,
+        layer: Layer = -1,
+        kind: Literal["numpy", "torch"] = "numpy",
+    ) -> Represented | list[Represented]:
+        """Contextual vectors of a text, or of several: one a token, one a word (`of_words`), one for all (`pooled()`).
+
+        They are the states of the encoder, or of the only stack. A tagger takes lists of words too.
+
+        layer  0: what the first block reads; 1, 2, …: behind each block; -1: the last; "all": one above the other
+        kind   of the arrays: numpy or torch
+        """
+        if len(self.networks) > 1:
+            raise UserError("the vectors of several runs have nothing in common; load one of them")
+        if kind not in ("numpy", "torch"):
+            raise UserError(f"kind should be 'numpy' or 'torch', but is {kind!r}")
+        one = isinstance(texts, str)
+        many = [texts] if isinstance(texts, str) else list(texts)
+        for number, text in enumerate(many, 1):
+            if wrong := Question(text).text_fault():
+                raise UserError(f"text {number}: {wrong}")
+        found = list(Representer(self.task, self.networks[0], self.device).represent(many, layer))
+        found = [each.to_numpy() for each in found] if kind == "numpy" else found
+        return found[0] if one else found
 
     @overload
     def score(  # type: ignore[overload-overlap]
@@ -185,12 +293,12 @@ class Model:
         sources, all of them. An Answer is scored as it was written, token by token; a text is cut into tokens anew.
         """
         pairs, one = pairs_of(source, target)
-        with self._named():
+        with self.named():
             found = self._answerer.score(pairs)
         return found[0] if one else found
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def named(self) -> Iterator[None]:
         """An error of the weights says of which file."""
         try:
             yield

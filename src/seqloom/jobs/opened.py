@@ -100,7 +100,7 @@ def _meant(file: Path) -> str:
 
 def _codecs(run: RunFolder, recipe: Recipe) -> Codecs:
     codecs = Codecs.load(run.vocabulary)
-    labelled = task_class(recipe.task).shape in ("tags", "classes")
+    labelled = task_class(recipe.task).shape in ("tags", "classes", "series")
     if isinstance(codecs.target, Labels) is not labelled:
         raise UserError(f"{run.vocabulary}: is not of a run that does {recipe.task.kind}; {_ANEW}")
     return codecs

@@ -5,14 +5,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from seqloom.data.cache import Cache
+from seqloom.data.readings import Readings
 from seqloom.layers.images import Images
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import UserError
 from seqloom.text import UNKNOWN
 
 
+def refuse_other_form(model: ModelSettings, readings: Readings) -> None:
+    """A UserError if the pictures are not as wide, or not of so many channels, as the model's input takes them for."""
+    if not isinstance(model.input, Images):
+        return
+    for name, wanted, found in (
+        ("channels", model.input.channels, readings.channels),
+        ("columns", model.input.columns, readings.columns or model.input.columns),
+    ):
+        if wanted != found:
+            raise UserError(
+                f"model.input.{name} = {wanted}, but the pictures have {found}; --set model.input.{name}={found}"
+            )
+
+
 def pixels(model: ModelSettings) -> str:
-    """All whole numbers that a pixel may have, whether training sees them or not; "" where no picture is read."""
+    """All whole numbers that a pixel of a text may have, whether training sees them or not; "" where none is read."""
     return " ".join(map(str, range(int(model.input.brightest) + 1))) if isinstance(model.input, Images) else ""
 
 

@@ -92,6 +92,8 @@ def amount(corpora: Corpora) -> Amount:
             return Amount(target, source, rows, max(1.0, source / rows), max(1.0, source / rows))
         case "classes":
             return Amount(rows, source + rows, rows, source / rows + 1, source / rows + 1)
+        case "series":
+            return Amount(rows, source, rows, max(1.0, source / rows), max(1.0, source / rows))
 
 
 def flops_per_token(model: ModelSettings, sizes: Sizes, much: Amount, counted_per_row: float) -> float:

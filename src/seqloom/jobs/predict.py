@@ -16,6 +16,7 @@ from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import EMPTY, Answer
 from seqloom.jobs.answer_lines import AnswerLines
 from seqloom.jobs.asked_lines import AskedLine, AskedLines, InputFormat, size_of
+from seqloom.jobs.asked_series import AskedSeries
 from seqloom.jobs.model import Model
 from seqloom.jobs.output_file import Output, OutputFile, Screen, finished
 from seqloom.jobs.output_note import BATCH, OutputNote
@@ -63,6 +64,8 @@ class Asking:
     skip_bad: bool = False
     talk: bool = False
     """Somebody types the lines: a line that cannot be answered is told, and the next one awaited."""
+    live: bool = False
+    """Somebody looks on: an answer that is written alone is shown as it grows."""
     column: int | None = None
     """Of lines of text, the one between tabs that is asked, from 1; None: all of the line."""
 
@@ -101,8 +104,8 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
     asked = {} if asking.out is None else _depends_on(model, asking)
     done = None if asking.out is None or asking.force else finished(asking.out, asked)
     if done is not None:
-        return _already(asking, done, note)
-    with AskedLines(asking.file, asking.input, asking.column) as lines, _output(asking, asked, lines) as output:
+        return _already(model, asking, done, note)
+    with _lines(model, asking) as lines, _output(asking, asked, lines) as output:
         counts = Counts(**output.counts) if isinstance(output, OutputFile) else Counts()
         before = lines.taken
         if before:
@@ -123,7 +126,7 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
 class _Hints:
     """Tells once what the lines seem to be, where they are read otherwise. columns: tabs mean them."""
 
-    lines: AskedLines
+    lines: AskedLines | AskedSeries
     note: Note
     columns: bool
     json: bool = True
@@ -138,9 +141,15 @@ class _Hints:
             self.json = False
 
 
-def _already(asking: Asking, done: OutputNote, note: Note) -> int:
+def _lines(model: Model, asking: Asking) -> AskedLines | AskedSeries:
+    if model.reads_series:
+        return AskedSeries(asking.file, asking.input, model.recipe.data.corpora)
+    return AskedLines(asking.file, asking.input, asking.column)
+
+
+def _already(model: Model, asking: Asking, done: OutputNote, note: Note) -> int:
     """Nothing is left to do, if the input is what it was."""
-    with AskedLines(asking.file, asking.input, asking.column) as lines:
+    with _lines(model, asking) as lines:
         lines.skip(done.lines)
         if lines.taken < done.lines or lines.digest != done.input or lines.take(1):
             raise UserError(
@@ -167,6 +176,8 @@ def refuse_swapped(run: str, file: str) -> None:
 def _refuse(model: Model, asking: Asking) -> None:
     if asking.lines.alignment and not model.aligns:
         raise UserError("--alignment: no layer of this model looks at a source while it writes; leave it out")
+    if asking.column is not None and model.reads_series:
+        raise UserError("--column: this model reads series, whose columns are those that it learnt from; leave it out")
     if asking.column is not None and asking.input != "text":
         raise UserError("--column: only lines of text have columns, not --input jsonl; leave it out")
     out, file = asking.out, Path(asking.file)
@@ -192,7 +203,7 @@ def _shown(asking: Asking) -> bool:
     return not asking.talk and (asking.out is not None or not sys.stdout.isatty())
 
 
-def _windows(lines: AskedLines, batch: int) -> Iterator[list[AskedLine]]:
+def _windows(lines: AskedLines | AskedSeries, batch: int) -> Iterator[list[AskedLine]]:
     """Lines that are answered together: few at first, so that the first answers come soon.
 
     Where they end is a matter of the line's number: what goes on behind one of them has the same ones.
@@ -209,7 +220,7 @@ def _windows(lines: AskedLines, batch: int) -> Iterator[list[AskedLine]]:
 
 
 @contextmanager
-def _output(asking: Asking, asked: dict[str, Any], lines: AskedLines) -> Iterator[Output]:
+def _output(asking: Asking, asked: dict[str, Any], lines: AskedLines | AskedSeries) -> Iterator[Output]:
     if asking.out is None:
         yield Screen()
         return
@@ -267,11 +278,23 @@ class _Job:
         last = len(window) if stop is None else stop.number - window[0].number
         said: dict[int, list[Answer]] = {number: [EMPTY] for number in errors}
         written = self._write(window[:last], said, errors, 0)
+        if self.asking.live and len(window) == len(prepared) == 1 and self.model.streams:
+            self._stream(prepared[0])
+            return
         for number, answers in self.model.answer(prepared, self.asking.settings, self.asking.lines.alignment):
             said[number + 1] = answers
             written = self._write(window[:last], said, errors, written)
         if stop is not None:
-            raise UserError(f"{self.name}:{stop.number}: {stop.question}" + _remedy(self.asking))
+            raise UserError(f"{self.name}:{stop.line}: {stop.question}" + _remedy(self.asking))
+
+    def _stream(self, asked: Prepared) -> None:
+        """Line feeds as they are: nobody but a reader takes it in."""
+        pieces = self.model.streamed(asked, self.asking.settings)
+        for piece in pieces:
+            self.output.write(piece)
+        self.output.write("\n")
+        if pieces.answer is not None:
+            self.counts.add(pieces.answer)
 
     def _prepared(self, window: Sequence[AskedLine]) -> tuple[list[Prepared], dict[int, str], AskedLine | None]:
         """Questions, why some lines have none, and the line to stop at."""
@@ -287,9 +310,9 @@ class _Job:
             if error is None:
                 continue
             if not (self.asking.skip_bad or self.asking.talk):
-                return prepared, errors, AskedLine(line.number, error)
+                return prepared, errors, AskedLine(line.number, error, at=line.at)
             errors[line.number] = error
-            self._tell(line.number, error)
+            self._tell(line.line, error)
         return prepared, errors, None
 
     def _tell(self, number: int, error: str) -> None:

@@ -5,14 +5,16 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.published import Published
+from seqloom.layers.embedding import Patches, Spelled, Tokens
 from seqloom.layers.images import Images
 from seqloom.layers.positions import Learned
 from seqloom.models.settings import ModelSettings, TokensOutput
 from seqloom.settings import Frozen, all_impossible
-from seqloom.tasks import Language, Masked, Music, Tag, TaskSettings, Translate, task_class
+from seqloom.tasks import Classify, Language, Masked, Music, Tag, TaskSettings, Translate, task_class
 from seqloom.text import BPE, TextSettings, Words
 from seqloom.training.settings import TrainingSettings
 
@@ -23,6 +25,7 @@ class Recipe(Frozen):
     source: str = Field(default="", description="where the system was published")
     task: TaskSettings = Translate()
     text: TextSettings = TextSettings()
+    readings: ReadingsSettings = ReadingsSettings()
     data: DataSettings = DataSettings()
     model: ModelSettings = ModelSettings()
     training: TrainingSettings = TrainingSettings()
@@ -73,6 +76,8 @@ class Recipe(Frozen):
                 ("text", "source"),
                 "events are words, of which none may be unknown: source = { kind = 'words' }, without size and least",
             )
+        yield from self._spelled_faults()
+        yield from self._vector_faults()
         if self.data.longest_source is not None and task_class(self.task).columns == ("target",):
             yield ("data", "longest_source"), f"{self.task.kind} has no source; set data.longest"
         two = task_class(self.task).shape == "pairs" and not self.text.shared
@@ -88,13 +93,40 @@ class Recipe(Frozen):
         if isinstance(self.task, Masked) and self.task.follows and not says:
             yield ("task", "follows"), "the model says nothing of it; set model.output.follows = true, or this to false"
 
+    def _spelled_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Of words with their letters."""
+        asks = isinstance(self.task, Tag | Classify) and self.task.spelled
+        reads = isinstance(self.model.input, Spelled)
+        if asks and not reads:
+            yield ("task", "spelled"), "the model reads no letters; set model.input.kind = 'spelled', or this to false"
+        if reads and not asks:
+            yield (
+                ("model", "input", "kind"),
+                "letters are of words that are tagged, or of texts that are classified: set task.spelled = true",
+            )
+        if asks and not isinstance(self.text.source, Words):
+            yield ("text", "source"), "letters are of whole words: source = { kind = 'words' }"
+
+    def _vector_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Of the words of a file of vectors."""
+        read, text = self.model.input, self.text.source
+        if not isinstance(read, Tokens) or not read.all_words:
+            return
+        if read.vectors is None:
+            yield ("model", "input", "all_words"), "there is no file whose words they are; name it: model.input.vectors"
+        if not isinstance(text, Words) or text.least > 1 or text.size is not None:
+            yield (
+                ("text", "source"),
+                "the file's words are whole ones: source = { kind = 'words' }, without size and least",
+            )
+
     @property
     def _every_word(self) -> bool:
         text = self.text.source
         return isinstance(text, Words) and text.split == "spaces" and text.size is None and text.least == 1
 
     def _picture_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
-        if isinstance(self.model.input, Images) and not self._every_word:
+        if isinstance(self.model.input, Images) and not self._every_word and task_class(self.task).shape != "series":
             yield (
                 ("text", "source"),
                 "a picture's pixels are numbers with spaces between them, of which none may be unknown: "
@@ -130,12 +162,19 @@ def joins(recipe: Recipe) -> bool:
     return isinstance(recipe.task, Translate) and recipe.model.family == "decoder-only"
 
 
-def learned_positions(model: ModelSettings, *sides: Literal["encoder", "decoder"]) -> Iterator[int]:
-    """How many tokens the positions of each stack are enough for, where they are learned. sides: of these only."""
+def learned_positions(
+    model: ModelSettings, *sides: Literal["encoder", "decoder"], series: bool = False
+) -> Iterator[int]:
+    """How many tokens the positions of each stack are enough for, where they are learned. sides: of these only.
+
+    series: what is read are readings, not tokens.
+    """
     for name in sides or ("encoder", "decoder"):
         positions = model.side(name).positions
         if name in model.family and isinstance(positions, Learned):
             if name == "encoder" and isinstance(model.input, Images):
-                yield model.input.longest(positions.length)
+                yield model.input.most_pixels(positions.length) if series else model.input.longest(positions.length)
+            elif name == "encoder" and isinstance(model.input, Patches):
+                yield positions.length * model.input.length
             else:
                 yield positions.length

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from seqloom.jobs.plan import passes
 from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.recipe_list import CHARACTERS, LABELS, LENGTH, WORDS, Listed
+from seqloom.jobs.recipe_list import CHANNELS, CHARACTERS, LABELS, LENGTH, WORDS, Listed
+from seqloom.layers.images import Images
 from seqloom.models import Sizes, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.music import event_words
@@ -53,14 +54,21 @@ def _sizes(recipe: Recipe) -> tuple[_Size, _Size]:
     if isinstance(recipe.task, Music) and not published.source_size:
         events = _Size(len(event_words(recipe.task.events)) + len(SPECIALS))
         return events, events
-    source = _Size(published.source_size) if published.source_size else _pieces(text.source)
+    source = _Size(published.source_size) if published.source_size else _read(recipe)
     if published.target_size:
         return source, _Size(published.target_size)
-    if task_class(recipe.task).shape in ("tags", "classes"):
+    if task_class(recipe.task).shape in ("tags", "classes", "series"):
         return source, _Size(LABELS, known=False)
     if published.source_size or text.shared or text.target is None:
         return source, source
     return source, _pieces(text.target)
+
+
+def _read(recipe: Recipe) -> _Size:
+    if task_class(recipe.task).shape != "series":
+        return _pieces(recipe.text.source)
+    given = recipe.model.input
+    return _Size(given.channels) if isinstance(given, Images) else _Size(CHANNELS, known=False)
 
 
 def _pieces(settings: PieceSettings) -> _Size:

@@ -19,12 +19,12 @@ from seqloom.training.figures import count
 COUNTED = "costs.json"
 SMALL, DEMO = "-small", "demo-"
 LENGTH = 27  # tokens a side: about what sentences of WMT's news have
-CHARACTERS, WORDS, LABELS = 100, 30_000, 10  # where only data would tell
+CHARACTERS, WORDS, LABELS, CHANNELS = 100, 30_000, 10, 10  # where only data would tell
 HEAD = ("recipe", "parameters", "FLOPs/token", "source")
 BELOW = (
     f"FLOPs/token: of training, for each token that is written (or read, where none is), with {LENGTH} tokens a side;",
     "of language models with a full window.",
-    f"~ the data decides on the vocabulary: here {CHARACTERS} characters, {WORDS:,} words or {LABELS} labels.",
+    f"~ the data decides: here {CHARACTERS} characters, {WORDS:,} words, {CHANNELS} readings or {LABELS} labels.",
 )
 
 

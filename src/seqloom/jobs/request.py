@@ -4,12 +4,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from seqloom.data.file_format import format_by_name
 from seqloom.jobs.corpora import named
 from seqloom.jobs.recipe import Recipe
 from seqloom.settings import UserError
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
+from seqloom.tasks import TaskSettings
 
 # what may change from one go to the next: how long, and how it is done
 FREE = {
@@ -31,8 +34,11 @@ FREE = {
 }
 
 
+_TASK: TypeAdapter[TaskSettings] = TypeAdapter(TaskSettings)
+
+
 def request_of(
-    recipe: Recipe, fingerprints: Mapping[str, str], start: Mapping[str, str] | None = None
+    recipe: Recipe, fingerprints: Mapping[str, str], start: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """fingerprints: file → what it held. start: the run whose weights it begins from, and what they were."""
     request = {"recipe": json.loads(recipe.model_dump_json()), "data": dict(fingerprints)}
@@ -59,7 +65,7 @@ def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
     try:
         before = json.loads(run.request.read_text(encoding="utf-8"))
         data = dict(before["data"])
-        settings = _with_names(before["recipe"], data, request)
+        settings = _with_names(_with_defaults(before["recipe"]), data, request)
         start = dict(before.get("start") or {})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise UserError(f"{run.request}: cannot be read; --force starts the run anew") from None
@@ -81,7 +87,21 @@ def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
         )
 
 
-def _refuse_other_start(run: RunFolder, was: Mapping[str, str], now: Mapping[str, str]) -> None:
+def _with_defaults(before: Mapping[str, Any]) -> dict[str, Any]:
+    """A run of old knew nothing of settings that came later: it did without, which is what they are by default."""
+    task = _TASK.validate_python({"kind": before["task"]["kind"]})
+    return dict(_filled(before, json.loads(Recipe.model_construct(task=task).model_dump_json(exclude={"model"}))))
+
+
+def _filled(values: Any, defaults: Any) -> Any:
+    if not (isinstance(values, Mapping) and isinstance(defaults, Mapping)) or values.get("kind") != defaults.get(
+        "kind"
+    ):
+        return values
+    return {**defaults, **{name: _filled(value, defaults.get(name)) for name, value in values.items()}}
+
+
+def _refuse_other_start(run: RunFolder, was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     if was.get("weights") == now.get("weights"):
         return
     anew = "name another --out, or start anew with --force"

@@ -28,7 +28,7 @@ from seqloom.tasks.music import MusicTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
-from seqloom.text import UNKNOWN, Characters, Words
+from seqloom.text import UNKNOWN, Characters, Vocabulary, Words
 from seqloom.text import Labels as KnownLabels
 
 FEW_PIECES = 200  # of a vocabulary of words: phonemes, notes and the like
@@ -140,7 +140,7 @@ def _answers(
         for number in range(begin, min(begin + WINDOW, len(data.places))):
             source = data.columns[0][number]
             try:
-                question = Question(source if isinstance(source, str) else tuple(source))
+                question = Question(tuple(source) if isinstance(source, list) else source)
                 asked.append(model.prepare(question, number, settings))
             except UserError as error:
                 raise UserError(f"{data.places[number]}: {error}") from None
@@ -178,7 +178,8 @@ def _tags(answer: Answer, words: int) -> Labels:
 def unknown_of(model: Model, data: Data) -> list[int] | None:
     """How many pieces of each source the vocabulary does not have."""
     source = model.task.codecs.source
-    if isinstance(model.task, LanguageTask | MaskedTask | NodesTask):
+    labels = isinstance(model.task, LanguageTask | MaskedTask | NodesTask)
+    if labels or not isinstance(source, Vocabulary):
         return None
     if isinstance(model.task, TagTask):
         return [source.encode_words(words)[0].count(UNKNOWN) for words in data.columns[0]]

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.report import Report, Shown
-from seqloom.jobs.evaluated import Evaluated
+from seqloom.jobs.evaluated import Evaluated, confusions
 from seqloom.jobs.json_line import json_line
 from seqloom.jobs.score_table import P_BOOTSTRAP, P_RANDOMISATION, number, tables, titled
 from seqloom.jobs.table import draw, in_latex, latex, markdown, plain
@@ -19,14 +19,14 @@ def page(report: Report, what: Evaluated, form: Form) -> str:
     """All of it, with a line feed at the end."""
     match form:
         case "text":
-            parts = ["\n".join(plain(table)) for table in tables(report)]
+            parts = ["\n".join(plain(table)) for table in tables(report, confusions(what))]
             return "\n\n".join([*parts, *_examples(report, what), "\n".join(below(report))]) + "\n"
         case "markdown":
-            parts = ["\n".join(markdown(table)) for table in tables(report)]
+            parts = ["\n".join(markdown(table)) for table in tables(report, confusions(what))]
             examples = [f"```\n{text}\n```" for text in _examples(report, what)]
             return "\n\n".join([*parts, *examples, "\n".join(f"- {line}" for line in below(report))]) + "\n"
         case "latex":
-            parts = ["\n".join(latex(table)) for table in tables(report)]
+            parts = ["\n".join(latex(table)) for table in tables(report, confusions(what))]
             examples = ["\n".join(_latex_example(each, report, what)) for each in report.shown]
             return "\n\n".join([*parts, *examples, "\n".join(f"% {line}" for line in below(report))]) + "\n"
         case "jsonl":
@@ -37,7 +37,7 @@ def page(report: Report, what: Evaluated, form: Form) -> str:
 
 def show(report: Report, what: Evaluated, console: Console) -> None:
     """The text, with tables as a terminal can draw them."""
-    for table in tables(report):
+    for table in tables(report, confusions(what)):
         draw(table, console)
     for text in [*_examples(report, what), "\n".join(below(report))]:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -129,6 +129,9 @@ def _records(report: Report, what: Evaluated) -> Iterator[dict[str, Any]]:
         yield {"kind": "label", "system": system, "metric": names[title], "label": label.kind} | {
             name: getattr(label, name) for name in ("wanted", "precision", "recall", "f1")
         }
+    for system, found in confusions(what):
+        for (wanted, said), count in sorted(found.counts.items()):
+            yield {"kind": "confusion", "system": system, "wanted": wanted, "said": said, "count": count}
     for shown in report.shown:
         yield _shown_record(shown, what)
 

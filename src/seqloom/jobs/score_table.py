@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Literal
 
+from seqloom.evaluation.confusion import Confusion
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Measured, Report, SliceScore
@@ -14,12 +15,16 @@ FLOOR = 0.0001  # smaller p-values are not told apart
 PLAIN = 0.1, 1e6  # sizes between which digits behind the point tell enough, of metrics of any scale
 NONE = "–"
 P_RANDOMISATION, P_BOOTSTRAP = "p (randomisation, two-sided)", "p (bootstrap, one-sided)"
+MATRIX = 12  # labels that a whole table of confusions has at most; of more only the most frequent confusions are shown
+CONFUSIONS = 15
 KINDS = 30  # labels that are shown at most: those that are wanted most
 
 
-def tables(report: Report) -> list[Table]:
+def tables(report: Report, confusions: Sequence[tuple[str, Confusion]] = ()) -> list[Table]:
+    """confusions: of systems that name labels."""
     several = len(report.systems) > 1
     found = [_compared(report) if several else _scores(report), *_slices(report), *_kinds(report)]
+    found += [_confusion(system, each) for system, each in confusions]
     return [table for table in found if table.rows]
 
 
@@ -109,3 +114,14 @@ def _kinds(report: Report) -> Iterator[Table]:
         )
         more = f", the {KINDS} most frequent of {len(kinds):,}" if len(kinds) > KINDS else ""
         yield Table(f"{system}: {metric} by label{more}", ("label", "wanted", "precision", "recall", "F1"), rows)
+
+
+def _confusion(system: str, found: Confusion) -> Table:
+    """Rows are what was wanted, columns what was said; of many labels the most frequent mistakes."""
+    names = found.names
+    if len(names) <= MATRIX:
+        rows = tuple((wanted, *(f"{found.counts[wanted, said] or ''}" for said in names)) for wanted in names)
+        return Table(f"{system}: wanted (rows) and said (columns)", ("", *names), rows)
+    wrong = found.wrong()
+    each = tuple((wanted, said, f"{count:,}") for wanted, said, count in wrong[:CONFUSIONS])
+    return Table(f"{system}: the most frequent mistakes", ("wanted", "said", "times"), each)

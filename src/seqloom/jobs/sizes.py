@@ -46,3 +46,5 @@ def model_of(size: Size, shape: Shape, dropout: float, shared: bool) -> dict[str
             return model | {"family": "encoder-only", "output": {"kind": "tags"}}
         case "classes":
             return model | {"family": "encoder-only", "output": {"kind": "classes"}}
+        case "series":
+            return model | {"family": "encoder-only", "input": {"kind": "vectors"}, "output": {"kind": "classes"}}

@@ -19,7 +19,7 @@ from seqloom.jobs.plan import amount, steps_of, threads, training_flops_per_toke
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, metrics_of, validator
-from seqloom.jobs.start import Start
+from seqloom.jobs.start import Start, taken_lines
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
 from seqloom.layers.attention import Attention
@@ -36,6 +36,7 @@ from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.sentence_pairs import several
 from seqloom.text import Vocabulary
+from seqloom.training.freezing import freeze
 from seqloom.training.loop import Limits, Loop, Setup, best_weights
 from seqloom.training.peak import peak_flops
 from seqloom.training.peak_memory import forget_peak
@@ -84,20 +85,28 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             compare(run, request)
             _refuse_without_state(run)
             recipe, validation = _as_before(run, wish), None
-            data = corpora(recipe, None if start is None else start.codecs)
+            data = corpora(recipe, None if start is None else Codecs.load(run.vocabulary))
             _refuse_other_vocabulary(run, data)
             write_text(run.recipe, header(request["data"], request.get("start")) + dump(recipe))
         else:
             decided = decide(wish, command.changes, telling.note, began)
             recipe, data, validation = decided.recipe, decided.corpora, decided.validation_seconds
             _refuse_best(recipe, data)
-            if start is not None:
-                start.load(build_model(recipe.model, data.task.sizes()))  # for its errors, before anything is cleared
+            if start is not None or recipe.training.freeze:  # for their errors, before anything is cleared
+                trial = build_model(recipe.model, data.task.sizes())
+                if start is not None:
+                    request["start"] |= {"taken": start.load(trial, recipe, data.task.codecs).lines()}
+                freeze(trial, recipe.training.freeze or ())
             run.clear()  # only now: what is wrong with the files or the settings has been said
             data.task.codecs.save(run.vocabulary)
             write_text(run.recipe, header(request["data"], request.get("start")) + dump(recipe))
             remember(run, request)
-        for note in (*wish.notes, *data.notes, *_doubts(recipe, data, start is not None)):
+        for note in (
+            *wish.notes,
+            *filter(None, taken_lines(run)),
+            *data.notes,
+            *_doubts(recipe, data, start is not None),
+        ):
             telling.note(note)
         assert recipe.training.threads != "auto"
         with threads(recipe.training.threads):
@@ -108,6 +117,8 @@ def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     """What is allowed, but may not be meant. begun: from another run."""
     if not isinstance(data.task, NodesTask):
         yield shown(*first_example(data))
+    if recipe.training.freeze and not begun:
+        yield "training.freeze: what is frozen stays as it was drawn by chance; begin from a run: --from RUN"
     if recipe.training.reward is not None and not begun:
         yield "training.reward: of a model that has learnt nothing yet no answer earns much; begin from one: --from RUN"
     if recipe.training.reward is not None and recipe.training.best == "loss":
@@ -209,6 +220,11 @@ def _run(
     assert training.validate_every != "auto"
     torch.manual_seed(training.seed)
     model = build_model(recipe.model, data.task.sizes()).to(device).train()
+    if training.freeze:
+        fixed, every = freeze(model, training.freeze), sum(parameter.numel() for parameter in model.parameters())
+        telling.note(
+            f"frozen: {fixed:,} of {every:,} parameters ({', '.join(training.freeze)}); dropout in them stays as it is"
+        )
     much = amount(data)
     per_token = training_flops_per_token(recipe, data, much)
     precision = None if training.precision == "float32" else torch.bfloat16
@@ -231,9 +247,10 @@ def _run(
         objective_of(training.reward, data.task),
     )
     if not run.checkpoints.any() and start is not None:
-        start.load(model)
+        start.load(model, recipe, data.task.codecs)
     elif not run.checkpoints.any():
-        _start_vectors(model, data, telling)
+        for note in _start_vectors(model, data):
+            telling.note(note)
     loop = Loop(setup, run, telling)
     loop.place.validation_seconds = validation or 0.0
     resumed = loop.resume()
@@ -260,7 +277,7 @@ def _run(
     test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
     trained = Trained(run, recipe, data, model, place, scores, test)
     begun = None if start is None else start.run
-    write_text(run.card, card(run, recipe, data, model, place, scores, test, device, begun))
+    write_text(run.card, card(run, recipe, data, model, place, scores, test, device, begun, taken_lines(run)))
     return trained
 
 
@@ -270,13 +287,21 @@ def asked_for(training: TrainingSettings) -> tuple[float | None, ...]:
     return training.steps, training.epochs, training.minutes, training.patience, *flops
 
 
-def _start_vectors(model: Model, data: Corpora, telling: Telling) -> None:
-    """Word vectors that the recipe names."""
+def _start_vectors(model: Model, data: Corpora) -> Iterator[str]:
+    """Word vectors that the recipe names, and how many words have one; a UserError, if the file will not do."""
     source, target = data.task.codecs.source, data.task.codecs.target
-    words = source.pieces(range(len(source)))
-    target_words = target.pieces(range(len(target))) if isinstance(target, Vocabulary) else None
-    for name, found in start_vectors(model, words, target_words).items():
-        telling.note(f"{name}: {found:,} of its words begin from the vectors that the recipe names")
+    if not isinstance(source, Vocabulary):
+        return
+    target_words = target.whole_words() if isinstance(target, Vocabulary) else None
+    for name, found in start_vectors(model, source.whole_words(), target_words).items():
+        every = len(target if name == "target" else source)
+        if not found:
+            raise UserError(
+                f"model.input.vectors: the file has none of the {every:,} pieces of the {name}; is it of this "
+                "language, and is the text cut into words (text.source.kind)?"
+            )
+        share = f"{found:,} of {every:,} pieces ({found / every:.0%})"
+        yield f"{name}: {share} begin from the vectors that the recipe names"
 
 
 def scores_of(run: RunFolder, place: Place) -> dict[str, float]:
@@ -296,8 +321,12 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
     held = sum(map(len, data.valid))
     return [
         f"{recipe.task.kind}: {counted(data.examples, 'example')}, {held:,} for validation; "
-        f"vocabulary {data.task.sizes().source:,} → {data.task.sizes().target:,}",
+        f"{_what(data)} {data.task.sizes().source:,} → {data.task.sizes().target:,}",
         f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; "
         f"batches of {training.batch:,} tokens; {device.type}",
         f"run folder: {run.path}",
     ]
+
+
+def _what(data: Corpora) -> str:
+    return "vocabulary" if isinstance(data.task.codecs.source, Vocabulary) else "readings → classes"

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -12,7 +13,7 @@ def versions() -> str:
     return f"seqloom {__version__}, torch {torch.__version__}, Python {platform.python_version()}"
 
 
-def header(fingerprints: Mapping[str, str], start: Mapping[str, str] | None = None) -> str:
+def header(fingerprints: Mapping[str, str], start: Mapping[str, Any] | None = None) -> str:
     """Comment lines: versions, a fingerprint of each file, and what it began from."""
     lines = [f"# {versions()}", *(f"# {name}: {value[:16]}" for name, value in fingerprints.items())]
     lines += [] if start is None else [f"# began from {start['run']}: {start['weights'][:16]}"]

@@ -2,16 +2,17 @@
 # T written tokens  S source positions
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 
-from seqloom.generation.contract import Item, Written
-from seqloom.generation.search import impossible_item, write
+from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.search import impossible_item, write, write_steps
 from seqloom.generation.settings import LONGEST, GenerationSettings
 from seqloom.generation.unknown import decode_replacing
+from seqloom.generation.writing import Writing
 from seqloom.jobs.alignment import word_pairs
 from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, settled
 from seqloom.jobs.forbidden_text import ForbiddenText
@@ -19,6 +20,7 @@ from seqloom.jobs.recipe import learned_positions
 from seqloom.jobs.reranking import candidates_of, reranked
 from seqloom.jobs.scorer import scorer_of
 from seqloom.jobs.scoring import Given, score
+from seqloom.jobs.streaming import behind
 from seqloom.jobs.wishes import must_not_of, must_of, prefix_of
 from seqloom.models.build import Model as Network
 from seqloom.settings import UserError
@@ -55,6 +57,12 @@ def part_empty(
     return empty, [one for one in asked if one.item is not None]
 
 
+def nothing_said(asked: Prepared) -> Answer:
+    """The answer where there is nothing to answer; it meets no wish."""
+    wished = (asked.question.prefix, *asked.question.must)
+    return replace(EMPTY, unmet=tuple(phrase for phrase in wished if phrase))
+
+
 class Writer:
     """networks: several write together, by the mean of their probabilities. seen: tokens that an example had at most
     when they learnt. reads: tokens of a source at most."""
@@ -80,7 +88,7 @@ class Writer:
         if isinstance(self.task, LanguageTask):
             whole = self._prompt(self.task, question.source)
         elif question.source.strip():
-            whole = self.task.codecs.source.encode([question.source])[0]
+            whole = self.task.codecs.vocabulary.encode([question.source])[0]
         else:
             return Prepared(number, question, None)
         longest = min(question.longest or settings.longest or usual(len(whole), self.seen), LONGEST)
@@ -103,7 +111,7 @@ class Writer:
             text = self.target.decode(phrase)
             for held in forbidden.held(text):
                 raise UserError(f"{text!r} must be there, but holds {held!r}, which must not")
-        return lambda tokens: bool(forbidden.held(self._text(item, tokens)))
+        return lambda tokens: bool(forbidden.held(self.text(item, tokens)))
 
     def _prompt(self, task: LanguageTask, text: str) -> list[int]:
         """Never empty: a text alone is scored behind the same mark, so that its parts' scores add up to its own."""
@@ -132,24 +140,53 @@ class Writer:
         known = {one.number: one for one in asked}
         for one in asked:
             if one.item is None:
-                wished = (one.question.prefix, *one.question.must)
-                yield one.number, [replace(EMPTY, unmet=tuple(phrase for phrase in wished if phrase))]
+                yield one.number, [nothing_said(one)]
         candidates, look = candidates_of(settings), attention or settings.replace_unknown
-        scorer = scorer_of(self.task, self.networks, unknown=settings.replace_unknown)
+        scorer = self.scorer(settings)
         items = [one.item for one in asked if one.item is not None]
-        each = candidates.beam if candidates.sample is None else candidates.n_best
-        for rows, group in _groups(items, settings.together, each):
-            together = candidates.model_copy(update={"batch": rows})
-            for number, written in write(scorer, iter(group), together, attention=look):
-                answers = [self._answer(known[number], one, settings.replace_unknown, attention) for one in written]
-                yield number, reranked(answers, settings)
+        for rows, group in _groups(items, settings):
+            batched = candidates.model_copy(update={"batch": rows})
+            for number, written in write(scorer, iter(group), batched, attention=look):
+                yield number, self.said(known[number], written, settings, attention)
+
+    def writing(self, settings: GenerationSettings, attention: bool = False) -> Writing:
+        """What writes, for whoever lets questions in one by one; `said` makes answers of what it writes."""
+        return Writing(self.scorer(settings), candidates_of(settings), attention or settings.replace_unknown)
+
+    def scorer(self, settings: GenerationSettings) -> Scorer:
+        return scorer_of(self.task, self.networks, unknown=settings.replace_unknown)
+
+    def said(
+        self, asked: Prepared, written: Sequence[Written], settings: GenerationSettings, attention: bool = False
+    ) -> list[Answer]:
+        """Best first."""
+        return reranked([self._answer(asked, one, settings.replace_unknown, attention) for one in written], settings)
+
+    def stream(self, asked: Prepared, settings: GenerationSettings) -> Generator[str, None, Answer]:
+        """The answer's text piece by piece, then the answer. A beam says what all its hypotheses begin with."""
+        if asked.item is None or settings.rerank is not None or settings.replace_unknown:  # known at the end only
+            ((_, (answer, *_)),) = self.answer([asked], settings)
+            yield answer.text
+            return answer
+        steps, said = write_steps(scorer_of(self.task, self.networks), asked.item, settings), ""
+        while True:
+            try:
+                tokens = next(steps)
+            except StopIteration as end:
+                answer = self._answer(asked, end.value[0], replaced=False, attention=False)
+                if answer.text != said:
+                    yield answer.text.removeprefix(said)
+                return answer
+            if more := behind(self.text(asked.item, tokens), said):
+                said += more
+                yield more
 
     def _answer(self, asked: Prepared, written: Written, replaced: bool, attention: bool) -> Answer:
         assert asked.item is not None
         ids = [*written.tokens, END] if written.ended else list(written.tokens)
         pieces = zip(self.target.pieces(ids), written.log_probs, strict=True)
         answer = Answer(
-            self._text(asked.item, written.tokens),
+            self.text(asked.item, written.tokens),
             written.score,
             written.log_prob,
             tuple(Piece(text, log_prob) for text, log_prob in pieces),
@@ -163,7 +200,7 @@ class Writer:
                 raise UserError("generation.replace_unknown: the model looks at no source; set it to false")
             return answer
         attention_TS = written.attention_TS[:, : len(asked.item.source) + 1].cpu()
-        source, text = self.task.codecs.source, str(asked.question.source)
+        source, text = self.task.codecs.vocabulary, str(asked.question.source)
         if replaced:
             whole = decode_replacing(self.target, written.tokens, attention_TS, source, text)
             held = ForbiddenText.of(asked.question.must_not, self.target).held(whole)
@@ -205,7 +242,7 @@ class Writer:
         if target is None:
             raise UserError("score needs a target too: score(source, target)")
         ids = self._ids(target) if isinstance(target, Answer) else [*self.target.encode([target])[0], END]
-        read = self.task.codecs.source.encode([source])[0][: self.most_read]
+        read = self.task.codecs.vocabulary.encode([source])[0][: self.most_read]
         read = read[::-1] if self._reversed else read
         return Given([*read, SEPARATOR] if self.task.joined else read, ids)
 
@@ -220,7 +257,7 @@ class Writer:
             raise UserError("the target goes on within the prompt's last piece; end the prompt behind a word")
         return whole[len(prompt) :]
 
-    def _text(self, item: Item, tokens: Sequence[int]) -> str:
+    def text(self, item: Item, tokens: Sequence[int]) -> str:
         """Of a continuation what follows the prompt, with the space between them."""
         if isinstance(self.task, TranslateTask):
             return self.target.decode(tokens)
@@ -242,10 +279,17 @@ def room(networks: Sequence[Network], side: Literal["encoder", "decoder"]) -> in
     return min((length for one in networks for length in learned_positions(one.settings, side)), default=sys.maxsize)
 
 
-def _groups(items: Sequence[Item], batch: int, each: int) -> Iterator[tuple[int, list[Item]]]:
-    """How many may be written together, and those for which it holds. each: hypotheses to an item."""
+def together(item: Item, settings: GenerationSettings) -> int:
+    """How many that read as much as this one may be written together."""
+    candidates = candidates_of(settings)
+    each = candidates.beam if candidates.sample is None else candidates.n_best
+    size = 1 << (len(item.source) - 1).bit_length()
+    return max(1, min(settings.together, BUDGET // (size * each)))
+
+
+def _groups(items: Sequence[Item], settings: GenerationSettings) -> Iterator[tuple[int, list[Item]]]:
+    """How many may be written together, and those for which it holds."""
     groups: dict[int, list[Item]] = {}
     for item in items:
-        size = 1 << (len(item.source) - 1).bit_length()
-        groups.setdefault(max(1, min(batch, BUDGET // (size * each))), []).append(item)
+        groups.setdefault(together(item, settings), []).append(item)
     yield from groups.items()

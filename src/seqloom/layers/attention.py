@@ -18,6 +18,7 @@ from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import ForkedCache
 from seqloom.layers.layout import Edges, Layout, Packed
 from seqloom.layers.layout.parts import parts_of
+from seqloom.layers.linear import Linear
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer, no_state
 from seqloom.layers.norms import RMSNormalisation
@@ -140,11 +141,11 @@ class HeadProjections(nn.Module):
         source = width if memory_width is None else memory_width
         self.J = self.K if settings.project else source // self.H
         if settings.project and self.crosses:
-            self.q = nn.Linear(width, self.H * self.K, settings.bias)
-            self.kv = nn.Linear(source, 2 * self.G * self.K, settings.bias)
+            self.q = Linear(width, self.H * self.K, settings.bias)
+            self.kv = Linear(source, 2 * self.G * self.K, settings.bias)
         elif settings.project:
-            self.qkv = nn.Linear(width, (self.H + 2 * self.G) * self.K, settings.bias)
-        self.out = nn.Linear(self.H * self.J, width, settings.biased_output) if settings.output else None
+            self.qkv = Linear(width, (self.H + 2 * self.G) * self.K, settings.bias)
+        self.out = Linear(self.H * self.J, width, settings.biased_output) if settings.output else None
         self.q_norm = RMSNormalisation(self.K, 1e-6, gain=True, bias=False) if settings.qk_norm else None
         self.k_norm = RMSNormalisation(self.J, 1e-6, gain=True, bias=False) if settings.qk_norm else None
         self.score = build_score(settings.score, self.H, self.G, self.K, self.J)

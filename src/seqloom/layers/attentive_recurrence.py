@@ -223,7 +223,8 @@ class AttentiveRecurrenceMixer(Mixer):
         for x_BD in x_BTD.unbind(1):
             query_BD = states[-1].hidden_BH
             context_BD = self._context(query_BD, one, state)
-            new, shared_BS = cell.step(torch.cat((x_BD, context_BD), -1), states[-1], weights, share)
+            told_BD = torch.cat((x_BD, context_BD), -1)
+            new, shared_BS = cell.step(told_BD, states[-1], weights, share, chance.joined(0, cell))
             seen.append((new.hidden_BH, context_BD, query_BD, shared_BS))
             states.append(new)
         if not seen:
@@ -269,7 +270,8 @@ class AttentiveRecurrenceMixer(Mixer):
 
         def run(layer: int, inputs_BD: Tensor) -> tuple[Tensor, Tensor]:
             cell = self._cells[layer]
-            end, shared = cell.step(inputs_BD, state.layers[layer], chance.weights(layer, 0, cell), self._share(layer))
+            weights, joined = chance.weights(layer, 0, cell), chance.joined(layer, cell)
+            end, shared = cell.step(inputs_BD, state.layers[layer], weights, self._share(layer), joined)
             layers.append(end)
             return end.hidden_BH, shared
 

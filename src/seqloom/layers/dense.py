@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from seqloom.layers.activations import Activation, activate
 from seqloom.layers.cost import Cost, linear
 from seqloom.layers.faults import Faults
+from seqloom.layers.linear import Linear
 from seqloom.settings import Frozen
 
 
@@ -40,8 +41,8 @@ class DenseFeedForward(nn.Module):
         hidden = settings.hidden(width)
         self.gated, self.dropout = settings.gated, settings.dropout
         self.activate = activate(settings.activation)
-        self.inputs = nn.Linear(width, hidden * (2 if self.gated else 1), settings.bias)
-        self.out = nn.Linear(hidden, width, settings.bias)
+        self.inputs = Linear(width, hidden * (2 if self.gated else 1), settings.bias)
+        self.out = Linear(hidden, width, settings.bias)
 
     def forward(self, x: Tensor) -> Tensor:
         hidden = self.inputs(x)

@@ -1,5 +1,5 @@
-"""From what a sequence is made of to vectors: tokens, real-valued readings, patches of them, features."""
-# V vocabulary  D width  C channels  P steps in a patch
+"""From what a sequence is made of to vectors: tokens, spelled words, real-valued readings, patches, features."""
+# V vocabulary  D width  C channels  P steps in a patch  N tokens  W words  L width of a letter
 
 from pathlib import Path
 from typing import Annotated, Literal, assert_never
@@ -9,11 +9,18 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from seqloom.layers.cost import Cost, linear
+from seqloom.layers.cost import Cost, Use, linear
+from seqloom.layers.dropout import Dropout
 from seqloom.layers.features import FeatureEmbedding, Features
 from seqloom.layers.images import ImageEmbedding, Images
-from seqloom.layers.layout import Layout, Padded
+from seqloom.layers.layout import Layout, Packed, Padded
+from seqloom.layers.mixers import MixerSettings, build_mixer
+from seqloom.layers.recurrence import Recurrence
 from seqloom.settings import Frozen
+
+BYTES = 256
+WORD = 6.0
+"""Tokens of a word with its letters, about: of English in running text. Only a cost depends on it."""
 
 
 class Tokens(Frozen):
@@ -22,6 +29,9 @@ class Tokens(Frozen):
     kind: Literal["tokens"] = "tokens"
     vectors: Path | None = Field(
         default=None, strict=False, description="a word2vec file, text or binary, to begin from"
+    )
+    all_words: bool = Field(
+        default=False, description="the file's words are all known, those that training never sees too"
     )
     frozen: bool = Field(default=False, description="do not train the vectors")
     scale: bool = Field(default=False, description="times √width (Vaswani et al. 2017, section 3.4)")
@@ -34,6 +44,27 @@ class Tokens(Frozen):
 
     def cost(self, size: int, width: int) -> Cost:
         return Cost((size + self.segments) * width)
+
+
+class Spelled(Tokens):
+    """Words with their letters: the vector of a word, and what a mixer makes of its bytes, added.
+
+    Ling et al. 2015 and Ma and Hovy 2016, who join them side by side. A token below the vocabulary's size is a word,
+    one from there on is a byte of the word before it: `text/spelling.py`.
+    """
+
+    kind: Literal["spelled"] = "spelled"  # type: ignore[assignment]
+    letters: int = Field(default=64, ge=1, description="width of a byte's vector, and of what reads them")
+    reader: MixerSettings = Field(
+        default=Recurrence(cell="lstm", direction="both"), description="what reads the bytes of a word"
+    )
+    letter_dropout: float = Field(default=0.0, ge=0, lt=1, description="before and behind what reads the bytes")
+
+    def cost(self, size: int, width: int) -> Cost:
+        read = self.reader.cost(self.letters, Use(causal=False, length=WORD)).times(WORD)
+        return (
+            super().cost(size, width) + Cost((BYTES + 1) * self.letters) + read + linear(self.letters, width, bias=True)
+        )
 
 
 class Vectors(Frozen):
@@ -57,7 +88,7 @@ class Patches(Frozen):
         return linear(size * self.length, width, bias=True)
 
 
-InputSettings = Annotated[Tokens | Vectors | Patches | Images | Features, Field(discriminator="kind")]
+InputSettings = Annotated[Tokens | Spelled | Vectors | Patches | Images | Features, Field(discriminator="kind")]
 
 
 class TokenEmbedding(nn.Module):
@@ -83,6 +114,42 @@ class TokenEmbedding(nn.Module):
             return x, layout
         kinds = torch.zeros_like(tokens) if segments is None else segments
         return x + F.embedding(kinds, self.segment_SD), layout
+
+
+class SpelledEmbedding(TokenEmbedding):
+    def __init__(self, settings: Spelled, size: int, width: int, tied: nn.Parameter | None = None) -> None:
+        super().__init__(settings, size, width, tied)
+        self.letter_VL = nn.Parameter(torch.randn(BYTES + 1, settings.letters) * settings.letters**-0.5)
+        self.reader = build_mixer(settings.reader, settings.letters, causal=False)
+        self.letter_dropout = Dropout(settings.letter_dropout)
+        self.spelt = nn.Linear(settings.letters, width)
+
+    def forward(self, tokens: Tensor, layout: Layout, segments: Tensor | None = None) -> tuple[Tensor, Layout]:
+        """Behind it a step is a word. Every row begins with one."""
+        if layout.structure_BTT is not None:
+            raise ValueError("a structure says which steps see which, and behind spelled words there are other steps")
+        _no_segments(segments)
+        real_BT = layout.real_BT
+        tokens_N = layout.pad(tokens)[real_BT]
+        word_N = tokens_N < len(self.weight_VD)
+        words_W = tokens_N[word_N]
+        ends_B = F.pad(word_N.cumsum(0), (1, 0))[layout.lengths_B.cumsum(0)]
+        lengths_B = torch.diff(ends_B, prepend=ends_B.new_zeros(1)).cpu()
+        words = Packed.of(lengths_B, device=tokens.device)
+        x_WD, _ = super().forward(words_W, words)
+        x_WD = x_WD + self.spelt(self._read(tokens_N, word_N)) if len(words_W) else x_WD
+        if isinstance(layout, Packed):
+            return x_WD, words
+        return words.pad(x_WD), Padded.of(lengths_B, device=tokens.device)
+
+    def _read(self, tokens_N: Tensor, word_N: Tensor) -> Tensor:
+        """Of each word the highest of all its letters' states, feature by feature: x_WL. A mark stands before them."""
+        letters = Packed.of(torch.bincount(word_N.cumsum(0) - 1).cpu(), device=tokens_N.device)
+        letter_N = torch.where(word_N, BYTES, tokens_N - len(self.weight_VD))
+        x_NL = self.letter_dropout(F.embedding(letter_N, self.letter_VL), letters)
+        y_NL, _ = self.reader(x_NL, letters, None)
+        y_WTL = letters.pad(self.letter_dropout(y_NL, letters))
+        return y_WTL.masked_fill(~letters.real_BT[..., None], torch.finfo(y_WTL.dtype).min).amax(1)
 
 
 class VectorEmbedding(nn.Module):
@@ -120,12 +187,14 @@ def _no_segments(segments: Tensor | None) -> None:
         raise ValueError("segments are given, but an input of readings knows none: they are of tokens")
 
 
-Embedding = TokenEmbedding | VectorEmbedding | PatchEmbedding | ImageEmbedding | FeatureEmbedding
+Embedding = TokenEmbedding | SpelledEmbedding | VectorEmbedding | PatchEmbedding | ImageEmbedding | FeatureEmbedding
 
 
 def build_embedding(settings: InputSettings, size: int, width: int, tied: nn.Parameter | None = None) -> Embedding:
     """size: of the vocabulary, or readings at each step."""
     match settings:
+        case Spelled():
+            return SpelledEmbedding(settings, size, width, tied)
         case Tokens():
             return TokenEmbedding(settings, size, width, tied)
         case Vectors():

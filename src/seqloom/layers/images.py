@@ -15,13 +15,16 @@ from seqloom.settings import Frozen, UserError, impossible
 
 
 class Images(Frozen):
-    """Tokens that are numbers: a picture's pixels line by line, the channels of a pixel side by side, an end mark."""
+    """Pictures, pixel by pixel, line by line: readings, a step for each pixel; or tokens that are numbers, the channels
+    of a pixel side by side, and an end mark."""
 
     kind: Literal["images"] = "images"
     patch: int = Field(default=16, ge=1, description="side of a square patch, in pixels")
     columns: int = Field(default=224, ge=1, description="width of a picture, in pixels")
     channels: int = Field(default=3, ge=1, description="numbers of a pixel: 3 of a coloured one, 1 of a grey one")
-    brightest: float = Field(default=255.0, gt=0, le=65535, description="the number that stands for 1")
+    brightest: float = Field(
+        default=255.0, gt=0, le=65535, description="of tokens, the number that stands for 1; readings have their scale"
+    )
     norm: bool = False
 
     @model_validator(mode="after")
@@ -38,6 +41,10 @@ class Images(Frozen):
     def longest(self, positions: int) -> int:
         """Tokens of the largest picture that has no more patches than positions, its end mark included."""
         return positions * self.numbers + 1
+
+    def most_pixels(self, positions: int) -> int:
+        """The same of readings."""
+        return positions * self.patch**2
 
     def cost(self, size: int, width: int) -> Cost:
         return linear(self.numbers, width, bias=True)
@@ -74,12 +81,17 @@ class ImageEmbedding(nn.Module):
             raise ValueError("a picture has no segments and no structure of its numbers: they are of tokens")
         P, C = self.settings.patch, self.settings.columns // self.settings.patch
         band = C * self.settings.numbers  # of patches side by side
-        pixels_B = (layout.lengths_B - 1).clamp(min=0)
-        x_BT = layout.pad(self.value_V[tokens])
-        x_BT = torch.where(torch.arange(x_BT.shape[1], device=x_BT.device) < pixels_B[:, None], x_BT, 0)
-        most = max(layout.longest - 1, 0)
+        if tokens.is_floating_point():
+            numbers_B = layout.lengths_B * self.settings.channels
+            x_BT = layout.pad(tokens).flatten(1)
+            most = layout.longest * self.settings.channels
+        else:
+            numbers_B = (layout.lengths_B - 1).clamp(min=0)
+            x_BT = layout.pad(self.value_V[tokens])
+            x_BT = torch.where(torch.arange(x_BT.shape[1], device=x_BT.device) < numbers_B[:, None], x_BT, 0)
+            most = max(layout.longest - 1, 0)
         x_BT = F.pad(x_BT[:, :most], (0, -most % band))
         lines = x_BT.unflatten(1, (-1, P, C, P, self.settings.channels))
         patches = lines.transpose(2, 3).flatten(3).flatten(1, 2)
-        lengths_B = (pixels_B + band - 1) // band * C
+        lengths_B = (numbers_B + band - 1) // band * C
         return self.inputs(patches), Padded(lengths_B, patches.shape[1], full=layout.uniform)

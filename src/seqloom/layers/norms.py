@@ -1,15 +1,21 @@
 """Normalisation: layer, RMS, batch, or none."""
 # N tokens  D features
 
-from typing import Annotated, Literal, assert_never
+from typing import TYPE_CHECKING, Annotated, Literal, assert_never
 
 import torch
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
+from seqloom.layers.kernels import half
 from seqloom.layers.layout import Layout
 from seqloom.settings import Frozen
+
+if TYPE_CHECKING:
+    from seqloom.layers.kernels.norm import How
+
+WIDEST = 8192  # features, for a kernel of ours
 
 Place = Literal["pre", "post", "both"]
 
@@ -77,14 +83,52 @@ class Norm(nn.Module):
         self.gain_D = nn.Parameter(torch.ones(width)) if gain else None
         self.bias_D = nn.Parameter(torch.zeros(width)) if bias else None
 
+    def of_sum(self, x: Tensor, y: Tensor, carry: float, scale: float, dropout: float, layout: Layout) -> Tensor:
+        """norm(scale · (carry · x + dropout(y)))"""
+        if not self._in_half(x):
+            return self(sum_of(x, y, carry, scale, dropout), layout)
+        from seqloom.layers.kernels.norm import Sum, added_normed
+
+        return added_normed(x, y, self.gain_D, self.bias_D, Sum(carry, scale, dropout), self._how)
+
+    def _in_half(self, x: Tensor) -> bool:
+        """Where half precision is asked for, a kernel of ours writes it at once, and reads whatever there is."""
+        return isinstance(self, LayerNormalisation | RMSNormalisation) and half(x) and self.width <= WIDEST
+
+    @property
+    def _how(self) -> "How":
+        from seqloom.layers.kernels.norm import How
+
+        return How(torch.get_autocast_dtype("cuda"), self.epsilon, isinstance(self, LayerNormalisation))
+
+    def _normed(self, x: Tensor) -> Tensor:
+        from seqloom.layers.kernels.norm import normed
+
+        return normed(x, self.gain_D, self.bias_D, self._how)
+
+
+def sum_of(x: Tensor, y: Tensor, carry: float, scale: float, dropout: float) -> Tensor:
+    """scale · (carry · x + dropout(y))"""
+    if dropout and half(x) and x.shape[-1] <= WIDEST:
+        from seqloom.layers.kernels.norm import Sum, added
+
+        return added(x, y, Sum(carry, scale, dropout))
+    y = F.dropout(y, dropout) if dropout else y
+    y = (x if carry == 1 else x * carry) + y
+    return y if scale == 1 else y * scale
+
 
 class LayerNormalisation(Norm):
     def forward(self, x: Tensor, layout: Layout) -> Tensor:
+        if self._in_half(x):
+            return self._normed(x)
         return torch.layer_norm(x, (self.width,), self.gain_D, self.bias_D, self.epsilon)
 
 
 class RMSNormalisation(Norm):
     def forward(self, x: Tensor, layout: Layout | None = None) -> Tensor:
+        if self._in_half(x):
+            return self._normed(x)
         # under autocast x may be in half precision: so must the gain be then
         gain_D = None if self.gain_D is None else self.gain_D.to(x.dtype)
         return F.rms_norm(x, (self.width,), gain_D, self.epsilon)
@@ -103,10 +147,17 @@ class BatchNormalisation(Norm):
         self.register_buffer("variance_D", torch.ones(width))
 
     def forward(self, x: Tensor, layout: Layout) -> Tensor:
-        mean_D, variance_D = self._statistics(x, layout) if self.training else (self.mean_D, self.variance_D)
+        learns = self.training and not self._frozen
+        mean_D, variance_D = self._statistics(x, layout) if learns else (self.mean_D, self.variance_D)
         y = ((x - mean_D) * torch.rsqrt(variance_D + self.epsilon)).to(x.dtype)
         y = y if self.gain_D is None else y * self.gain_D
         return y if self.bias_D is None else y + self.bias_D
+
+    @property
+    def _frozen(self) -> bool:
+        """What does not learn keeps its statistics too."""
+        own = [parameter for parameter in (self.gain_D, self.bias_D) if parameter is not None]
+        return bool(own) and not any(parameter.requires_grad for parameter in own)
 
     def _statistics(self, x: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
         # half precision cannot hold a sum over many tokens

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from seqloom.layers.kernels import half
 from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.mixer import reorder
 from seqloom.layers.paths import fast
@@ -20,6 +21,8 @@ Cell = Literal["elman", "gru", "lstm"]
 GATES: dict[Cell, int] = {"elman": 1, "gru": 3, "lstm": 4}
 
 Weights = Sequence[Tensor]
+Joined = tuple[Tensor, Tensor]
+"""Weights from input and state side by side, and both biases added."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +95,31 @@ class RecurrentCell(nn.Module):
         widths = [self.out, self.hidden] if self.cell == "lstm" else [self.out]
         return RecurrentState(*(like.new_zeros(rows, width) for width in widths))
 
+    def joined(self, weights: Weights) -> Joined | None:
+        """All that the gates are told, as one product: an LSTM's, which are sums. For many steps in half precision."""
+        if self.cell != "lstm" or len(weights) > 4 or not half(weights[0]):
+            return None
+        x_GD, h_GH, bias_x_G, bias_h_G = weights
+        dtype = torch.get_autocast_dtype("cuda")
+        return torch.cat((x_GD, h_GH), 1).to(dtype), (bias_x_G + bias_h_G).to(dtype)
+
     def step(
-        self, x_BD: Tensor, state: RecurrentState, weights: Weights | None = None, share: int = 0
+        self,
+        x_BD: Tensor,
+        state: RecurrentState,
+        weights: Weights | None = None,
+        share: int = 0,
+        joined: Joined | None = None,
     ) -> tuple[RecurrentState, Tensor]:
-        """One step of the equation; and the first `share` numbers of what the input says to the gates."""
+        """One step of the equation; and the first `share` numbers of what the input says to the gates.
+
+        joined: the same weights as one product, if they are.
+        """
+        if joined is not None and not share and state.cell_BH is not None:
+            from seqloom.layers.kernels.lstm import lstm_step
+
+            gates_BG = F.linear(torch.cat((x_BD.to(joined[0].dtype), state.hidden_BH.to(joined[0].dtype)), 1), *joined)
+            return RecurrentState(*lstm_step(gates_BG, state.cell_BH)), x_BD[:, :0]
         weights = weights or self.weights
         x_BG = F.linear(x_BD, weights[0], weights[2])
         return self._step(x_BG, state, weights), x_BG[:, :share]
@@ -153,11 +177,26 @@ class RecurrentCell(nn.Module):
     def _plain(
         self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights, share: int
     ) -> tuple[Tensor, RecurrentState, Tensor]:
+        if self.cell == "lstm" and len(weights) == 4 and half(x_BTD):
+            return self._in_half(x_BTD, layout, state, weights, share)
         x_BTG, after = F.linear(x_BTD, weights[0], weights[2]), [state]
         for x_BG in x_BTG.unbind(1):
             after.append(self._step(x_BG, after[-1], weights))
         y_BTP = torch.stack([one.hidden_BH for one in after[1:]], 1)
         return y_BTP, RecurrentState.at_end(state, after[1:], layout), x_BTG[..., :share]
+
+    def _in_half(
+        self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights, share: int
+    ) -> tuple[Tensor, RecurrentState, Tensor]:
+        """An LSTM on a GPU that does not know the lengths beforehand: one product and one kernel for each step."""
+        from seqloom.layers.kernels.lstm import lstm_steps
+
+        x_BTG = F.linear(x_BTD, weights[0], weights[2] + weights[3])
+        assert state.cell_BH is not None
+        y_BTH, c_BTH = lstm_steps(x_BTG, state.hidden_BH, state.cell_BH, weights[1])
+        at_B, last_B = torch.arange(len(y_BTH), device=y_BTH.device), (layout.lengths_B - 1).clamp(min=0)
+        end = RecurrentState(y_BTH[at_B, last_B], c_BTH[at_B, last_B])
+        return y_BTH, state.where(layout.lengths_B[:, None] > 0, end), x_BTG[..., :share]
 
     def _fast(
         self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights

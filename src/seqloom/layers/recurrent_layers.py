@@ -14,7 +14,7 @@ from seqloom.layers.cost import Cost, linear
 from seqloom.layers.dropout import kept
 from seqloom.layers.faults import Faults
 from seqloom.layers.mixer import Memory
-from seqloom.layers.recurrent_cell import GATES, Cell, RecurrentCell, RecurrentState, Weights
+from seqloom.layers.recurrent_cell import GATES, Cell, Joined, RecurrentCell, RecurrentState, Weights
 from seqloom.settings import Frozen, OneOrMany
 
 T = TypeVar("T")
@@ -113,6 +113,7 @@ class Chance:
         self.locked = settings.locked
         self._kept: dict[tuple[int, int], Tensor] = {}
         self._weights: dict[tuple[int, int], Weights] = {}
+        self._joined: dict[int, Joined | None] = {}
 
     def inputs(self, layer: int, side: int, x: Tensor) -> Tensor:
         """x_BTD, or x_BD of one step."""
@@ -130,6 +131,12 @@ class Chance:
         if key not in self._weights:
             self._weights[key] = cell.dropped(self.weight_rate)
         return self._weights[key]
+
+    def joined(self, layer: int, cell: RecurrentCell) -> Joined | None:
+        """As `weights`, in one piece, for those who go step by step."""
+        if layer not in self._joined:
+            self._joined[layer] = cell.joined(self.weights(layer, 0, cell))
+        return self._joined[layer]
 
 
 Run = Callable[[int, Tensor], tuple[Tensor, Tensor]]

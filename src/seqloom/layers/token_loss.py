@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from seqloom.layers.kernels import usable
 from seqloom.layers.paths import fast
 
 # scores that are held at once: on a CPU few enough for its cache, but enough rows for a good product
@@ -66,6 +67,9 @@ class _TokenLoss(torch.autograd.Function):
         size = max(ROWS, CHUNK.get(kind, CHUNK_ELSEWHERE) // len(weight_VD))
         for at in range(0, len(hidden_ND), size):
             here = slice(at, at + size)
+            if usable(x_ND):
+                total += _in_place(x_ND, w_VD, b_V, goal_N, real_N, smoothing, weight_N, here, grads)
+                continue
             log_p = F.log_softmax(F.linear(x_ND[here], w_VD, b_V), -1, dtype=total.dtype)
             hit = log_p.gather(-1, goal_N[here, None])
             loss = -(1 - smoothing) * hit[:, 0] - (smoothing * log_p.mean(-1) if smoothing else 0)
@@ -88,6 +92,30 @@ class _TokenLoss(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         scaled = [None if part is None else part * grads[0].to(part.dtype) for part in ctx.saved_tensors]
         return scaled[0], scaled[1], scaled[2], None, None, None, None
+
+
+def _in_place(
+    x_ND: Tensor,
+    w_VD: Tensor,
+    b_V: Tensor | None,
+    goal_N: Tensor,
+    real_N: Tensor | None,
+    smoothing: float,
+    weight_N: Tensor | None,
+    here: slice,
+    grads: "_Gradients",
+) -> Tensor:
+    """The loss of some tokens on a GPU: one kernel makes their gradients where the scores were."""
+    from seqloom.layers.kernels.loss import loss_in_place
+
+    scores = F.linear(x_ND[here], w_VD, b_V)
+    times_N = None if weight_N is None else weight_N[here].float()
+    if real_N is not None:
+        times_N = real_N[here].float() if times_N is None else torch.where(real_N[here], times_N, 0.0)
+    loss = loss_in_place(scores, goal_N[here], times_N, smoothing, grads.wanted).sum()
+    if grads.wanted:
+        grads.add(here, scores, x_ND, w_VD)
+    return loss
 
 
 class _Gradients:

@@ -1,12 +1,10 @@
 """Attention over packed rows as they are: GPU kernels that are told where each sequence begins."""
 # N query tokens  M key tokens  H query heads  G key heads  K head width
 
-from functools import cache
-from importlib.util import find_spec
-
 import torch
 from torch import Tensor
 
+from seqloom.layers.kernels import has_triton
 from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.masks import Sight
 from seqloom.layers.paths import fast
@@ -30,7 +28,7 @@ def fits(q_NHK: Tensor, score: Score, sight: Sight, biased: bool, dropout: float
         and score.scale is not None
         and sight.structure_BTS is None
         and not biased
-        and ((sight.block is None and dropout == 0) or (_has_triton() and q_NHK.shape[-1] <= WIDEST_TILED))
+        and ((sight.block is None and dropout == 0) or (has_triton() and q_NHK.shape[-1] <= WIDEST_TILED))
     )
 
 
@@ -46,10 +44,10 @@ def attend_packed(
 ) -> Tensor:
     """y_NHK: each token over its own row's keys."""
     needed = sight.block is not None or dropout > 0
-    short = len(keys.row_N) <= SHORT * keys.rows and q_NHK.shape[-1] <= WIDEST_TILED and _has_triton()
+    short = len(keys.row_N) <= SHORT * keys.rows and q_NHK.shape[-1] <= WIDEST_TILED and has_triton()
     if not (needed or short):
         return _by_rows(q_NHK, k_MGK, v_MGK, queries, keys, scale, sight)
-    from seqloom.layers.tiles import Tiled
+    from seqloom.layers.kernels.tiles import Tiled
 
     seen_2N, seen_2M = seen(queries, keys, sight), seen(keys, queries, sight, back=True)
     y_NHK: Tensor = Tiled.apply(q_NHK, k_MGK, v_MGK, seen_2N, seen_2M, scale, dropout)  # type: ignore[no-untyped-call]
@@ -85,11 +83,6 @@ def _seen(layout: Packed, over: Packed, sight: Sight, back: bool) -> Tensor:
     if layout.real_N is not None:
         low_N, high_N = torch.where(layout.real_N, low_N, NOWHERE), torch.where(layout.real_N, high_N, 0)
     return torch.stack((low_N, high_N)).int()
-
-
-@cache
-def _has_triton() -> bool:
-    return find_spec("triton") is not None
 
 
 def _by_rows(

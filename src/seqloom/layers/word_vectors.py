@@ -11,24 +11,41 @@ import torch
 from torch import Tensor
 
 from seqloom.layers.embedding import TokenEmbedding
+from seqloom.settings import UserError
 
 
-class WordVectorsError(ValueError):
+class WordVectorsError(UserError):
     """A file of word vectors that cannot be read; says where and why."""
 
 
 def start_from_file(embedding: TokenEmbedding, path: Path, words: Sequence[str]) -> int:
-    """Copy the vectors of these words (word i is row i) into an embedding; the others stay random. Returns how many."""
-    rows = {word: row for row, word in enumerate(words)}
-    width, found = embedding.weight_VD.shape[1], 0
+    """Copy the vectors of these words (word i is row i) into an embedding; the others stay random. Returns how many.
+
+    A word with capitals that the file lacks takes the vector of its lower case: many files have no capitals at all.
+    """
+    rows = {word: row for row, word in enumerate(words) if word}
+    lower: dict[str, list[str]] = {}
+    for word in rows:
+        lower.setdefault(word.lower(), []).append(word)
+    width, found, lent = embedding.weight_VD.shape[1], 0, dict[str, Tensor]()
     with torch.no_grad():
         for word, vector in read_word_vectors(path):
             if len(vector) != width:
-                raise WordVectorsError(f"{path}: vectors are {len(vector)} wide, but the model's embedding is {width}")
+                raise WordVectorsError(
+                    f"{path}: vectors are {len(vector)} wide, but the model's embedding is {width}; "
+                    f"set model.width = {len(vector)}, or take another file"
+                )
             row = rows.pop(word, None)
             if row is not None:
                 embedding.weight_VD[row] = vector
                 found += 1
+            if word in lower:
+                lent.setdefault(word, vector)
+        for word, vector in lent.items():
+            for cased in lower[word]:
+                if cased in rows:
+                    embedding.weight_VD[rows.pop(cased)] = vector
+                    found += 1
     return found
 
 

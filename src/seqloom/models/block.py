@@ -14,7 +14,7 @@ from seqloom.layers.feed_forward import FeedForwardSettings, build_feed_forward
 from seqloom.layers.layout import Layout
 from seqloom.layers.mixer import Memory, Mixer, State
 from seqloom.layers.multi_step_attention import MultiStepAttention
-from seqloom.layers.norms import build_norm
+from seqloom.layers.norms import Norm, build_norm, sum_of
 from seqloom.models.settings import Residual, StackSettings
 
 
@@ -39,10 +39,15 @@ class Around(nn.Module):
 
     def after(self, x: Tensor, y: Tensor, layout: Layout) -> Tensor:
         y = y if self.norm_out is None else self.norm_out(y, layout)
-        y = self.dropout(y, layout) if self.training else y
-        if self.residual is not None:
-            y = (x if self.residual.carry == 1 else x * self.residual.carry) + y
-            y = y if self.residual.scale == 1 else y * self.residual.scale
+        rate = self.dropout.rate if self.training else 0.0
+        if self.residual is None or self.dropout.locked:
+            y, rate = (self.dropout(y, layout) if self.training else y), 0.0
+        if self.residual is None:
+            return y if self.norm_sum is None else self.norm_sum(y, layout)
+        carry, scale = self.residual.carry, self.residual.scale
+        if isinstance(self.norm_sum, Norm):
+            return self.norm_sum.of_sum(x, y, carry, scale, rate, layout)
+        y = sum_of(x, y, carry, scale, rate)
         return y if self.norm_sum is None else self.norm_sum(y, layout)
 
 

@@ -6,7 +6,7 @@ from typing import assert_never
 from seqloom.layers.attention import Attention
 from seqloom.layers.convolution import Convolution
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.embedding import InputSettings, Patches
+from seqloom.layers.embedding import WORD, InputSettings, Patches, Spelled
 from seqloom.layers.images import Images
 from seqloom.layers.norms import NoNorm, norm_parameters
 from seqloom.layers.positions import T5, Learned, NoPositions
@@ -25,7 +25,7 @@ def model_cost(
 
     Attention counts a full square of scores, causal or not, as the papers do.
     """
-    width = settings.width
+    width, each = settings.width, 1.0
     source_length = (length if source_length is None else source_length) / _tokens_of_a_step(settings.input)
     match settings.family:
         case "encoder-only" | "decoder-only":
@@ -51,16 +51,18 @@ def model_cost(
         case _:
             assert_never(settings.family)
     tied = Cost(-vectors * width) if settings.tie in ("output", "all") else Cost()
-    return body + _head(settings, sizes.target).times(asked) + tied
+    return body + _head(settings, sizes.target).times(asked / each) + tied
 
 
-def _tokens_of_a_step(settings: InputSettings) -> int:
-    """Several make one step of the stack where they are joined to patches."""
+def _tokens_of_a_step(settings: InputSettings) -> float:
+    """Several make one step of the stack where they are joined to patches or words."""
     match settings:
         case Patches():
             return settings.length
         case Images():
             return settings.numbers
+        case Spelled():
+            return WORD
         case _:
             return 1
 
@@ -119,8 +121,8 @@ def _head(settings: ModelSettings, size: int) -> Cost:
             return linear(width, size, bias=True)
         case ClassesOutput():
             # once for a sequence, which is counted as nothing for a token
-            pool = Cost(width, 4 * width) if output.pool == "attention" else Cost()
-            return pool + Cost(linear(width, size, bias=True).parameters)
+            pool = Cost(width, 4 * width) if "attention" in output.pools else Cost()
+            return pool + Cost(linear(width * len(output.pools), size, bias=True).parameters)
         case NumbersOutput():
             return linear(width, size * max(len(output.quantiles), 1), bias=True)
         case _:

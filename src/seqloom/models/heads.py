@@ -11,7 +11,7 @@ from seqloom.layers.activations import Activation, activate
 from seqloom.layers.layout import Layout
 from seqloom.layers.norms import NormSettings, build_norm
 from seqloom.layers.token_loss import token_loss
-from seqloom.models.settings import ClassesOutput, NumbersOutput, OutputSettings, TagsOutput, TokensOutput
+from seqloom.models.settings import ClassesOutput, NumbersOutput, OutputSettings, Pool, TagsOutput, TokensOutput
 
 
 class TokenHead(nn.Module):
@@ -84,17 +84,19 @@ class ClassHead(nn.Module):
 
     def __init__(self, settings: ClassesOutput, size: int, width: int) -> None:
         super().__init__()
-        self.pool = settings.pool
-        self.ask_D = nn.Parameter(torch.zeros(width)) if settings.pool == "attention" else None
-        self.out = nn.Linear(width, size)
+        self.pools, self.dropout = settings.pools, nn.Dropout(settings.dropout)
+        self.ask_D = nn.Parameter(torch.zeros(width)) if "attention" in settings.pools else None
+        self.out = nn.Linear(width * len(settings.pools), size)
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
-        return self.out(self._pooled(hidden, layout))
+        return self.out(self.dropout(torch.cat([self._pooled(pool, hidden, layout) for pool in self.pools], -1)))
 
-    def _pooled(self, hidden: Tensor, layout: Layout) -> Tensor:
-        match self.pool:
+    def _pooled(self, pool: Pool, hidden: Tensor, layout: Layout) -> Tensor:
+        match pool:
             case "mean":
                 return layout.mean_B(hidden)
+            case "max":
+                return layout.max_B(hidden)
             case "last":
                 return layout.last_B(hidden)
             case "first":
@@ -105,6 +107,8 @@ class ClassHead(nn.Module):
                 scores_BT = (x_BTD @ self.ask_D) * self.ask_D.shape[0] ** -0.5
                 weights_BT = scores_BT.masked_fill(~layout.real_BT, torch.finfo(x_BTD.dtype).min).softmax(-1)
                 return torch.einsum("bt,btd->bd", weights_BT, x_BTD)
+            case _:
+                assert_never(pool)
 
 
 class NumberHead(nn.Module):

@@ -67,11 +67,29 @@ class TagsOutput(Frozen):
     kind: Literal["tags"] = "tags"
 
 
+Pool = Literal["mean", "max", "first", "last", "attention"]
+
+
 class ClassesOutput(Frozen):
     """A score for each class, one for the whole sequence."""
 
     kind: Literal["classes"] = "classes"
-    pool: Literal["mean", "first", "last", "attention"] = "mean"
+    pool: OneOrMany[Pool] = Field(
+        default="mean",
+        description="how the states of all steps become one vector; a list: several, side by side. Of a recurrence in "
+        "both directions ['first', 'last'] are its two last states",
+    )
+    dropout: float = Field(default=0.0, ge=0, lt=1, description="of that vector (Kim 2014)")
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        return self.pool if isinstance(self.pool, tuple) else (self.pool,)
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.pools or len(set(self.pools)) < len(self.pools):
+            raise impossible("a list of pools needs one or more, none of them twice", "pool")
+        return self
 
 
 class NumbersOutput(Frozen):

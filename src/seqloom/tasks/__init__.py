@@ -5,7 +5,8 @@ from typing import assert_never
 from seqloom.models.settings import Family
 from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
-from seqloom.tasks.codecs import Codecs, learn
+from seqloom.tasks.classify_series import ClassifySeriesTask
+from seqloom.tasks.codecs import Codecs, Known, learn
 from seqloom.tasks.frame import Frame
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
@@ -23,6 +24,7 @@ __all__ = [
     "Codecs",
     "Frame",
     "Goals",
+    "Known",
     "Language",
     "Masked",
     "Music",
@@ -53,7 +55,7 @@ def task_class(settings: TaskSettings) -> type[Task]:
         case Nodes():
             return NodesTask
         case Classify():
-            return ClassifyTask
+            return ClassifySeriesTask if settings.reads == "series" else ClassifyTask
         case _:
             assert_never(settings)
 
@@ -75,6 +77,8 @@ def build_task(settings: TaskSettings, codecs: Codecs, family: Family = "encoder
             return TagTask(settings, codecs)
         case Nodes():
             return NodesTask(settings, codecs)
+        case Classify() if settings.reads == "series":
+            return ClassifySeriesTask(settings, codecs)
         case Classify():
             return ClassifyTask(settings, codecs)
         case _:

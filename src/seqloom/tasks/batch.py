@@ -16,7 +16,7 @@ from seqloom.text.labels import NONE
 
 @dataclass(frozen=True)
 class Side:
-    """Tokens of all rows, end to end, and where each row begins."""
+    """Tokens of all rows, or readings, end to end, and where each row begins."""
 
     tokens_N: Tensor
     layout: Packed
@@ -57,6 +57,9 @@ class Batch:
     count_there: Tensor | None = None
     """`count` where the model is, which may be that of another batch in the same frame."""
 
+    steps_vary: bool = False
+    """How many steps a model makes of it hangs on its tokens: batches of equal shapes differ in that."""
+
     def to(self, device: torch.device) -> "Batch":
         return replace(
             self,
@@ -88,6 +91,9 @@ def goals(rows: Ragged) -> Tensor:
 
 
 def _tensor(rows: Ragged) -> Tensor:
+    """Readings stay real numbers, x_NC."""
+    if rows.values_N.dtype.kind == "f":
+        return torch.from_numpy(rows.values_N)
     return torch.from_numpy(rows.values_N.astype(np.int64))
 
 

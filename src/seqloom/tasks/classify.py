@@ -1,9 +1,13 @@
 """One class for the whole sequence."""
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from seqloom.data.cache import Examples
-from seqloom.data.encoding import ClassEncoder
+from seqloom.data.encoding import ClassEncoder, Encoder
+from seqloom.data.ragged import Ragged
+from seqloom.data.reading import Shape
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
@@ -17,20 +21,23 @@ from seqloom.text import END, Labels
 
 
 class ClassifyTask(Task):
-    shape = "classes"
+    shape: ClassVar[Shape] = "classes"
     columns = ("source", "target")
     scores = ("loss", "accuracy")
 
     def __init__(self, settings: Classify, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)
         self.settings, self.codecs, self.labels = settings, codecs, codecs.target
-        self.encoder = ClassEncoder(codecs.source, codecs.target)
+        self.encoder = self.build_encoder()
+
+    def build_encoder(self) -> Encoder:
+        return ClassEncoder(self.codecs.vocabulary, self.labels, self.settings.spelled)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
         if model.family != "encoder-only":
             return f"classify reads a sequence and names its class: it needs an encoder-only model, not {model.family}"
-        if model.input.kind not in ("tokens", "images") or model.output.kind != "classes":
+        if model.input.kind not in ("tokens", "spelled", "images") or model.output.kind != "classes":
             return (
                 f"it reads text and names a class, and the model reads {model.input.kind}, writes {model.output.kind}"
             )
@@ -40,12 +47,14 @@ class ClassifyTask(Task):
         return Sizes(len(self.codecs.source), len(self.labels))
 
     def batch(self, examples: Examples) -> Batch:
-        # an end mark, so that an empty text is a sequence too
         target = examples.columns["target"]
         count = int((target.values_N >= 0).sum())
-        return Batch(
-            examples, Side.of(examples.columns["source"].framed(after=[END])), None, goals(known(target)), count
-        )
+        side, goal = self.side(examples.columns["source"]), goals(known(target))
+        return Batch(examples, side, None, goal, count, steps_vary=self.settings.spelled)
+
+    def side(self, rows: Ragged) -> Side:
+        """What is read of each row: an end mark behind it, so that an empty text is a sequence too."""
+        return Side.of(rows.framed(after=[END]))
 
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, EncoderOnly)

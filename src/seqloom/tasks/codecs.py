@@ -1,4 +1,4 @@
-"""What turns the two sides of an example into numbers: vocabularies and labels."""
+"""What turns the two sides of an example into numbers: vocabularies, labels, scales of readings."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,7 +7,10 @@ from pathlib import Path
 
 from seqloom.data.graph.graph import Graph, has_graph
 from seqloom.data.reading import Block, Shape
-from seqloom.text import Labels, TextSettings, Vocabulary
+from seqloom.data.readings import Form, Readings, ReadingsSettings
+from seqloom.data.series_faults import fitting
+from seqloom.settings import UserError
+from seqloom.text import Labels, PieceSettings, TextSettings, Vocabulary
 
 Read = Callable[[], Iterator[Block]]
 """The training examples from their beginning; may be asked for several times."""
@@ -17,10 +20,16 @@ Read = Callable[[], Iterator[Block]]
 class Codecs:
     """The same object on both sides: one vocabulary is shared."""
 
-    source: Vocabulary
+    source: Vocabulary | Readings
     target: Vocabulary | Labels
     graph: Graph | None = None
     """What a task of nodes is about."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Of a source that is text."""
+        assert isinstance(self.source, Vocabulary)
+        return self.source
 
     @property
     def fingerprint(self) -> str:
@@ -32,41 +41,97 @@ class Codecs:
         folder.mkdir(parents=True, exist_ok=True)
         if self.graph is not None:
             self.graph.save(folder)
-        self.source.save(folder / ("shared.json" if self.target is self.source else "source.json"))
+        self.source.save(folder / self._source_name())
         if self.target is not self.source:
             self.target.save(folder / ("labels.json" if isinstance(self.target, Labels) else "target.json"))
+
+    def _source_name(self) -> str:
+        if isinstance(self.source, Readings):
+            return "readings.json"
+        return "shared.json" if self.target is self.source else "source.json"
 
     @classmethod
     def load(cls, folder: Path) -> "Codecs":
         if (folder / "shared.json").exists():
             shared = Vocabulary.load(folder / "shared.json")
             return cls(shared, shared)
-        source = Vocabulary.load(folder / "source.json")
+        kept = folder / "readings.json"
+        source = Readings.load(kept) if kept.exists() else Vocabulary.load(folder / "source.json")
         if (folder / "labels.json").exists():
             graph = Graph.load(folder) if has_graph(folder) else None
             return cls(source, Labels.load(folder / "labels.json"), graph)
         return cls(source, Vocabulary.load(folder / "target.json"))
 
 
-def learn(settings: TextSettings, shape: Shape, read: Read, more: str = "") -> Codecs:
-    """Vocabularies and labels of the training examples. more: a text whose pieces the source is to know too."""
+@dataclass(frozen=True)
+class Known:
+    """What another run knew already, of each side that begins from it; None: it is learnt."""
+
+    source: Vocabulary | Readings | None = None
+    target: Vocabulary | Labels | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        return "-".join("none" if side is None else side.fingerprint for side in (self.source, self.target))
+
+
+NOTHING = Known()
+READINGS = ReadingsSettings()
+
+
+def learn(
+    settings: TextSettings,
+    shape: Shape,
+    read: Read,
+    more: str = "",
+    known: Known = NOTHING,
+    readings: ReadingsSettings = READINGS,
+) -> Codecs:
+    """Vocabularies and labels of the training examples. more: a text whose pieces the source is to know too.
+
+    known: vocabularies that are taken over, with `settings.extend` pieces of the examples besides.
+    """
 
     def column(*numbers: int) -> Iterator[str]:
         texts = (text for block in read() for number in numbers for text in _texts(block, shape, number))
         return chain(texts, [more]) if more and 0 in numbers else texts
 
+    def vocabulary(pieces: PieceSettings, given: Vocabulary | Labels | Readings | None, *numbers: int) -> Vocabulary:
+        if not isinstance(given, Vocabulary):
+            return Vocabulary.train(pieces, column(*numbers))
+        return given if settings.extend is None else given.extended(column(*numbers), settings.extend)
+
     match shape:
         case "pairs" if settings.shared:
-            shared = Vocabulary.train(settings.source, column(0, 1))
+            shared = vocabulary(settings.source, known.source, 0, 1)
             return Codecs(shared, shared)
         case "pairs":
             target = settings.source if settings.target is None else settings.target
-            return Codecs(Vocabulary.train(settings.source, column(0)), Vocabulary.train(target, column(1)))
+            return Codecs(vocabulary(settings.source, known.source, 0), vocabulary(target, known.target, 1))
         case "text":
-            only = Vocabulary.train(settings.source, column(0))
+            only = vocabulary(settings.source, known.source, 0)
             return Codecs(only, only)
         case "tags" | "classes":
-            return Codecs(Vocabulary.train(settings.source, column(0)), Labels.train(column(1)))
+            return Codecs(vocabulary(settings.source, known.source, 0), _labels(column(1), known.target))
+        case "series":
+            source = known.source if isinstance(known.source, Readings) else learn_readings(readings, read)
+            return Codecs(source, _labels(column(1), known.target))
+
+
+def _labels(names: Iterator[str], known: Vocabulary | Labels | None) -> Labels:
+    """Those of another run, if it has all of these; what it cannot say has to be learnt anew."""
+    found = Labels.train(names)
+    return known if isinstance(known, Labels) and set(found.names) <= set(known.names) else found
+
+
+def learn_readings(settings: ReadingsSettings, read: Read) -> Readings:
+    """The scales of all series, which must be of one form."""
+    first = next((block for block in read() if block.lines), None)
+    if first is None:
+        raise UserError("there are no readings to learn from; give examples that have some")
+    form = Form.of(first.columns[0][0], first.names, settings)
+    series = (x for block in read() for x in fitting(block, form))
+    return Readings.train(settings, series, form.names, form.columns)
 
 
 def _texts(block: Block, shape: Shape, number: int) -> Iterator[str]:

@@ -11,8 +11,8 @@ from seqloom.layers.layout import Packed
 from seqloom.tasks.batch import Batch, Side
 from seqloom.text.labels import NONE
 
-PARTS = 16  # of the budget: a batch with fewer tokens is filled up to the next
-EIGHTH = 3  # bits that are kept of a number of rows or steps: filled up by at most an eighth
+PARTS = 8  # of the budget: a batch with fewer tokens is filled up to the next
+EIGHTH, WHOLE = 3, 0  # bits that are kept of a number of rows or steps: filled up by at most an eighth, or doubled
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Room:
     segments: bool
 
     @classmethod
-    def around(cls, side: Side, part: int) -> Self:
+    def around(cls, side: Side, part: int, bits: int) -> Self:
         layout = side.layout
         tokens = len(side.tokens_N)
-        longest = layout.longest if layout.uniform else rounded(layout.longest)
+        longest = layout.longest if layout.uniform else rounded(layout.longest, bits)
         return cls(
             tokens if layout.uniform else -(-tokens // part) * part,
             longest,
@@ -49,23 +49,29 @@ class Frame:
     """The goal has a part for each row, not for each token."""
 
     @classmethod
-    def around(cls, batch: Batch, budget: int) -> Self | None:
-        """budget: tokens that a side of a batch is cut to. None: a batch of another kind has no frame."""
+    def around(cls, batch: Batch, budget: int, loose: bool = False) -> Self | None:
+        """budget: tokens that a side of a batch is cut to. loose: rows and steps may be many more, as nobody pads.
+
+        None: a batch of another kind has no frame.
+        """
         sides = [side for side in (batch.source, batch.target) if side is not None]
-        odd = batch.weight_N is not None or batch.asked_M is not None or batch.follows_B is not None
+        odd = batch.steps_vary or any(part is not None for part in (batch.weight_N, batch.asked_M, batch.follows_B))
         if odd or any(side.tokens_N.dtype != torch.int64 or side.tokens_N.dim() != 1 for side in sides):
             return None
         rows = sides[-1].layout.rows
         uniform = all(side.layout.uniform for side in sides)
-        part = max(8, -(-budget // PARTS))
-        source, target = (None if side is None else Room.around(side, part) for side in (batch.source, batch.target))
+        part = max(1, -(-budget // (PARTS * 16))) * 16  # kernels are made for numbers that 16 divides
+        bits = WHOLE if loose else EIGHTH
+        source, target = (
+            None if side is None else Room.around(side, part, bits) for side in (batch.source, batch.target)
+        )
         room = target or source
         assert room is not None
         tokens = len(sides[-1].tokens_N)
         if len(batch.goal) not in (rows, tokens) or rows == 0:
             return None
         by_row = len(batch.goal) == rows != tokens
-        most = rows if uniform else rounded(rows)
+        most = rows if uniform else rounded(rows, bits)
         return cls(source, target, most, most if by_row else room.tokens, by_row)
 
     @property
@@ -113,7 +119,7 @@ class Frame:
         return replace(batch, source=source, target=target, goal=take(self.goal), count_there=take(1)[0])
 
 
-def rounded(number: int) -> int:
-    """Up to one of few numbers, at most an eighth more."""
-    step = 1 << max(0, (max(number, 1) - 1).bit_length() - EIGHTH)
+def rounded(number: int, bits: int) -> int:
+    """Up to one of few numbers: so many bits behind the first differ."""
+    step = 1 << max(0, (max(number, 1) - 1).bit_length() - bits)
     return -(-number // step) * step

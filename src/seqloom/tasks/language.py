@@ -28,9 +28,10 @@ class LanguageTask(Task):
 
     def __init__(self, settings: Language | Music, codecs: Codecs) -> None:
         self.settings, self.codecs = settings, codecs
-        self.vocabulary = codecs.source
+        self.vocabulary = codecs.vocabulary
         # of running text a row is a line too, its end included; `reshape` joins them again
-        self.encoder = LineEncoder(codecs.source, running=isinstance(settings, Language) and settings.lines == "text")
+        running = isinstance(settings, Language) and settings.lines == "text"
+        self.encoder = LineEncoder(codecs.vocabulary, running=running)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:

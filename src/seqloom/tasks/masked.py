@@ -42,8 +42,8 @@ class MaskedTask(Task):
     scores = ("loss", "accuracy", "follows")
 
     def __init__(self, settings: Masked, codecs: Codecs) -> None:
-        self.settings, self.codecs, self.vocabulary = settings, codecs, codecs.source
-        self.encoder = SentenceEncoder(codecs.source)
+        self.settings, self.codecs, self.vocabulary = settings, codecs, codecs.vocabulary
+        self.encoder = SentenceEncoder(codecs.vocabulary)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:

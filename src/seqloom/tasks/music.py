@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from seqloom.data.cache import Examples
 from seqloom.data.order import Reshape
-from seqloom.data.ragged import Ints, Longs, Ragged
+from seqloom.data.ragged import Longs, Ragged, Values
 from seqloom.tasks.batch import Batch, Side, goals
 from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.language import LanguageTask
@@ -90,7 +90,7 @@ class MusicTask(LanguageTask):
                 moved_VP[id] = [ids[f"{kind}-{pitch}" if kind else str(pitch)] for pitch in range(PITCHES)]
         return pitch_V, moved_VP
 
-    def _transposed(self, events_T: Ints, semitones: int) -> Ints:
+    def _transposed(self, events_T: Values, semitones: int) -> Values:
         """As far as all pitches stay ones that there are. Drums have none."""
         pitch_V, moved_VP = self._pitches
         pitch_T = pitch_V[events_T]
@@ -109,7 +109,7 @@ class MusicTask(LanguageTask):
         shift_S[steps_V] = np.arange(len(steps_V))
         return steps_V, shift_S
 
-    def _stretched(self, events_T: Ints, factor: float) -> Ints:
+    def _stretched(self, events_T: Values, factor: float) -> Values:
         """All moments at another tempo, each put on the grid again, so that nothing drifts."""
         steps_V, shift_S = self._shifts
         longest = len(shift_S) - 1

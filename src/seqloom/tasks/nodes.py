@@ -1,6 +1,7 @@
 """One label for each node of a graph, of which only some are known."""
 # N nodes  F features  E edges
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -11,26 +12,33 @@ from seqloom.data.cache import Examples
 from seqloom.data.graph import Graph
 from seqloom.layers.layout import Edges, Packed, with_edges
 from seqloom.models import Sizes
+from seqloom.models.build import Model
+from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Batch, Side, goals, known
 from seqloom.tasks.codecs import Codecs
+from seqloom.tasks.losses import sequence_loss
 from seqloom.tasks.settings import Nodes
-from seqloom.tasks.tag import TagTask
+from seqloom.tasks.task import Goals, Task
+from seqloom.text import Labels
 
 TINY = np.finfo(np.float32).tiny
 
 
-class NodesTask(TagTask):
+class NodesTask(Task):
     """The whole graph is one sequence, in training and later; only the goals are those of a part of its nodes.
 
     The graph belongs to the run, as the vocabulary of a text does: an example says which nodes are asked for.
     """
 
-    settings: Nodes
+    shape = "tags"
+    columns = ("source", "target")
+    scores = ("loss", "accuracy")
 
     def __init__(self, settings: Nodes, codecs: Codecs) -> None:
+        assert isinstance(codecs.target, Labels)
         assert codecs.graph is not None
-        super().__init__(settings, codecs)
+        self.settings, self.codecs, self.labels = settings, codecs, codecs.target
         self.graph: Graph = codecs.graph
 
     @staticmethod
@@ -43,6 +51,13 @@ class NodesTask(TagTask):
                 f"reads {model.input.kind}, writes {model.output.kind}"
             )
         return None
+
+    @property
+    def marks(self) -> int:
+        return 0
+
+    def vary(self, examples: Examples, seeds: Sequence[int], longest: int | None) -> Examples:
+        return examples
 
     def sizes(self) -> Sizes:
         return Sizes(self.graph.features, len(self.labels))
@@ -60,6 +75,12 @@ class NodesTask(TagTask):
     def side(self) -> Side:
         """All of the graph."""
         return Side(self._features, with_edges(Packed.of([len(self.graph)]), self._edges))
+
+    def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
+        assert isinstance(model, EncoderOnly)
+        source = batch.source
+        assert source is not None
+        return sequence_loss(model, lambda: model(source.tokens_N, source.layout), batch, goals)
 
     @cached_property
     def _features(self) -> Tensor:

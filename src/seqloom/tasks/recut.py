@@ -6,6 +6,7 @@ import numpy as np
 
 from seqloom.data.cache import Examples
 from seqloom.data.ragged import Ragged
+from seqloom.data.readings import Readings
 from seqloom.text import BPE, UNKNOWN, Labels, Vocabulary
 
 # odd numbers without a pattern, so that neighbours of one kind are not neighbours of another
@@ -46,7 +47,10 @@ def seeds_of(examples: Examples, seed: int, epoch: int) -> list[int]:
 
 
 def recut_columns(
-    examples: Examples, vocabularies: dict[str, Vocabulary | Labels], seeds: Sequence[int], longest: int | None
+    examples: Examples,
+    vocabularies: dict[str, Vocabulary | Labels | Readings],
+    seeds: Sequence[int],
+    longest: int | None,
 ) -> Examples:
     """The columns whose vocabulary has dropout."""
     columns = dict(examples.columns)

@@ -74,6 +74,26 @@ class Tag(Frozen):
     """One tag for each word."""
 
     kind: Literal["tag"] = "tag"
+    spelled: bool = Field(
+        default=False,
+        description="words are read with their letters, so that unknown ones are known too: for an input of 'spelled'",
+    )
+
+
+class Vary(Frozen):
+    """What training does to a series, otherwise in each epoch, so that a few hundred teach more."""
+
+    noise: float = Field(default=0.0, ge=0, description="deviation of what is added to each reading, once it is scaled")
+    scale: float = Field(default=0.0, ge=0, description="deviation of what each channel is multiplied by, around 1")
+    crop: float = Field(default=1.0, gt=0, le=1, description="the least share of the steps that is read, in one piece")
+    warp: float = Field(default=0.0, ge=0, lt=1, description="share by which it may run faster or slower")
+    shift: int = Field(default=0, ge=0, description="pixels by which a picture may be moved, each way")
+
+    @model_validator(mode="after")
+    def _pictures(self) -> Self:
+        if self.shift and (self.crop < 1 or self.warp):
+            raise impossible("pictures are moved whole; crop and warp are of series in time", "shift")
+        return self
 
 
 class Nodes(Frozen):
@@ -93,6 +113,22 @@ class Classify(Frozen):
     """One class for the whole sequence."""
 
     kind: Literal["classify"] = "classify"
+    reads: Literal["text", "series"] = Field(
+        default="text", description="what the sequence is: text, or real-valued readings (a motion, a picture)"
+    )
+    spelled: bool = Field(
+        default=False,
+        description="words are read with their letters, so that unknown ones are known too: for an input of 'spelled'",
+    )
+    vary: Vary = Vary()
+
+    @model_validator(mode="after")
+    def _of_series(self) -> Self:
+        if self.reads == "series" and self.spelled:
+            raise impossible("a series of numbers has no words that could be spelled", "spelled")
+        if self.reads == "text" and self.vary != Vary():
+            raise impossible("only series are varied (reads = 'series'); subwords have text.source.dropout", "vary")
+        return self
 
 
 TaskSettings = Annotated[Translate | Language | Music | Masked | Tag | Nodes | Classify, Field(discriminator="kind")]

@@ -1,5 +1,6 @@
 """One tag for each word."""
 
+import torch
 from torch import Tensor
 
 from seqloom.data.cache import Examples
@@ -11,30 +12,33 @@ from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Batch, Side, goals, known
 from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.losses import sequence_loss
-from seqloom.tasks.settings import Nodes, Tag
+from seqloom.tasks.settings import Tag
 from seqloom.tasks.task import Goals, Task
 from seqloom.text import Labels
 
 
 class TagTask(Task):
-    """The tag of a word that is several pieces stands at its first piece; the others do not count."""
+    """The tag of a word that is several pieces stands at its first piece; the others do not count.
+
+    Of spelled words the model makes one step of each, and the goal has as many.
+    """
+
+    encoder: TagEncoder
 
     shape = "tags"
     columns = ("source", "target")
     scores = ("loss", "accuracy")
 
-    settings: Tag | Nodes
-
-    def __init__(self, settings: Tag | Nodes, codecs: Codecs) -> None:
+    def __init__(self, settings: Tag, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)
         self.settings, self.codecs, self.labels = settings, codecs, codecs.target
-        self.encoder = TagEncoder(codecs.source, codecs.target)
+        self.encoder = TagEncoder(codecs.vocabulary, codecs.target, settings.spelled)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
         if model.family != "encoder-only":
             return f"tag gives each word a tag: it needs an encoder-only model, not {model.family}"
-        if model.input.kind != "tokens" or model.output.kind != "tags":
+        if model.input.kind not in ("tokens", "spelled") or model.output.kind != "tags":
             return f"it reads text and writes tags, and the model reads {model.input.kind}, writes {model.output.kind}"
         return None
 
@@ -46,9 +50,11 @@ class TagTask(Task):
         return Sizes(len(self.codecs.source), len(self.labels))
 
     def batch(self, examples: Examples) -> Batch:
-        target = examples.columns["target"]
-        count = int((target.values_N >= 0).sum())
-        return Batch(examples, Side.of(examples.columns["source"]), None, goals(known(target)), count)
+        source, target = examples.columns["source"], known(examples.columns["target"])
+        count, goal = int((target.values_N >= 0).sum()), goals(target)
+        if self.settings.spelled:
+            goal = goal[torch.from_numpy(source.values_N < len(self.codecs.source))]
+        return Batch(examples, Side.of(source), None, goal, count, steps_vary=self.settings.spelled)
 
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, EncoderOnly)

@@ -33,7 +33,7 @@ class TranslateTask(Task):
     def __init__(self, settings: Translate, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Vocabulary)
         self.settings, self.codecs, self.target = settings, codecs, codecs.target
-        self.encoder = PairEncoder(codecs.source, codecs.target)
+        self.encoder = PairEncoder(codecs.vocabulary, codecs.target)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:

@@ -35,14 +35,14 @@ def learn(settings: PieceSettings, texts: Iterable[str], progress: Progress | No
         case Bytes():
             model = _singles(byte_alphabet(), known=True)  # nothing to learn: the texts are not read
         case Characters():
-            counts = _characters(settings, _told(texts, progress))
-            model = _singles(sorted(_common(counts, settings.least)), known=False)
+            counts = count_characters(settings, _told(texts, progress))
+            model = _singles(sorted(common(counts, settings.least)), known=False)
         case Words():
             model = _words(settings, _told(texts, progress))
         case BPE():
             model = _bpe(settings, take_sample(_told(texts, progress)))
         case Unigram():
-            words = _split(settings, take_sample(_told(texts, progress)))
+            words = split(settings, take_sample(_told(texts, progress)))
             model = models.Unigram(learn_unigram(words, settings.size), UNKNOWN)
         case _:
             assert_never(settings)
@@ -65,7 +65,7 @@ def _told(texts: Iterable[str], progress: Progress | None, every: int = 1000) ->
         raise UserError(f"no vocabulary can be made from these texts: {what}; give texts with something in them")
 
 
-def _characters(settings: PieceSettings, texts: Iterable[str]) -> Counter[str]:
+def count_characters(settings: PieceSettings, texts: Iterable[str]) -> Counter[str]:
     """How often each character stands in the texts, once they are normalised. By table, as there may be gigabytes."""
     normaliser = build_tokenizer(settings, models.BPE()).normalizer
     before = normaliser.normalize_str("a").lower().removesuffix("a")
@@ -84,7 +84,7 @@ def _characters(settings: PieceSettings, texts: Iterable[str]) -> Counter[str]:
     return Counter({chr(code): int(counts[code]) for code in np.flatnonzero(counts)})
 
 
-def _common(counts: Counter[str], least: int = 1, most: int | None = None) -> list[str]:
+def common(counts: Counter[str], least: int = 1, most: int | None = None) -> list[str]:
     """The most frequent first; of equally frequent ones the lower first."""
     ordered = sorted(counts, key=lambda item: (-counts[item], item))
     return [item for item in ordered if counts[item] >= least][:most]
@@ -108,12 +108,12 @@ def _words(settings: Words, texts: Iterable[str]) -> models.Model:
     return tokenizer.model
 
 
-def _split(settings: Unigram, texts: list[str]) -> Counter[str]:
+def split(settings: BPE | Unigram, texts: list[str]) -> Counter[str]:
     """How often each word stands in the texts, as the tokenizer splits them."""
     chunks: Counter[str] = Counter()
     for text in texts:
         chunks.update(words_of(text))
-    tokenizer = build_tokenizer(settings, models.Unigram())
+    tokenizer = build_tokenizer(settings, models.Unigram())  # of which only the splitting is used
     words: Counter[str] = Counter()
     for chunk, count in chunks.items():
         for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(chunk)):
@@ -124,7 +124,7 @@ def _split(settings: Unigram, texts: list[str]) -> Counter[str]:
 def _bpe(settings: BPE, texts: list[str]) -> models.Model:
     # Given whole, as the trainer leaves to chance which of equally rare characters it drops.
     room = settings.size - len(_NAMES)
-    alphabet = byte_alphabet() if settings.bytes else _common(_characters(settings, texts), most=room)
+    alphabet = byte_alphabet() if settings.bytes else common(count_characters(settings, texts), most=room)
     tokenizer = build_tokenizer(settings, models.BPE())
     trainer = trainers.BpeTrainer(
         vocab_size=settings.size,

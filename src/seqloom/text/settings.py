@@ -88,6 +88,11 @@ class TextSettings(Frozen):
     source: PieceSettings = BPE()
     target: PieceSettings | None = Field(default=None, description="unset: as the source")
     shared: bool = Field(default=False, description="one vocabulary for both sides")
+    extend: int | None = Field(
+        default=None,
+        ge=1,
+        description="with --from: so many pieces of the new data, at most, join those of the run; unset: none",
+    )
 
     @model_validator(mode="after")
     def _shared_is_one(self) -> Self:

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 from seqloom.text import json_file
 from seqloom.text.bpe_dropout import Dropout
 from seqloom.text.display import Display
+from seqloom.text.extension import extended
 from seqloom.text.learning import Progress, learn
 from seqloom.text.lookup import ByteTable, CharacterTable
 from seqloom.text.memo import Lengths, Memo, Values, words_of
@@ -65,6 +66,23 @@ class Vocabulary:
         Equal texts give an equal vocabulary. It may have fewer pieces than asked for.
         """
         return cls(settings, learn(settings, texts, progress).to_str())
+
+    def extended(self, texts: Iterable[str], more: int) -> "Vocabulary":
+        """With so many pieces of these texts besides, at most; those that it has keep their ids."""
+        return Vocabulary(self.settings, extended(self.settings, self._text, texts, more))
+
+    def cut_by(self, settings: PieceSettings) -> "Vocabulary | None":
+        """As these settings cut it, if they are those of the pieces but for the dropout; else None."""
+        plain = (
+            one.model_copy(update={"dropout": 0.0}) if isinstance(one, BPE) else one
+            for one in (settings, self.settings)
+        )
+        return Vocabulary(settings, self._text) if len(set(map(str, plain))) == 1 else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every piece by its id, as it is kept: to find the same piece in another vocabulary."""
+        return tuple(self._pieces)
 
     def __len__(self) -> int:
         return len(self._pieces)
@@ -176,6 +194,13 @@ class Vocabulary:
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Each id's piece as people can see it: ▁ for a space, ↵ for a new line, \\xe2 for a part of a character."""
         return self._display.pieces(ids)
+
+    def whole_words(self) -> list[str]:
+        """Each id's piece as others write it, who know whole words only; a piece that goes on within one is empty."""
+        seen = self.pieces(range(len(self)))
+        if not isinstance(self.settings, BPE | Unigram):
+            return seen
+        return [piece.removeprefix("▁") if piece.startswith("▁") else "" for piece in seen]
 
     def word_of(self, ids: Iterable[int]) -> list[int]:
         """For each id the number of its word in `decode(ids)`, where white space parts words; -1: in none."""

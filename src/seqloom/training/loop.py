@@ -21,6 +21,7 @@ from seqloom.tasks import Batch, Goals, Task
 from seqloom.training.averaging import average_weights
 from seqloom.training.ema import MovingAverage
 from seqloom.training.interrupts import Interrupts
+from seqloom.training.layer_rates import layer_rates
 from seqloom.training.nonsense import Result, jump, refuse_nonsense, refuse_validation
 from seqloom.training.objective import Objective
 from seqloom.training.optimisers import build_optimiser, clip
@@ -106,7 +107,8 @@ class Loop:
         training = setup.training
         self.setup, self.run, self.teller, self.training = setup, run, teller, training
         self.model = setup.model
-        self.optimiser = build_optimiser(training.optimiser, self.model)
+        factors = None if training.layer_decay is None else layer_rates(self.model, training.layer_decay)
+        self.optimiser = build_optimiser(training.optimiser, self.model, factors)
         self.schedule = build_schedule(training.schedule)
         self.ema = None if training.ema is None else MovingAverage(training.ema, self.model)
         goals = Goals(training.smoothing, training.r_drop, training.activation, training.temporal)

@@ -1,6 +1,7 @@
 """Optimisers, and their state by the names of parameters: no pickle, exact to the bit."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, assert_never
 
 import torch
@@ -11,6 +12,9 @@ from seqloom.settings import Frozen, impossible
 from seqloom.training.muon import MuonStep
 from seqloom.training.roles import Role, roles, trained
 from seqloom.training.uncompiled import uncompiled
+
+FACTOR = "factor"
+"""To the rate of a group, in torch's dict of it."""
 
 Betas = tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]]
 
@@ -94,8 +98,8 @@ class Optimiser:
         self._states = {name: by_id[id(parameter)] for name, parameter in self._parameters.items()}
 
     def rate(self, factor: float) -> float:
-        """Of a step with this factor: the first group's, which has the settings' own `rate`."""
-        return self._rates[0] * factor
+        """Of a step with this factor: that of what has the settings' own `rate`."""
+        return self._rates[0] * factor / float(self._groups[0].get(FACTOR, 1.0))
 
     def step(self, rate_factor: float | Tensor = 1.0, bad: Tensor | None = None) -> None:
         """rate_factor: on a GPU perhaps a number there. bad: a number there, above 0 where no weight may change."""
@@ -160,14 +164,18 @@ def _refuse_other(wanted: Mapping[str, str], given: Mapping[str, str]) -> None:
         raise ValueError(f"the optimiser's state is of another model or optimiser: {'; '.join(faults[:8])}{more}")
 
 
-def build_optimiser(settings: OptimiserSettings, model: nn.Module) -> Optimiser:
+def build_optimiser(
+    settings: OptimiserSettings, model: nn.Module, factors: Mapping[str, float] | None = None
+) -> Optimiser:
+    """factors: to the rate of each trained parameter, by name; None: 1 for all."""
     parameters, role = trained(model), roles(model)
     if not parameters:
         raise ValueError("the model has no parameters that are trained")
+    parts = _Parts(parameters, role, dict.fromkeys(parameters, 1.0) if factors is None else factors)
     match settings:
         case Adam():
             part = uncompiled(torch.optim.Adam)(
-                _by_decay(parameters, role, settings.l2) if settings.l2 else list(parameters.values()),
+                parts.by_decay(settings.rate, settings.l2) if settings.l2 else parts.groups(settings.rate),
                 lr=settings.rate,
                 betas=settings.betas,
                 eps=settings.epsilon,
@@ -176,12 +184,12 @@ def build_optimiser(settings: OptimiserSettings, model: nn.Module) -> Optimiser:
             )
             return Optimiser(parameters, [part])
         case AdamW():
-            return Optimiser(parameters, [_adamw(settings, parameters, role)])
+            return Optimiser(parameters, [_adamw(settings, parts)])
         case Muon():
-            return Optimiser(parameters, _muon(settings, parameters, role))
+            return Optimiser(parameters, _muon(settings, parts))
         case SGD():
-            groups = _by_decay(parameters, role, settings.decay)
             kind = uncompiled(torch.optim.SGD)
+            groups = parts.by_decay(settings.rate, settings.decay)
             fused = _fused(parameters)
             step = kind(
                 groups, settings.rate, settings.momentum, nesterov=settings.nesterov, foreach=not fused, fused=fused
@@ -191,45 +199,57 @@ def build_optimiser(settings: OptimiserSettings, model: nn.Module) -> Optimiser:
             assert_never(settings)
 
 
-def _adamw(settings: AdamW, parameters: Mapping[str, nn.Parameter], role: Mapping[str, Role]) -> torch.optim.Optimizer:
-    groups = _by_decay(parameters, role, settings.decay)
+@dataclass(frozen=True)
+class _Parts:
+    """Parameters by name, and what their groups depend on."""
+
+    parameters: Mapping[str, nn.Parameter]
+    role: Mapping[str, Role]
+    factors: Mapping[str, float]
+
+    def of(self, *kinds: Role) -> "_Parts":
+        return _Parts(
+            {name: p for name, p in self.parameters.items() if self.role[name] in kinds}, self.role, self.factors
+        )
+
+    def groups(self, rate: float, **more: Any) -> list[dict[str, Any]]:
+        """Those of one factor together, the highest first."""
+        found = dict[float, list[nn.Parameter]]()
+        for name, parameter in self.parameters.items():
+            found.setdefault(self.factors[name], []).append(parameter)
+        return [
+            {"params": found[factor], "lr": rate * factor, FACTOR: factor, **more} for factor in sorted(found)[::-1]
+        ]
+
+    def by_decay(self, rate: float, decay: float) -> list[dict[str, Any]]:
+        weights, vectors = self.of("matrix", "stack", "table"), self.of("vector")
+        return [*weights.groups(rate, weight_decay=decay), *vectors.groups(rate, weight_decay=0.0)]
+
+
+def _adamw(settings: AdamW, parts: _Parts) -> torch.optim.Optimizer:
+    groups = parts.by_decay(settings.rate, settings.decay)
     return uncompiled(torch.optim.AdamW)(
         groups,
         lr=settings.rate,
         betas=settings.betas,
         eps=settings.epsilon,
-        fused=_fused(parameters),
-        capturable=_on_gpu(parameters),
+        fused=_fused(parts.parameters),
+        capturable=_on_gpu(parts.parameters),
     )
 
 
-def _muon(
-    settings: Muon, parameters: Mapping[str, nn.Parameter], role: Mapping[str, Role]
-) -> list[torch.optim.Optimizer]:
-    groups = [
-        {
-            "params": [parameter for name, parameter in parameters.items() if role[name] == kind],
-            "lr": settings.rate,
-            "momentum": settings.momentum,
-            "nesterov": settings.nesterov,
-            "weight_decay": settings.decay,
-            "steps": settings.steps,
-            "stacked": kind == "stack",
-        }
-        for kind in ("matrix", "stack")
-    ]
-    groups = [group for group in groups if group["params"]]
-    others = {name: parameter for name, parameter in parameters.items() if role[name] not in ("matrix", "stack")}
-    parts: list[torch.optim.Optimizer] = [uncompiled(MuonStep)(groups)] if groups else []
-    return [*parts, _adamw(settings.others, others, role)] if others else parts
-
-
-def _by_decay(parameters: Mapping[str, nn.Parameter], role: Mapping[str, Role], decay: float) -> list[dict[str, Any]]:
-    groups = [
-        {"params": [p for name, p in parameters.items() if role[name] != "vector"], "weight_decay": decay},
-        {"params": [p for name, p in parameters.items() if role[name] == "vector"], "weight_decay": 0.0},
-    ]
-    return [group for group in groups if group["params"]]
+def _muon(settings: Muon, parts: _Parts) -> list[torch.optim.Optimizer]:
+    more: dict[str, Any] = {
+        "momentum": settings.momentum,
+        "nesterov": settings.nesterov,
+        "weight_decay": settings.decay,
+        "steps": settings.steps,
+    }
+    groups = parts.of("matrix").groups(settings.rate, stacked=False, **more)
+    groups += parts.of("stack").groups(settings.rate, stacked=True, **more)
+    others = parts.of("table", "vector")
+    made: list[torch.optim.Optimizer] = [uncompiled(MuonStep)(groups)] if groups else []
+    return [*made, _adamw(settings.others, others)] if others.parameters else made
 
 
 def _fused(parameters: Mapping[str, nn.Parameter]) -> bool:

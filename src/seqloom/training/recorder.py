@@ -17,7 +17,6 @@ from seqloom.training.ema import MovingAverage
 from seqloom.training.optimisers import Optimiser, clip
 from seqloom.training.step import Work
 
-SEEN = 2  # batches in a frame before its work is recorded
 MOST = 96  # recordings; frames beyond that are worked through each time
 
 
@@ -80,7 +79,8 @@ class Recorder:
         )
         cuda = work.device.type == "cuda"
         self.records = cuda
-        self._seen: dict[Frame, int] = {}
+        self._pads: bool | None = None  # whether the model ever fills rows up; not known before the first step
+        self._tried: set[Frame] = set()  # frames that could not be recorded, at first
         self._recordings: dict[Frame, _Recording] = {}
         self._knobs = Knobs(1.0).numbers.to(work.device)
         self._results = torch.zeros(2, device=work.device)
@@ -91,7 +91,7 @@ class Recorder:
 
     def step(self, number: int, batch: Batch, knobs: Knobs) -> Awaited | None:
         """One step of training, perhaps still on its way. None: a batch that has no frame; nothing was done."""
-        frame = Frame.around(batch, self.budget)
+        frame = Frame.around(batch, self.budget, loose=self._pads is False)
         if frame is None:
             return None
         with torch.cuda.stream(self._stream):
@@ -110,15 +110,17 @@ class Recorder:
     def _recording(self, frame: Frame, batch: Batch) -> _Recording | None:
         if not self.records or frame in self._recordings:
             return self._recordings.get(frame)
-        seen = self._seen[frame] = self._seen.get(frame, 0) + 1
-        if seen <= SEEN or len(self._recordings) >= MOST:
+        # what is done for the first time cannot be recorded: kernels are made then
+        if self._pads is None or len(self._recordings) >= MOST:
             return None
         try:
             self._recordings[frame] = self._record(frame, batch)
         except torch.OutOfMemoryError:
             self._stop("the memory does not suffice for it")
         except RuntimeError as error:
-            self._stop(str(error).strip().splitlines()[0])
+            if frame in self._tried:
+                self._stop(str(error).strip().splitlines()[0])
+            self._tried.add(frame)
         return self._recordings.get(frame)
 
     def _stop(self, why: str) -> None:
@@ -157,6 +159,8 @@ class Recorder:
         if self.ema is not None:
             self.ema.pull(model, pull)
         self._results.copy_(torch.stack((loss, norm.to(loss.dtype))))
+        sides = [side for side in (framed.source, framed.target) if side is not None]
+        self._pads = any(side.layout.padded for side in sides)
 
     def _there(self, frame: Frame, batch: Batch) -> Tensor:
         return self._written(frame, batch).to(self.work.device, non_blocking=True)

@@ -32,6 +32,16 @@ class TrainingSettings(Frozen):
     accumulate: int = Field(default=1, ge=1, description="batches whose gradients make one step")
     optimiser: OptimiserSettings = AdamW()
     schedule: ScheduleSettings = Cosine()
+    freeze: tuple[str, ...] | None = Field(
+        default=None,
+        description="parts that do not learn: 'embedding', 'encoder.blocks.0-3', 'blocks.*.mixer'; unset: none",
+    )
+    layer_decay: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="each layer below the heads learns so much slower than the one above it; unset: all alike",
+    )
     clip: float = Field(default=1.0, ge=0, description="longest gradient; 0: any")
     smoothing: float = Field(default=0.0, ge=0, lt=1, description="label smoothing")
     r_drop: float = Field(default=0.0, ge=0, description="weight of R-Drop's agreement of two passes; 0: one pass")

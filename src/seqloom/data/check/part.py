@@ -10,6 +10,7 @@ from seqloom.data.check.looks import Script, odd_looks, signs_of
 from seqloom.data.check.numbers import LengthCounts, Numbers, Ratios, lengths_of
 from seqloom.data.check.repeats import Hashes, disagreements, first_of, hashes_of, joined, repeats, seen
 from seqloom.data.check.report import PLACES, Finding, Part, Place, Statistics, shortened
+from seqloom.data.check.series import SeriesLook, contents, steps
 from seqloom.data.check.tally import Kind, Tally
 from seqloom.data.check.whereabouts import Whereabouts, as_texts
 from seqloom.data.reading import FIELDS, Block, DataError, Shape, Skipped, read
@@ -20,6 +21,7 @@ Measure = Callable[[Sequence[str]], tuple[Sequence[int], Sequence[int]]]
 
 _LEAK = 0.01  # common sentences are everywhere; from this share on a score cannot be trusted
 _LETTERS_A_TOKEN = 8
+LABELLED: tuple[Shape, ...] = ("tags", "classes", "series")
 _BLANK = ("blank line", "both sides empty")
 _SAME = Kind("warning", "source and target are the same", "remove them, unless copying is part of the task")
 _RATIO = Kind("warning", "one side is far longer than usual for the other", "look whether the sides belong together")
@@ -33,7 +35,9 @@ class PartCheck:
         """those of the first fields, sorted, after `finish`"""
         self._shape, self._longest, self._measures = shape, longest, measures
         self._fields = FIELDS[shape]
-        units = ("characters", "words", "tokens") if measures else ("characters", "words")
+        units: tuple[str, ...] = ("characters", "words", "tokens") if measures else ("characters", "words")
+        units = ("steps",) if shape == "series" else units
+        self._series = SeriesLook()
         self._texts = self._fields if shape == "pairs" else self._fields[:1]
         self._lengths = {field: tuple(map(LengthCounts, units)) for field in self._texts}
         self._scripts = [Script() for _ in self._texts]
@@ -61,8 +65,10 @@ class PartCheck:
         columns = [as_texts(column) for column in block.columns]
         self._whereabouts.add(corpus, block)
         self.tally.examples += len(block.lines)
-        characters = [self._side(number, block, columns[number]) for number in range(len(self._texts))]
-        self._sources.append(hashes_of(columns[0]))
+        if self._shape == "series":
+            self._readings(block, columns[0])
+        characters = [] if self._shape == "series" else self._sides(block, columns)
+        self._sources.append(hashes_of(contents(block.columns[0]) if self._shape == "series" else columns[0]))
         if len(columns) == 2:
             self._pairs.append(joined(self._sources[-1], hashes_of(columns[1])))
         if self._shape == "pairs":
@@ -71,15 +77,27 @@ class PartCheck:
             self._ratios.add(
                 characters[0], characters[1], lambda at: self._place(block, columns[0], at, columns[1]), PLACES
             )
-        elif self._shape in ("tags", "classes"):
+        elif self._shape in LABELLED:
             labels = block.columns[1]
-            self.labels.update(labels if self._shape == "classes" else (tag for tags in labels for tag in tags))
+            self.labels.update((tag for tags in labels for tag in tags) if self._shape == "tags" else labels)
         for other in before:
             leaked = np.flatnonzero(seen(self._sources[-1], other.hashes)).tolist()
             kind = Kind(
                 "warning", f"the {self._fields[0]} is in the {other.tally.part} data as well", _leak_remedy(other)
             )
             self.tally.add(kind, len(leaked), [self._place(block, columns[0], at) for at in leaked[:PLACES]])
+
+    def _sides(self, block: Block, columns: list[list[str]]) -> list[Numbers]:
+        return [self._side(number, block, columns[number]) for number in range(len(self._texts))]
+
+    def _readings(self, block: Block, texts: list[str]) -> None:
+        """What series show by themselves."""
+        length = steps(block.columns[0])
+        self._lengths[self._fields[0]][0].add(length)
+        found = self._series.odd(block.columns[0])
+        found[self._too_long("steps")] = np.flatnonzero(length > self._longest).tolist()
+        for kind, at in found.items():
+            self.tally.add(kind, len(at), [self._place(block, texts, one) for one in at[:PLACES]])
 
     def _side(self, number: int, block: Block, texts: list[str]) -> Numbers:
         """What one field shows by itself. Returns its lengths in characters."""
@@ -110,7 +128,7 @@ class PartCheck:
         return characters
 
     def _too_long(self, unit: str) -> Kind:
-        extra = "" if unit == "tokens" else f", or {_LETTERS_A_TOKEN * self._longest:,} characters"
+        extra = "" if unit in ("tokens", "steps") else f", or {_LETTERS_A_TOKEN * self._longest:,} characters"
         return Kind(
             "warning",
             f"longer than {self._longest:,} {unit}{extra}",
@@ -135,7 +153,10 @@ class PartCheck:
             self.tally.add(_RATIO, *self._ratios.odd(PLACES))
         self._find_repeats()
         lengths = {field: tuple(counts.summary() for counts in each) for field, each in self._lengths.items()}
-        labels = len(self.labels) if self._shape in ("tags", "classes") else None
+        labels = len(self.labels) if self._shape in LABELLED else None
+        if self.tally.part == "training" and self._shape != "tags" and len(self.labels) == 1:
+            (only,) = self.labels
+            self.tally.add(Kind("fault", f"one class only: {only}", "add examples of another"), self.tally.examples)
         statistics = Statistics(
             self.tally.part, self.tally.examples, self._skipped.total, lengths, labels, self._rates()
         )
@@ -153,7 +174,7 @@ class PartCheck:
         self.tally.add(kind, len(again), lambda: self._repeated(again, pairs))
         if self._shape != "text":
             other = disagreements(sources, pairs)
-            what = {"pairs": "target", "tags": "tags", "classes": "label"}[self._shape]
+            what = {"pairs": "target", "tags": "tags"}.get(self._shape, "label")
             kind = Kind(
                 "note" if self._shape == "pairs" else "warning",
                 f"the same {self._fields[0]} with another {what}",

@@ -9,6 +9,7 @@ import numpy as np
 
 from seqloom.data.check.report import shortened
 from seqloom.data.reading import Block, Shape, read
+from seqloom.data.readings import series_text
 from seqloom.data.settings import Corpus
 
 
@@ -60,7 +61,9 @@ class Whereabouts:
 
 
 def as_texts(column: list[Any]) -> list[str]:
-    """Lists of words as texts, texts as they are."""
+    """Lists of words as texts, series in a few words, texts as they are."""
+    if column and isinstance(column[0], np.ndarray):
+        return [series_text(x) for x in column]
     return [" ".join(value) for value in column] if column and isinstance(column[0], list) else column
 
 

@@ -6,13 +6,14 @@ from typing import Any, Literal
 
 from seqloom.data.reading.faults import Skipped
 
-Shape = Literal["pairs", "text", "tags", "classes"]
+Shape = Literal["pairs", "text", "tags", "classes", "series"]
 
 FIELDS: dict[Shape, tuple[str, ...]] = {
     "pairs": ("source", "target"),
     "text": ("text",),
     "tags": ("words", "tags"),
     "classes": ("text", "label"),
+    "series": ("values", "label"),
 }
 
 ROWS = 4096
@@ -27,11 +28,13 @@ class Block:
     lines: Sequence[int]
     """the line or row of each example, from 1"""
     columns: tuple[list[Any], ...]
-    """the fields in the order of FIELDS: texts, or lists of words and tags"""
+    """the fields in the order of FIELDS: texts, or lists of words and tags; a series is an array, values_TC"""
     skipped: int = 0
     """how many examples of this block were left out"""
     bytes: int = 0
     """how many bytes of the files (compressed as they are) were read for this block"""
+    names: tuple[str, ...] = ()
+    """of the channels of a series, where the file has them"""
     report: Skipped = field(default_factory=Skipped)
     """why examples were left out, and where"""
     numbered: bool = True
@@ -60,6 +63,8 @@ class Rows:
     bytes: int
     blank: bool = False
     """whether an empty value is a value: a blank line of running text"""
+    names: tuple[str, ...] = ()
+    """of the channels of a series, where the file has them"""
     numbered: bool = True
     """whether the lines are places in the file; otherwise each row is a file of its own"""
 

@@ -17,7 +17,7 @@ Row = list[str] | Broken
 def read_csv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
     """Every row has as many columns as the first. Semicolons separate where the first line has no comma."""
     with Lines(corpus.files[0], keep_returns=True) as file:
-        rows = _rows(file, len(FIELDS[shape]))
+        rows = rows_of(file, len(FIELDS[shape]))
         head = _head(rows)
         if not head:
             return
@@ -37,7 +37,7 @@ def read_csv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
 
 def csv_table(corpus: Corpus, shape: Shape) -> Table | None:
     with Lines(corpus.files[0], keep_returns=True) as file:
-        head = _head(_rows(file, len(FIELDS[shape])))
+        head = _head(rows_of(file, len(FIELDS[shape])))
         return _table(corpus, shape, head, file.name) if head else None
 
 
@@ -62,12 +62,12 @@ def _cells(row: Row, places: tuple[int, ...], width: int) -> list[Any]:
     return [row[place] for place in places]
 
 
-def _rows(file: Lines, needed: int) -> Iterator[tuple[int, Row]]:
-    """Each row with the line where it begins."""
+def rows_of(file: Lines, needed: int, separators: str = ",;") -> Iterator[tuple[int, Row]]:
+    """Each row with the line where it begins. separators: the first of these that the first line has, if needed."""
     unreadable: list[tuple[int, Broken]] = []
     lines = _line_by_line(file, unreadable)
     first = next(lines, "")
-    separator = ";" if needed > 1 and ";" in first and "," not in first else ","
+    separator = next((one for one in separators if needed > 1 and one in first), separators[0])
     # strict: a quote in the wrong place is a fault, where Python would take it as text
     rows = csv.reader(_after(first, lines), delimiter=separator, strict=True)
     while True:

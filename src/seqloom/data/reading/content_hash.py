@@ -13,7 +13,7 @@ from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.faults import DataError
 from seqloom.data.reading.hub import hub_fingerprint
 from seqloom.data.reading.midi import files_of
-from seqloom.data.reading.stored_file import shown, stored
+from seqloom.data.reading.stored_file import files_in, is_folder, shown, stored
 from seqloom.data.settings import Corpus
 
 SMALL = 8 << 20
@@ -31,6 +31,8 @@ def fingerprint(corpus: Corpus) -> str:
 
 def _file_fingerprint(name: str) -> str:
     """A large file is read once: a stamp in the cache folder keeps its hash for as long as the file is unchanged."""
+    if is_folder(name):
+        return _folder_fingerprint(name)
     path = stored(name)
     before = path.stat()
     if before.st_size < SMALL:
@@ -48,6 +50,12 @@ def _file_fingerprint(name: str) -> str:
     if settled and (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
         _keep(stamp, found)
     return found
+
+
+def _folder_fingerprint(name: str) -> str:
+    """Of all files in it, with their names, which may be their classes."""
+    files = files_in(name)
+    return _short("+".join(f"{path.relative_to(name).as_posix()}:{_hash(str(path), path)}" for path in files))
 
 
 def _hash(name: str, path: Path) -> str:

@@ -1,12 +1,16 @@
 """Which reader a corpus needs: by its settings, its name, what it is to be read as, and if need be its first lines."""
 
+import re
+
 from seqloom.data.file_format import STDIN, Format, ending, format_by_name
 from seqloom.data.reading.block import FIELDS, Shape
 from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.faults import DataError
+from seqloom.data.reading.stored_file import is_folder
 from seqloom.data.settings import Corpus
 
 _HEAD = 1 << 16
+_VALUES = re.compile(rb'\s*\{[^\[\]{}]*"(values|series)"\s*:\s*\[')
 MOSTLY = 0.95  # of the first lines have columns: then the file is made of columns
 _REMEDIES = {
     ".xlsx": "save the table as CSV",
@@ -30,6 +34,10 @@ def format_of(corpus: Corpus, shape: Shape) -> Format:
     if len(corpus.files) == 2:
         return "aligned"
     name = corpus.files[0]
+    if is_folder(name) and shape == "series":
+        return "images"
+    if shape == "series" and ending(name) == ".ts":  # elsewhere the ending is a language's: Tsonga
+        return "ts"
     by_name = format_by_name(name)
     if by_name is None:
         remedy = _REMEDIES.get(ending(name), 'say which in the recipe, e.g. format = "text", or rename it')
@@ -53,6 +61,8 @@ def shape_of(corpus: Corpus) -> Shape:
         return "pairs"
     if form == "conllu":
         return "tags"
+    if form in ("ts", "npz", "images") or is_folder(corpus.files[0]) or _holds_series(corpus, form):
+        return "series"
     if form not in ("text", None):
         return "pairs"
     head = _head(corpus.files[0])
@@ -63,6 +73,14 @@ def shape_of(corpus: Corpus) -> Shape:
     if columns < MOSTLY * len(lines) or not columns:
         return "text"
     return "tags" if _a_word_a_line(head) else "pairs"
+
+
+def _holds_series(corpus: Corpus, form: Format | None) -> bool:
+    """Whether its first lines are those of a .ts file, or JSON with a list of numbers."""
+    if form == "jsonl" and corpus.source is None:
+        return bool(_VALUES.match(_head(corpus.files[0])))
+    ts = form in ("text", None) and ending(corpus.files[0]) == ".ts"
+    return ts and b"\n@data" in _head(corpus.files[0]).lower()
 
 
 def _head(name: str) -> bytes:

@@ -11,8 +11,11 @@ from seqloom.data.reading.lines import Lines
 from seqloom.data.settings import Corpus
 
 
-def read_jsonl(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
-    """The first object decides which keys are read; one key within another is written a.b."""
+def read_jsonl(corpus: Corpus, shape: Shape, unlabelled: str | None = None) -> Iterator[Rows]:
+    """The first object decides which keys are read; one key within another is written a.b.
+
+    unlabelled: what the second field is instead, where nobody asks for it.
+    """
     with Lines(corpus.files[0]) as file:
         files = (file.name,) * len(FIELDS[shape])
         fields: tuple[str, ...] | None = None
@@ -25,11 +28,20 @@ def read_jsonl(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
                 at, first = next(
                     ((n, r) for n, r in zip(numbers, records, strict=True) if isinstance(r, dict)), (1, {})
                 )
-                fields = keys(corpus, shape, _names(first), f"{file.name}:{at}") if first else None
+                names = _names(first) if unlabelled is None else [*_names(first), *_unasked(corpus, shape, first)]
+                fields = keys(corpus, shape, names, f"{file.name}:{at}") if first else None
             values = [
                 _values(record, fields or FIELDS[shape], line) for record, line in zip(records, lines, strict=True)
             ]
+            if unlabelled is not None:
+                values = [[first, first if isinstance(first, Broken) else unlabelled] for first, *_ in values]
             yield Rows(files, numbers, tuple(map(list, zip(*values, strict=True))), consumed - before)
+
+
+def _unasked(corpus: Corpus, shape: Shape, first: dict[str, Any]) -> list[str]:
+    """The second field's name, where the file does not have it."""
+    name = corpus.target or FIELDS[shape][1]
+    return [] if name in first else [name]
 
 
 def _record(line: str | Broken) -> Any:

@@ -14,8 +14,9 @@ from seqloom.data.reading.hub import read_hub
 from seqloom.data.reading.json_lines import read_jsonl
 from seqloom.data.reading.midi import files_of, read_midi_files
 from seqloom.data.reading.parquet import read_parquet
+from seqloom.data.reading.series_reader import series_rows
 from seqloom.data.reading.shaping import block_of
-from seqloom.data.reading.stored_file import shown, shown_all, stored
+from seqloom.data.reading.stored_file import shown, shown_all, size_of
 from seqloom.data.reading.table import Table
 from seqloom.data.reading.text import read_text
 from seqloom.data.reading.tsv import read_tsv, tsv_table
@@ -42,11 +43,13 @@ def read(corpus: Corpus, shape: Shape, bad: Bad = "stop") -> Iterator[Block]:
 
 def size(corpus: Corpus) -> int:
     """How many bytes will be read, packed as they are; 0 for a Hugging Face dataset, of which it is not known."""
-    return sum(stored(name).stat().st_size for name in files_of(corpus) if not name.startswith(HUB))
+    return sum(size_of(name) for name in files_of(corpus) if not name.startswith(HUB))
 
 
 def table(corpus: Corpus, shape: Shape) -> Table | None:
-    """How a file of TSV or CSV is read; None: it is none, or empty."""
+    """How a file of TSV or CSV is read; None: it is none, or empty, or of numbers."""
+    if shape == "series":
+        return None
     match format_of(corpus, shape):
         case "tsv":
             return tsv_table(corpus, shape)
@@ -57,6 +60,8 @@ def table(corpus: Corpus, shape: Shape) -> Table | None:
 
 
 def _rows(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
+    if shape == "series":
+        return series_rows(corpus)
     form = format_of(corpus, shape)
     match form:
         case "aligned":
@@ -81,5 +86,10 @@ def _rows(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
             if shape != "text":
                 raise DataError(f"{shown(corpus.files[0])}: plain text holds texts alone, but this task reads {shape}")
             return read_text(corpus.files[0])
+        case "ts" | "npz" | "images":
+            raise DataError(
+                f"{shown(corpus.files[0])}: holds series of numbers, but this task reads {shape}; set "
+                "task.kind = 'classify' and task.reads = 'series', or take a recipe such as motion-classifier"
+            )
         case _:
             assert_never(form)

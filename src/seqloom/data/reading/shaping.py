@@ -4,8 +4,11 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 from seqloom.data.reading.block import FIELDS, Block, Rows, Shape
 from seqloom.data.reading.faults import Broken, Faults
+from seqloom.data.reading.numbers import series_of
 
 
 def block_of(rows: Rows, shape: Shape, faults: Faults) -> Block:
@@ -15,7 +18,7 @@ def block_of(rows: Rows, shape: Shape, faults: Faults) -> Block:
     if shape == "tags" or not all(_plain(column, rows.blank) for column in rows.columns):
         lines, columns = _one_by_one(rows, shape, faults)
     report = faults.taken()
-    return Block(rows.files[0], lines, columns, report.total, rows.bytes, report, rows.numbered)
+    return Block(rows.files[0], lines, columns, report.total, rows.bytes, rows.names, report, rows.numbered)
 
 
 def _plain(column: list[Any], blank: bool) -> bool:
@@ -59,6 +62,8 @@ def _usable(values: list[Any], line: int, rows: Rows, shape: Shape, faults: Faul
 
 
 def _is_empty(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return not value.size
     return not (value.strip() if isinstance(value, str) else value)
 
 
@@ -97,6 +102,15 @@ def _words(value: Any, field: str) -> Any:
     return words
 
 
+def _series(value: Any, field: str) -> Any:
+    """An array, values_TC; a picture may have a line's pixels as a further dimension."""
+    if isinstance(value, np.ndarray | Broken):
+        return value
+    if value == "":  # a blank line
+        return np.empty((0, 1))
+    return series_of(value)
+
+
 def _named(value: Any) -> str:
     match value:
         case None:
@@ -118,4 +132,5 @@ _CONVERT: dict[Shape, tuple[Callable[[Any, str], Any], ...]] = {
     "text": (_text,),
     "tags": (_words, _words),
     "classes": (_text, _label),
+    "series": (_series, _label),
 }

@@ -46,6 +46,24 @@ def stored(name: str) -> Path:
     return path if stat.S_ISREG(mode) else _copy(name)
 
 
+def is_folder(name: str) -> bool:
+    return name != STDIN and Path(name).is_dir()
+
+
+def files_in(folder: str) -> list[Path]:
+    """All files of a folder and its folders, by name; hidden ones are not meant."""
+    root = Path(folder)
+    found = (path for path in root.rglob("*") if path.is_file())
+    return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(root).parts))
+
+
+def size_of(name: str) -> int:
+    """In bytes; of a folder that of all its files."""
+    if is_folder(name):
+        return sum(path.stat().st_size for path in files_in(name))
+    return stored(name).stat().st_size
+
+
 def _missing(path: Path) -> str:
     folder = path.parent
     if path.is_symlink():

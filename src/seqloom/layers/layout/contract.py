@@ -89,6 +89,14 @@ class Layout:
         """The mean of the real tokens of each row (zeros for an empty row): x_BD."""
         return self.pad(x).sum(1) / self.lengths_B.clamp(min=1)[:, None].to(x.dtype)
 
+    def max_B(self, x: Tensor) -> Tensor:
+        """The largest of the real tokens of each row, feature by feature (zeros for an empty row): x_BD."""
+        if self.longest == 0:
+            return x.new_zeros(self.rows, x.shape[-1])
+        x_BTD, real_BT1 = self.pad(x), self.real_BT[..., None]
+        largest_BD = x_BTD.masked_fill(~real_BT1, torch.finfo(x.dtype).min).amax(1)
+        return torch.where(self.lengths_B[:, None] > 0, largest_BD, 0)
+
 
 def like(mask: Tensor, x: Tensor) -> Tensor:
     """A mask with as many axes as x."""

@@ -153,9 +153,15 @@ class Packed(Layout):
     def pad(self, x: Tensor) -> Tensor:
         if len(x) != len(self.row_N):
             raise ValueError(f"{len(x)} tokens, but the layout says {len(self.row_N)}")
+        self.memo["padded"] = True
         if self.same:
             return x.unflatten(0, (self.rows, self.most))
         return _Pad.apply(x, *self._moves)  # type: ignore[no-untyped-call]
+
+    @property
+    def padded(self) -> bool:
+        """Whether anybody has asked for the padded form."""
+        return "padded" in self.memo
 
     def unpad(self, x_BT: Tensor) -> Tensor:
         if self.same:

@@ -43,7 +43,8 @@ def _forward(  # type: ignore[no-untyped-def]
     inside = at < N
     low = tl.load(low_ptr + at, mask=inside, other=2147483647)
     high = tl.load(high_ptr + at, mask=inside, other=0)
-    begin, end = tl.min(low, 0), tl.max(high, 0)
+    end = tl.max(high, 0)
+    begin = tl.minimum(tl.min(low, 0), end)  # a tile of filler alone sees nothing
     seed = tl.load(seed_ptr).to(tl.uint32) if DROPS else 0
     part = inside[:, None] & (wide < K)[None, :]
     q = tl.load(q_ptr + at.to(tl.int64)[:, None] * q_n + head * q_h + wide[None, :], mask=part, other=0.0)
@@ -90,7 +91,8 @@ def _backward_queries(  # type: ignore[no-untyped-def]
     inside = at < N
     low = tl.load(low_ptr + at, mask=inside, other=2147483647)
     high = tl.load(high_ptr + at, mask=inside, other=0)
-    begin, end = tl.min(low, 0), tl.max(high, 0)
+    end = tl.max(high, 0)
+    begin = tl.minimum(tl.min(low, 0), end)  # a tile of filler alone sees nothing
     seed = tl.load(seed_ptr).to(tl.uint32) if DROPS else 0
     part = inside[:, None] & (wide < K)[None, :]
     far = at.to(tl.int64)[:, None]
@@ -134,7 +136,8 @@ def _backward_keys(  # type: ignore[no-untyped-def]
     inside = key < M
     low = tl.load(low_ptr + key, mask=inside, other=2147483647)
     high = tl.load(high_ptr + key, mask=inside, other=0)
-    begin, end = tl.min(low, 0), tl.max(high, 0)
+    end = tl.max(high, 0)
+    begin = tl.minimum(tl.min(low, 0), end)  # a tile of filler alone sees nothing
     seed = tl.load(seed_ptr).to(tl.uint32) if DROPS else 0
     part = inside[:, None] & (wide < K)[None, :]
     far = key.to(tl.int64)[:, None]

@@ -1,0 +1,57 @@
+"""What series of readings show by themselves."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from seqloom.data.check.tally import Kind
+from seqloom.data.readings import Floats, steps_of
+
+_OTHER = Kind(
+    "fault", "values: another number of readings at each step than the first has", "bring all to the same channels"
+)
+_WIDE = Kind("fault", "values: a picture of another width than the first has", "bring all to the same size")
+_GAPS = Kind(
+    "warning",
+    "values: readings are missing",
+    "training stops there, unless readings.missing says what stands for them: --set readings.missing=mean",
+)
+_STILL = Kind("note", "values: nothing changes from the first step to the last", "look whether a sensor was off")
+
+
+class SeriesLook:
+    """Compares all series with the first."""
+
+    def __init__(self) -> None:
+        self._form: tuple[int, int | None] | None = None
+
+    def odd(self, series: Sequence[Floats]) -> dict[Kind, list[int]]:
+        """Where each oddity is."""
+        found: dict[Kind, list[int]] = {}
+        for at, x in enumerate(series):
+            for kind in self._kinds(x):
+                found.setdefault(kind, []).append(at)
+        return found
+
+    def _kinds(self, x: Floats) -> Iterator[Kind]:
+        channels, columns = x.shape[-1], x.shape[1] if x.ndim == 3 else None
+        self._form = self._form or (channels, columns)
+        if channels != self._form[0]:
+            yield _OTHER
+        elif columns != self._form[1]:
+            yield _WIDE
+        gaps = np.isnan(x)
+        if gaps.any():
+            yield _GAPS
+        x_TC = steps_of(x)
+        if len(x_TC) > 1 and (x_TC == x_TC[:1]).all():
+            yield _STILL
+
+
+def steps(series: Iterable[Floats]) -> np.ndarray:
+    return np.array([len(steps_of(x)) for x in series], np.int64)
+
+
+def contents(series: Iterable[Floats]) -> list[str]:
+    """Two are equal if and only if the series are."""
+    return [f"{x.shape}{np.asarray(x, np.float64).tobytes().decode('latin-1')}" for x in series]

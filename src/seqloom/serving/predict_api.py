@@ -1,0 +1,127 @@
+"""POST /v1/predict: any task, as `seqloom predict` answers it."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from seqloom.generation.settings import GenerationSettings
+from seqloom.jobs.answer import Question
+from seqloom.jobs.answer_lines import AnswerLines
+from seqloom.jobs.generation import generation_of
+from seqloom.serving.asking import Wish, attended, pending
+from seqloom.serving.body import JsonRoute
+from seqloom.serving.desk import Desk
+from seqloom.serving.given import SEEDS, Draws, Given
+from seqloom.serving.plain_json import PlainJson
+from seqloom.serving.refusal import RefusalError
+from seqloom.serving.service import Service, service
+
+router = APIRouter(route_class=JsonRoute, tags=["seqloom"])
+FIELDS = {"beam": '"beam": ', "n_best": '"n_best": ', "sample": '"sample"'}
+
+
+class Input(Given):
+    """A text with wishes for its answer, as in a line of `seqloom predict --input jsonl`."""
+
+    source: str | list[str]
+    """words that are split already, if they are to be tagged"""
+    prefix: str = ""
+    """the answer begins with it"""
+    must: list[str] = Field(default_factory=list)
+    """phrases that the answer holds"""
+    must_not: list[str] = Field(default_factory=list)
+    """phrases that it does not hold"""
+    longest: Annotated[int, Field(ge=1)] | None = None
+    """tokens of the answer at most"""
+    id: str | int | None = None
+    """stands in its answers too"""
+
+
+class PredictRequest(Given):
+    inputs: list[str | Input]
+    model: str | None = None
+    """one of those that are served; else the first"""
+    n_best: Annotated[int, Field(ge=1)] = 1
+    """answers to each input, best first"""
+    beam: Annotated[int, Field(ge=1)] | None = None
+    """hypotheses that are kept; 1: greedy"""
+    sample: bool | Draws = False
+    """draw tokens by chance instead of searching"""
+    seed: Annotated[int, Field(ge=0, le=SEEDS)] | None = None
+    """of chance; the same seed draws the same"""
+    alignment: bool = False
+    """which word was written from which: pairs of numbers from 0, the source's first"""
+    scores: bool = False
+    """each piece with its log-probability"""
+
+
+class PredictAnswer(BaseModel):
+    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+
+    text: str
+    """the answer; a label; tags with spaces between them"""
+    score: float | None
+    """what answers are ranked by; of labels the probability"""
+
+
+class PredictResponse(BaseModel):
+    model: str
+    outputs: list[list[PredictAnswer]]
+    """to each input its answers, best first"""
+
+
+@router.post("/v1/predict", response_model=PredictResponse, summary="Answer texts with any model")
+async def predict(asked: PredictRequest, request: Request) -> Any:
+    """As `seqloom predict` does: the same texts, the same scores. Labels and tags are answers too."""
+    it = service(request)
+    return await attended(request.receive, it.settings.seconds, _answered(it, asked, request))
+
+
+async def _answered(it: Service, asked: PredictRequest, request: Request) -> PlainJson:
+    _refuse(it, asked)
+    book = it.shelf.find(asked.model)
+    it.about(request, book.name, len(asked.inputs))
+    if not asked.inputs:
+        return PlainJson({"model": book.name, "outputs": []})
+    async with it.shelf.use(book) as desk:
+        if asked.alignment and not desk.model.aligns:
+            raise RefusalError(422, "alignment: no layer of this model looks at a source while it writes; leave it out")
+        many, limits = len(asked.inputs), it.settings
+        async with pending(desk, many, lambda: _wishes(desk, asked), limits, it.log) as waiting:
+            said = await waiting.said()
+        lines = AnswerLines("jsonl", scores=asked.scores, alignment=asked.alignment, labels=desk.model.labels)
+    outputs = []
+    for given, one in zip(asked.inputs, said, strict=True):
+        named = {"id": given.id} if isinstance(given, Input) and given.id is not None else {}
+        outputs.append([named | lines.one(answer) for answer in one.answers])
+    return PlainJson({"model": book.name, "outputs": outputs})
+
+
+def _refuse(it: Service, asked: PredictRequest) -> None:
+    for name, value in ("n_best", asked.n_best), ("beam", asked.beam):
+        if value is not None and value > it.settings.n_best:
+            raise RefusalError(
+                422, f"{name}: {value}, but at most {it.settings.n_best} may be asked for (serving.n_best)"
+            )
+
+
+def _wishes(desk: Desk, asked: PredictRequest) -> list[Wish]:
+    settings = _settings(desk, asked)
+    return [Wish(_question(given), number, settings, asked.alignment) for number, given in enumerate(asked.inputs)]
+
+
+def _settings(desk: Desk, asked: PredictRequest) -> GenerationSettings:
+    drawn = asked.sample is not False
+    settings = generation_of(desk.model.opened[0], desk.changes, asked.beam, asked.n_best, drawn, FIELDS)
+    update: dict[str, Any] = {} if asked.seed is None else {"seed": asked.seed}
+    if isinstance(asked.sample, Draws):
+        update["sample"] = asked.sample.over(settings.sample)
+    return settings.model_copy(update=update)
+
+
+def _question(given: str | Input) -> Question:
+    if isinstance(given, str):
+        return Question(given)
+    source = given.source if isinstance(given.source, str) else tuple(given.source)
+    return Question(source, given.prefix, tuple(given.must), tuple(given.must_not), given.longest)

@@ -1,0 +1,222 @@
+"""The models that are served: loaded when asked for, put away for others, loaded anew when their run has changed."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from seqloom.jobs.generation import generation_of, used_changes
+from seqloom.jobs.model import Model, load
+from seqloom.serving.counts import Counts
+from seqloom.serving.desk import Desk
+from seqloom.serving.log import Log
+from seqloom.serving.refusal import RefusalError
+from seqloom.serving.settings import ServingSettings
+from seqloom.settings import FailedError, UserError
+from seqloom.settings.words import nearest
+from seqloom.store import RunFolder
+
+GB = 1e9
+LATEST = ":latest"  # what clients of Ollama put behind every name
+Signature = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(eq=False)
+class Book:
+    """A run that is served. desk: None while its model is put away."""
+
+    name: str
+    path: Path
+    kind: str
+    parameters: int
+    bytes: int
+    signature: Signature
+    desk: Desk | None = None
+    used: float = 0.0
+    loading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def changed(self) -> float:
+        """When its weights were written, in seconds since 1970."""
+        return max((entry[1] for entry in self.signature), default=0) / 1e9
+
+
+class Shelf:
+    """Only the event loop's thread changes it, once it is filled."""
+
+    def __init__(
+        self, runs: Mapping[str, Path], settings: ServingSettings, changes: Sequence[str], device: str, log: Log
+    ) -> None:
+        """changes: how all of them write, as for --set."""
+        self.settings, self.changes, self.device, self.log = settings, tuple(changes), device, log
+        self.counts = Counts()
+        self.users: dict[Desk, int] = {}
+        self._one_at_a_time = asyncio.Lock()
+        self._freed = asyncio.Event()
+        self._closing = set[asyncio.Task[None]]()
+        self._several = len(runs) > 1
+        self.books: dict[str, Book] = {}
+        for name, path in runs.items():
+            self.books[name] = self._opened(name, path)
+
+    def _opened(self, name: str, path: Path) -> Book:
+        """Every run is opened once before anybody asks, for its faults; kept as long as there is room."""
+        before, signature = self.held, signature_of(path)
+        model, changes = self._load(path)
+        parameters = sum(each.numel() for network in model.networks for each in network.parameters())
+        book = Book(name, path, model.recipe.task.kind, parameters, weight(model), signature)
+        if self._most is not None and book.bytes > self._most:
+            raise UserError(
+                f"{path}: its weights take {book.bytes / GB:.3g} GB, but serving.memory = {self.settings.memory:g}; "
+                "raise it, or leave the run out"
+            )
+        if self._most is None or before + book.bytes <= self._most:
+            self._give_desk(book, model, changes)
+        return book
+
+    def _load(self, path: Path) -> tuple[Model, Sequence[str]]:
+        """The model, and which of the changes are for it: labels are not written."""
+        model = load(path, self.device)
+        changes = used_changes(model.recipe.task, self.changes) if self._several else self.changes
+        generation_of(model.opened[0], changes)  # for its faults
+        return model, changes
+
+    def _give_desk(self, book: Book, model: Model, changes: Sequence[str]) -> None:
+        book.desk = Desk(book.name, model, changes, self.settings.queue, self.counts)
+        book.bytes = weight(model)
+        self.users[book.desk] = 0
+
+    @property
+    def held(self) -> int:
+        """Bytes of all weights that are loaded."""
+        return sum(book.bytes for book in self.books.values() if book.desk is not None)
+
+    @property
+    def _most(self) -> float | None:
+        return None if self.settings.memory is None else self.settings.memory * GB
+
+    def find(self, name: str | None) -> Book:
+        """A RefusalError if there is none of that name. None: the first of all."""
+        if name is None:
+            return next(iter(self.books.values()))
+        short = name.removesuffix(LATEST)
+        if short in self.books:
+            return self.books[short]
+        near = nearest(short, list(self.books))
+        fix = f"did you mean {near!r}?" if near else f"there are {', '.join(list(self.books)[:10])}"
+        raise RefusalError(404, f"there is no model {name[:100]!r}; {fix}")
+
+    @asynccontextmanager
+    async def use(self, book: Book) -> AsyncIterator[Desk]:
+        """Its desk, which stays as long as somebody uses it."""
+        async with book.loading:
+            if book.desk is None:
+                await self._fetch(book)
+            desk = book.desk
+            assert desk is not None
+            self.users[desk] += 1
+        book.used = time.monotonic()
+        try:
+            yield desk
+        finally:
+            self.users[desk] -= 1
+            self._freed.set()
+            if not self.users[desk] and desk is not book.desk:
+                self._close(desk)
+
+    async def _fetch(self, book: Book) -> None:
+        async with self._one_at_a_time:
+            await self._make_room(book)
+            signature = await asyncio.to_thread(signature_of, book.path)
+            try:
+                model, changes = await asyncio.to_thread(self._load, book.path)
+            except (UserError, FailedError, OSError) as error:
+                self.log(f"{book.name}: cannot be loaded: {error}")
+                raise RefusalError(503, f"model {book.name!r}: cannot be loaded; the server's log says why") from None
+            book.signature = signature
+            self._give_desk(book, model, changes)
+            self.log(f"{book.name}: loaded")
+
+    async def _make_room(self, book: Book) -> None:
+        while self._most is not None and self.held + book.bytes > self._most:
+            idle = [one for one in self.books.values() if one.desk is not None and not self.users[one.desk]]
+            if idle:
+                self._put_away(min(idle, key=lambda one: one.used))
+            else:
+                self._freed.clear()
+                await self._freed.wait()
+
+    def _put_away(self, book: Book) -> None:
+        assert book.desk is not None
+        self._close(book.desk)
+        book.desk = None
+        self.log(f"{book.name}: put away, to make room")
+
+    def _close(self, desk: Desk) -> None:
+        """Not in the event loop's thread: the engine ends its step first."""
+        del self.users[desk]
+        task = asyncio.create_task(asyncio.to_thread(desk.close))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    async def watch(self) -> None:
+        """Load anew what has changed, from time to time, for ever."""
+        while True:
+            await asyncio.sleep(self.settings.watch)
+            await self.reload(all_of_them=False)
+
+    async def reload(self, all_of_them: bool = True) -> None:
+        """Those that are loaded. Requests that are under way end with the model that they began with."""
+        for book in [book for book in self.books.values() if book.desk is not None]:
+            signature = await asyncio.to_thread(signature_of, book.path)
+            if signature and (all_of_them or signature != book.signature):
+                await self._replace(book, signature)
+
+    async def _replace(self, book: Book, signature: Signature) -> None:
+        async with book.loading, self._one_at_a_time:
+            book.signature = signature  # what fails is tried again when it has changed again
+            try:
+                model, changes = await asyncio.to_thread(self._load, book.path)
+            except (UserError, FailedError, OSError) as error:
+                self.log(f"{book.name}: the old model goes on answering, as the new one cannot be loaded: {error}")
+                return
+            old = book.desk
+            book.kind = model.recipe.task.kind
+            book.parameters = sum(each.numel() for network in model.networks for each in network.parameters())
+            self._give_desk(book, model, changes)
+            if old is not None and not self.users[old]:
+                self._close(old)
+            self.log(f"{book.name}: loaded anew")
+
+    async def close(self) -> None:
+        for desk in list(self.users):
+            self._close(desk)
+        await asyncio.gather(*self._closing)
+
+
+def weight(model: Model) -> int:
+    """Bytes of its weights."""
+    tensors = (each for network in model.networks for each in network.state_dict().values())
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
+def signature_of(path: Path) -> Signature:
+    """Other than before when a file that the model is made of was written anew; empty while one is missing."""
+    run = RunFolder(path)
+    try:
+        return tuple(_entry(file) for file in _files(run))
+    except OSError:
+        return ()
+
+
+def _files(run: RunFolder) -> Iterator[Path]:
+    yield run.model
+    yield run.recipe
+    yield from sorted(run.vocabulary.iterdir())
+
+
+def _entry(file: Path) -> tuple[str, int, int]:
+    found = file.stat()
+    return file.name, found.st_mtime_ns, found.st_size

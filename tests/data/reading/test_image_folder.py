@@ -1,0 +1,59 @@
+"""A folder of images for each class."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqloom.data.reading import DataError, fingerprint, read, shape_of, size
+from seqloom.data.settings import Corpus
+
+Image = pytest.importorskip("PIL.Image")
+
+
+def _save(path: Path, pixels: np.ndarray) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels).save(path)
+
+
+def _corpus(tmp_path: Path) -> Corpus:
+    return Corpus(files=(str(tmp_path / "digits"),))
+
+
+def test_grey_and_coloured(tmp_path: Path) -> None:
+    grey = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    _save(tmp_path / "digits" / "one" / "b.png", grey)
+    _save(tmp_path / "digits" / "two" / "a.png", grey + 1)
+    (tmp_path / "digits" / ".DS_Store").write_text("x")
+    corpus = _corpus(tmp_path)
+    (block,) = read(corpus, "series")
+    assert block.columns[1] == ["one", "two"]
+    assert (block.columns[0][1][..., 0] == grey + 1).all()
+    assert shape_of(corpus) == "series"
+    assert size(corpus) > 0
+    before = fingerprint(corpus)
+    _save(tmp_path / "digits" / "two" / "a.png", np.zeros((2, 3, 3), np.uint8))
+    assert fingerprint(corpus) != before
+    (block,) = read(corpus, "series")  # grey, as the first is
+    assert {x.shape for x in block.columns[0]} == {(2, 3, 1)}
+
+
+def test_colours_stay(tmp_path: Path) -> None:
+    picture = np.arange(18, dtype=np.uint8).reshape(2, 3, 3)
+    _save(tmp_path / "digits" / "one" / "a.png", picture)
+    (block,) = read(_corpus(tmp_path), "series")
+    assert (block.columns[0][0] == picture).all()
+
+
+def test_faults(tmp_path: Path) -> None:
+    folder = tmp_path / "digits"
+    (folder / "one").mkdir(parents=True)
+    with pytest.raises(DataError, match="no image in it; a folder for each class"):
+        list(read(_corpus(tmp_path), "series"))
+    (folder / "one" / "a.png").write_text("no image")
+    with pytest.raises(DataError, match=r"a\.png: cannot be read"):
+        list(read(_corpus(tmp_path), "series"))
+    _save(folder / "one" / "a.png", np.zeros((2, 2), np.uint8))
+    _save(folder / "b.png", np.zeros((2, 2), np.uint8))
+    with pytest.raises(DataError, match=r"b\.png: an image outside of a class's folder"):
+        list(read(_corpus(tmp_path), "series"))

@@ -1,0 +1,273 @@
+"""Our kernels are their equations, forward and back, also with dropout; and a recorded step is the step."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from seqloom.layers.layout import Packed
+from seqloom.layers.linear import Linear
+from seqloom.layers.masks import Sight
+from seqloom.layers.varlen import attend_packed, seen
+from seqloom.tasks import Batch, Goals
+from seqloom.training.ema import Ema, MovingAverage
+from seqloom.training.optimisers import AdamW, Muon, build_optimiser
+from seqloom.training.recorder import Knobs, Recorder
+from seqloom.training.step import Work
+from tests.training.small import small
+
+pytest.importorskip("triton", reason="Triton comes with torch for a GPU")
+
+from seqloom.layers.kernels.columns import column_sums
+from seqloom.layers.kernels.loss import loss_in_place
+from seqloom.layers.kernels.lstm import lstm_step, lstm_steps
+from seqloom.layers.kernels.norm import How, Sum, added, added_normed, normed
+
+pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+
+LENGTHS = [27, 1, 64, 3, 130, 9, 40, 200]
+SIGHTS = [Sight(), Sight(causal=True), Sight(causal=True, window=7), Sight(block=16), Sight(window=40)]
+
+
+def _dense(q: Tensor, k: Tensor, v: Tensor, see_NM: Tensor, scale: float, kept_HNM: Tensor | None = None) -> Tensor:
+    """The equation in float64: y_NHK."""
+    shared = q.shape[1] // k.shape[1]
+    q, k, v = (x.double().transpose(0, 1) for x in (q, k, v))
+    k, v = k.repeat_interleave(shared, 0), v.repeat_interleave(shared, 0)
+    weights = (q @ k.mT * scale).masked_fill(~see_NM, -math.inf).softmax(-1)
+    weights = weights if kept_HNM is None else weights * kept_HNM
+    return (weights @ v).transpose(0, 1)
+
+
+def _see(queries: Packed, keys: Packed, sight: Sight) -> Tensor:
+    ranges, key_M = seen(queries, keys, sight), torch.arange(len(keys.row_N), device="cuda")
+    return (key_M >= ranges[0][:, None]) & (key_M < ranges[1][:, None])
+
+
+def _close(one: Tensor, other: Tensor) -> None:
+    assert (one.double() - other.double()).norm() / other.double().norm() < 8e-3
+
+
+@pytest.mark.parametrize("sight", SIGHTS, ids=str)
+@pytest.mark.parametrize(("heads", "groups", "width"), [(4, 4, 64), (4, 2, 32), (2, 1, 24), (2, 2, 128)])
+def test_tiles_are_the_equation(sight: Sight, heads: int, groups: int, width: int) -> None:
+    torch.manual_seed(0)
+    layout = Packed.of(LENGTHS, device="cuda")
+    N = len(layout.row_N)
+    made = [torch.randn(N, h, width, device="cuda", dtype=torch.bfloat16) for h in (heads, groups, groups)]
+    q, k, v = (x.requires_grad_() for x in made)
+    y = attend_packed(q, k, v, layout, layout, width**-0.5, sight)
+    wanted = _dense(q, k, v, _see(layout, layout, sight), width**-0.5)
+    _close(y, wanted)
+    pull = torch.randn_like(y)
+    for grad, other in zip(
+        torch.autograd.grad(y, (q, k, v), pull), torch.autograd.grad(wanted, (q, k, v), pull.double()), strict=True
+    ):
+        _close(grad, other)
+
+
+def test_tiles_over_another_sequence_in_a_frame() -> None:
+    torch.manual_seed(0)
+    sources = [11, 90, 2, 33, 5, 70, 1, 44]
+    queries = Packed.of(LENGTHS, tokens=512, rows=10, longest=256, device="cuda")
+    keys = Packed.of(sources, tokens=300, rows=10, longest=128, device="cuda")
+    q = torch.randn(512, 2, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    k, v = (torch.randn(300, 2, 64, device="cuda", dtype=torch.bfloat16).requires_grad_() for _ in range(2))
+    y = attend_packed(q, k, v, queries, keys, 0.125, Sight())
+    real, M = sum(LENGTHS), sum(sources)
+    wanted = _dense(q[:real], k[:M], v[:M], _see(queries, keys, Sight())[:real, :M], 0.125)
+    _close(y[:real], wanted)
+    assert not y[real:].any()
+    grads = torch.autograd.grad(y.double().square().sum(), (q, k, v), retain_graph=True)
+    for grad, other, size in zip(
+        grads, torch.autograd.grad(wanted.square().sum(), (q, k, v)), (real, M, M), strict=True
+    ):
+        _close(grad[:size], other[:size])
+        assert not grad[size:].any()
+
+
+def test_dropout_drops_the_same_there_and_back() -> None:
+    rate, layout = 0.3, Packed.of([20, 40, 4], device="cuda")
+    q, k = (torch.randn(64, 2, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True) for _ in range(2))
+    see = _see(layout, layout, Sight(causal=True))
+
+    def run(v: Tensor) -> Tensor:
+        torch.manual_seed(7)
+        return attend_packed(q, k, v, layout, layout, 0.125, Sight(causal=True), rate)
+
+    eye = torch.eye(64, device="cuda", dtype=torch.bfloat16)[:, None].expand(-1, 2, -1).contiguous()
+    weights_HNM = run(eye).detach().transpose(0, 1)
+    kept_HNM = (weights_HNM > 0).double() / (1 - rate)
+    share = (weights_HNM > 0).sum() / (2 * see.sum())
+    assert abs(float(share) - (1 - rate)) < 0.05
+    v = torch.randn(64, 2, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    y, wanted = run(v), _dense(q, k, v, see, 0.125, kept_HNM)
+    _close(y, wanted)
+    pull = torch.randn_like(y)
+    for grad, other in zip(
+        torch.autograd.grad(y, (q, k, v), pull), torch.autograd.grad(wanted, (q, k, v), pull.double()), strict=True
+    ):
+        _close(grad, other)
+
+
+def _relative(one: Tensor, other: Tensor) -> float:
+    return float((one.detach().double() - other.detach().double()).norm() / other.detach().double().norm())
+
+
+@pytest.mark.parametrize("width", [20, 256, 1000])
+@pytest.mark.parametrize("stream", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("centres", [True, False])
+def test_the_norm_of_a_sum(width: int, stream: torch.dtype, centres: bool) -> None:
+    x = torch.randn(333, width, device="cuda", dtype=stream, requires_grad=True)
+    y = torch.randn(333, width, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    gain, bias = (torch.randn(width, device="cuda", requires_grad=True) for _ in range(2))
+    how = How(torch.bfloat16, 1e-5, centres)
+    given = (x, y, gain, bias) if centres else (x, y, gain)
+    out = added_normed(x, y, gain, bias if centres else None, Sum(0.5, 1.5, 0.0), how)
+    total = 1.5 * (0.5 * x.double() + y.double())
+    if centres:
+        wanted = F.layer_norm(total, (width,), gain.double(), bias.double(), 1e-5)
+    else:
+        wanted = F.rms_norm(total, (width,), gain.double(), 1e-5)
+    assert out.dtype == torch.bfloat16
+    assert _relative(out, wanted) < 8e-3
+    pull = torch.randn_like(out)
+    for grad, other in zip(
+        torch.autograd.grad(out, given, pull), torch.autograd.grad(wanted, given, pull.double()), strict=True
+    ):
+        assert grad.dtype in (torch.float32, torch.bfloat16)
+        assert _relative(grad, other) < 1.5e-2
+    alone = normed(x, gain, None, how)
+    one = (
+        F.layer_norm(x.double(), (width,), gain.double())
+        if centres
+        else F.rms_norm(x.double(), (width,), gain.double(), 1e-5)
+    )
+    assert _relative(alone, one) < 8e-3
+    assert _relative(torch.autograd.grad(alone, x, pull)[0], torch.autograd.grad(one, x, pull.double())[0]) < 1.5e-2
+
+
+def test_dropout_of_a_sum_is_the_same_there_and_back() -> None:
+    x = torch.zeros(500, 64, device="cuda", requires_grad=True)
+    y = torch.ones(500, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    out = added(x, y, Sum(rate=0.25))
+    kept = out.detach() > 0
+    assert abs(float(kept.float().mean()) - 0.75) < 0.01
+    assert torch.allclose(out[kept], torch.tensor(1 / 0.75, device="cuda"), atol=1e-2)
+    dx, dy = torch.autograd.grad(out.sum(), (x, y))
+    assert torch.equal(dy > 0, kept)
+    assert bool((dx == 1).all())
+    again = added(x, y, Sum(rate=0.25)).detach() > 0
+    assert not torch.equal(again, kept)
+    columns = kept.float().mean(0)
+    assert float(columns.std()) < 0.04  # no column is spared, and none is always hit
+
+
+@pytest.mark.parametrize("size", [7, 4096, 10001])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_loss_in_place(size: int, smoothing: float) -> None:
+    scores = torch.randn(50, size, device="cuda", dtype=torch.bfloat16) * 3
+    goal, times = torch.randint(size, (50,), device="cuda"), torch.rand(50, device="cuda") - 0.3
+    times[3] = 0
+    exact = scores.double().requires_grad_()
+    wanted = F.cross_entropy(exact, goal, reduction="none", label_smoothing=smoothing) * times
+    (grad,) = torch.autograd.grad(wanted.sum(), exact)
+    loss = loss_in_place(scores, goal, times, smoothing, True)
+    assert _relative(loss, wanted) < 1e-5
+    assert _relative(scores, grad) < 5e-3
+    assert not scores[3].any()
+
+
+def test_an_lstm_step_by_step_and_at_once() -> None:
+    torch.manual_seed(0)
+    B, T, H = 37, 9, 48
+    given = [torch.randn(shape, device="cuda") for shape in ((B, T, 4 * H), (B, H), (B, H), (4 * H, H))]
+    x, h, c, weight = (each.mul(0.5).bfloat16().float().requires_grad_() for each in given)
+    exact = [each.detach().double().requires_grad_() for each in (x, h, c, weight)]
+
+    def equation(x: Tensor, h: Tensor, c: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        hs, cs = [], []
+        for x_BG in x.unbind(1):
+            i, f, g, o = (x_BG + h @ weight.T).chunk(4, -1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+            hs.append(h)
+            cs.append(c)
+        return torch.stack(hs, 1), torch.stack(cs, 1)
+
+    wanted = equation(*exact)
+    y, cells = lstm_steps(x.bfloat16(), h, c, weight)
+    stepped, cell = h, c
+    steps = []
+    for t in range(T):
+        gates = x[:, t].bfloat16() + stepped.bfloat16() @ weight.bfloat16().T
+        stepped, cell = lstm_step(gates, cell)
+        steps.append((stepped, cell))
+    pulls = torch.randn_like(y), torch.randn_like(cells)
+    aims = torch.autograd.grad(wanted, exact, [pull.double() for pull in pulls])
+    for made in (y, cells), tuple(torch.stack(part, 1) for part in zip(*steps, strict=True)):
+        for one, other in zip(made, wanted, strict=True):
+            assert _relative(one, other) < 2e-2
+        for grad, other in zip(torch.autograd.grad(made, (x, h, c, weight), pulls), aims, strict=True):
+            assert _relative(grad, other) < 2e-2
+
+
+def test_sums_of_columns() -> None:
+    x = torch.randn(3001, 257, device="cuda", dtype=torch.bfloat16)
+    assert _relative(column_sums(x), x.double().sum(0)) < 1e-5
+
+
+def test_a_linear_map_in_half_precision() -> None:
+    layer = Linear(48, 96).cuda()
+    x = torch.randn(5, 70, 48, device="cuda", requires_grad=True)
+    with torch.autocast("cuda", torch.bfloat16):
+        y = layer(x)
+    wanted = F.linear(x.double(), layer.weight.double(), layer.bias.double())
+    assert y.dtype == torch.bfloat16
+    assert _relative(y, wanted) < 8e-3
+    pull = torch.randn_like(y)
+    given = (x, layer.weight, layer.bias)
+    for grad, other in zip(
+        torch.autograd.grad(y, given, pull), torch.autograd.grad(wanted, given, pull.double()), strict=True
+    ):
+        assert grad.dtype == torch.float32
+        assert _relative(grad, other) < 1e-2
+
+
+MODELS: list[dict[str, Any]] = [
+    {"mixer": {"kind": "attention", "heads": 2}},
+    {"mixer": {"kind": "recurrence", "cell": "lstm"}},
+    {"mixer": {"kind": "recurrence", "cell": "gru"}, "encoder": {"mixer": {"kind": "recurrence", "direction": "both"}}},
+    {"mixer": {"kind": "convolution", "kernel": 3}},
+]
+
+
+@pytest.mark.parametrize("optimiser", [AdamW(rate=0.01, epsilon=1e-3), Muon(rate=0.01)], ids=lambda each: each.kind)
+@pytest.mark.parametrize("number", range(len(MODELS)))
+def test_a_recorded_step_is_the_step(number: int, optimiser: Any, tmp_path: Any) -> None:
+    made, more = small(tmp_path), MODELS[number]
+    (examples,) = made.cache.read([0])
+    batches: list[Batch] = [made.task.batch(examples.take(part)) for part in np.array_split(np.arange(47), 2)] * 6
+    ends = []
+    for records in False, True:
+        torch.manual_seed(3)
+        model = made.model(dropout=0.2, cross={"kind": "attention", "heads": 2}, **more).cuda()
+        work = Work(made.task, model, Goals(0.1), torch.device("cuda"), None, 1, lambda text: None)
+        ema, notes = MovingAverage(Ema(decay=0.9), model), list[str]()
+        recorder = Recorder(work, build_optimiser(optimiser, model), ema, 1.0, 64, notes.append)
+        recorder.records = records
+        told = []
+        for step, batch in enumerate(batches, 1):
+            awaited = recorder.step(step, batch, Knobs(0.5, math.inf, 0.1))
+            assert awaited is not None
+            told.append(awaited.read())
+        assert not notes
+        assert bool(recorder._recordings) == records
+        ends.append((told, {name: value.clone() for name, value in ema.weights().items()}))
+    np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=1e-3)
+    for name, value in ends[0][1].items():
+        torch.testing.assert_close(value, ends[1][1][name], rtol=0, atol=2e-3)

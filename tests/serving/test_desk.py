@@ -1,0 +1,191 @@
+"""One engine for all tickets: who joins when, what fails and what goes on."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqloom.generation.no_numbers import NoNumbersError
+from seqloom.generation.sampling import Sampling
+from seqloom.generation.settings import GenerationSettings
+from seqloom.jobs import writing
+from seqloom.jobs.answer import Question
+from seqloom.jobs.model import load
+from seqloom.serving.counts import Counts
+from seqloom.serving.desk import Desk
+from seqloom.serving.group import Group
+from seqloom.serving.refusal import RefusalError
+from seqloom.serving.ticket import Event, Failed, Going, Said, Ticket
+from tests.jobs.asked_runs import Runs
+from tests.serving.live import until
+
+Opened = Callable[[Path], Desk]
+
+
+@pytest.fixture
+def opened() -> Iterator[Opened]:
+    desks = list[Desk]()
+
+    def open_desk(run: Path) -> Desk:
+        model = load(run, "cpu")
+        desks.append(Desk(run.name, model, (), 100, Counts()))
+        return desks[-1]
+
+    yield open_desk
+    for desk in desks:
+        desk.close()
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.done = threading.Event()
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+        if not isinstance(event, Going):
+            self.done.set()
+
+    @property
+    def last(self) -> Event:
+        assert self.done.wait(30)
+        return self.events[-1]
+
+
+def ask(
+    desk: Desk, text: str, settings: GenerationSettings | None = None, number: int = 0, **more: Any
+) -> tuple[Ticket, Heard]:
+    heard, settings = Heard(), settings or desk.settings
+    desk.promise(1)
+    ticket = Ticket(desk.model.prepare(Question(text), number, settings), settings, heard, **more)
+    desk.put([ticket])
+    return ticket, heard
+
+
+def test_items_of_one_number_are_told_apart(opened: Opened, runs: Runs) -> None:
+    """Every request counts its inputs from 0."""
+    desk = opened(runs["pairs"])
+    texts = ["abcd", "hgfe", "abab", "", "g"]
+    each = [ask(desk, text)[1] for text in texts]
+    expected = desk.model.predict(texts)
+    for heard, answer in zip(each, expected, strict=True):
+        assert isinstance(heard.last, Said)
+        assert heard.last.answers[0].text == answer.text
+    assert desk.counts.inputs["pairs"] >= 4
+
+
+def test_all_who_draw_are_written_together(opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever their temperatures, seeds and lengths."""
+    desk, sizes = opened(runs["text"]), list[int]()
+    real = Group.step
+
+    def step(group: Group) -> int:
+        sizes.append(len(group.tickets))
+        return real(group)
+
+    monkeypatch.setattr(Group, "step", step)
+    settings = [
+        GenerationSettings(sample=Sampling(temperature=0.5 + n / 4), seed=n, longest=20 + n, shortest=10)
+        for n in range(8)
+    ]
+    blocked = threading.Lock()
+    with blocked:
+        first = Ticket(desk.model.prepare(Question("the"), 0, settings[0]), settings[0], lambda _: blocked.acquire())
+        desk.promise(1)
+        first.item = None  # is answered at once, and holds the engine up
+        desk.put([first])
+        each = [ask(desk, "the film", one)[1] for one in settings]
+    for heard, one in zip(each, settings, strict=True):
+        assert isinstance(heard.last, Said)
+        changes = [f"generation.seed={one.seed}", f"generation.longest={one.longest}", "generation.shortest=10"]
+        assert one.sample is not None
+        drawn = desk.model.predict(
+            "the film", sample=True, changes=[*changes, f"generation.sample.temperature={one.sample.temperature}"]
+        )
+        assert heard.last.answers[0].text == drawn.text
+    assert max(sizes) == 8
+
+
+def test_what_fails_fails_alone(opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, real = opened(runs["pairs"]), Group.step
+
+    def step(group: Group) -> int:
+        if group.writing.beam == 2:
+            raise NoNumbersError
+        return real(group)
+
+    monkeypatch.setattr(Group, "step", step)
+    bad = ask(desk, "abcd", GenerationSettings(beam=2))[1]
+    good = ask(desk, "abcd", GenerationSettings(beam=3))[1]
+    assert isinstance(bad.last, Failed)
+    assert str(runs["pairs"]) in str(bad.last.error)
+    assert isinstance(good.last, Said)
+    assert isinstance(ask(desk, "hgf")[1].last, Said)
+
+
+def test_what_cannot_begin_fails_alone(opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = opened(runs["pairs"])
+
+    def begin(group: Group, tickets: object) -> None:
+        raise MemoryError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Group, "begin", begin)
+        assert isinstance(ask(desk, "abcd")[1].last, Failed)
+    assert isinstance(ask(desk, "abcd")[1].last, Said)
+    assert desk.writing == 0
+
+
+def test_who_is_gone_is_not_written(opened: Opened, runs: Runs) -> None:
+    desk = opened(runs["text"])
+    settings = GenerationSettings(beam=1, shortest=2000, longest=2000)
+    tickets = [ask(desk, "the", settings, watched=True) for _ in range(3)]
+    until(lambda: all(heard.events for _, heard in tickets))
+    for ticket, _ in tickets[:2]:
+        ticket.gone = True
+    until(lambda: desk.writing == 1)
+    tickets[2][0].gone = True
+    until(lambda: desk.writing == 0)
+    assert not any(heard.done.is_set() for _, heard in tickets)
+
+
+def test_a_watched_ticket_hears_each_token(opened: Opened, runs: Runs) -> None:
+    desk = opened(runs["text"])
+    _, heard = ask(desk, "the", GenerationSettings(beam=1, shortest=9, longest=9), watched=True)
+    assert isinstance(heard.last, Said)
+    going = [event for event in heard.events if isinstance(event, Going)]
+    assert [event.tokens for event in going] == list(range(1, len(going) + 1))
+    assert len(going) >= 8
+    text = heard.last.answers[0].text
+    assert all(text.startswith(event.text) for event in going)
+
+
+def test_a_long_input_is_written_with_few_others(opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "BUDGET", 64)
+    desk, sizes, real = opened(runs["pairs"]), set[tuple[int, int]](), Group.step
+
+    def step(group: Group) -> int:
+        lengths = [len(ticket.item.source) for ticket in group.tickets.values() if ticket.item is not None]
+        sizes.add((len(lengths), max(lengths)))
+        return real(group)
+
+    monkeypatch.setattr(Group, "step", step)
+    settings = GenerationSettings(beam=1, shortest=6, longest=6)
+    each = [ask(desk, text, settings)[1] for text in ["abcd" * 8] * 6 + ["ab"] * 6]
+    assert all(isinstance(heard.last, Said) for heard in each)
+    assert max(count for count, longest in sizes if longest == 32) == 2  # of 32 tokens two
+    assert max(count for count, longest in sizes if longest == 2) > 2
+
+
+def test_a_closed_desk(opened: Opened, runs: Runs) -> None:
+    desk = opened(runs["text"])
+    _, heard = ask(desk, "the", GenerationSettings(beam=1, shortest=5000, longest=5000))
+    until(lambda: desk.writing == 1)
+    desk.close()
+    assert isinstance(heard.last, Failed)
+    assert isinstance(heard.last.error, RefusalError)
+    assert heard.last.error.status == 503
+    with pytest.raises(RefusalError, match="is being put away"):
+        desk.promise(1)

@@ -1,0 +1,170 @@
+"""POST /v1/predict answers as `model.predict` does, whoever else asks at the same time."""
+
+import random
+import threading
+from typing import Any
+
+import httpx
+import pytest
+
+import seqloom
+from seqloom.jobs.answer import Answer
+from tests.jobs.asked_runs import Runs
+from tests.serving.live import PATIENCE, Live
+
+TEXTS = {
+    "pairs": ["abcd", "hgfe", "a", "", "abcdefgh", "ccc"],
+    "sentences": ["the film was dull", "a book", "", "the actor was so good"],
+    "joined": ["the film was dull", "a book"],
+    "text": ["the film", "", "a good book was"],
+    "documents": ["the film", ""],
+    "tags": ["the film was dull", "", "a"],
+    "classes": ["the film was dull", "a", ""],
+    "masked": ["the [MASK] was dull", "a good [MASK] [MASK]"],
+}
+ASKED: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "n_best": {"n_best": 3},
+    "wide": {"n_best": 6},
+    "greedy": {"beam": 1},
+    "sample": {"sample": True, "n_best": 3},
+}
+
+
+def alike(given: list[dict[str, Any]], expected: list[Answer]) -> None:
+    assert [one["text"] for one in given] == [one.text for one in expected]
+    assert [one["score"] for one in given] == pytest.approx([one.score for one in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("asked", ASKED)
+def test_the_answers_are_those_of_python(live: Live, runs: Runs, name: str, asked: str) -> None:
+    if name in ("tags", "classes", "masked") and asked not in ("nothing", "n_best"):
+        return
+    if (name, asked) == ("tags", "n_best"):
+        return
+    more = {"n_best": 1, **ASKED[asked]}
+    expected = seqloom.load(runs[name]).predict(TEXTS[name], **more)
+    given = live.predict(TEXTS[name], model=name, **more)
+    for one, other in zip(given, expected, strict=True):
+        alike(one, other)
+
+
+def test_it_is_what_the_design_says(live: Live) -> None:
+    answer = live.post("/v1/predict", {"inputs": ["abcd"], "n_best": 1}).json()
+    assert set(answer) == {"model", "outputs"}
+    ((one,),) = answer["outputs"]
+    assert set(one) == {"text", "score"}
+    assert answer["model"] == "pairs"  # the first one, if none is named
+
+
+def test_nothing_asked_is_nothing_answered(live: Live) -> None:
+    assert live.predict([]) == []
+
+
+def test_wishes(live: Live, runs: Runs) -> None:
+    question = {"source": "abcd", "prefix": "d", "must": ["h"], "must_not": ["c"], "longest": 5, "id": "x"}
+    ((one,),) = live.predict([question], beam=8)
+    expected = seqloom.load(runs["pairs"]).predict(seqloom.Question("abcd", "d", ("h",), ("c",), 5), beam=8, n_best=1)
+    alike([one], expected)
+    assert one["id"] == "x"
+    assert one["text"].startswith("d")
+    assert "h" in one["text"]
+    assert "c" not in one["text"]
+
+
+def test_scores_and_alignment(live: Live, runs: Runs) -> None:
+    ((one,),) = live.predict(["the film was dull"], model="sentences", scores=True, alignment=True)
+    expected = seqloom.load(runs["sentences"]).predict("the film was dull", attention=True)
+    assert one["alignment"] == [list(pair) for pair in expected.alignment or ()]
+    assert one["log_prob"] == pytest.approx(expected.log_prob, abs=1e-4)
+    assert [piece for piece, _ in one["pieces"]] == [piece.text for piece in expected.pieces]
+
+
+def test_words_that_are_split_already(live: Live, runs: Runs) -> None:
+    ((one,),) = live.predict([{"source": ["the film", "was"]}], model="tags")
+    assert one["text"] == str(seqloom.load(runs["tags"]).predict(seqloom.Question(["the film", "was"])))
+    assert len(one["text"].split()) == 2
+    assert one["probability"] == one["score"]
+
+
+def test_how_tokens_are_drawn(live: Live, runs: Runs) -> None:
+    changes = ["generation.sample.temperature=0.5", "generation.sample.top_k=5", "generation.seed=7"]
+    expected = seqloom.load(runs["pairs"]).predict(["abcd", "efgh"], sample=True, changes=changes, n_best=2)
+    drawn = live.predict(["abcd", "efgh"], sample={"temperature": 0.5, "top_k": 5}, seed=7, n_best=2)
+    for one, other in zip(drawn, expected, strict=True):
+        alike(one, other)
+    assert live.predict(["abcd"] * 8, sample=True, seed=8) != live.predict(["abcd"] * 8, sample=True, seed=9)
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "message"),
+    [
+        ("pairs", {"n_best": 17}, "n_best: 17, but at most 16 may be asked for (serving.n_best)"),
+        ("pairs", {"beam": 17}, "beam: 17, but at most 16 may be asked for (serving.n_best)"),
+        ("pairs", {"beam": 2, "n_best": 3}, '"n_best": 3: 3 answers cannot come from a beam of 2; set beam = 3'),
+        ("tags", {"n_best": 2}, '"n_best": 2: a tagger gives each word its likeliest tag; leave it out'),
+        ("classes", {"sample": True}, '"sample": a classifier chooses among its labels; leave it out'),
+        ("text", {"alignment": True}, "alignment: no layer of this model looks at a source while it writes"),
+        ("masked", {}, "input 1: there is no gap to fill; write [MASK] where something is missing"),
+        ("pairs", {"inputs": ["a", "b\0"]}, "input 2: a NUL byte at column 2; remove it"),
+        ("pairs", {"inputs": [{"source": "a", "must": ["é"]}]}, "input 1: must 'é': the model cannot write it"),
+        ("pairs", {"inputs": [{"source": ["a"]}]}, "input 1: the source should be text, but is a list"),
+        ("pairs", {"inputs": ["a"] * 65}, "65 inputs, but a request may have 64 (serving.inputs)"),
+        ("pairs", {"inputs": ["ab" * 2049]}, "input 1: 4098 tokens, but at most 4096 are read (serving.input_tokens)"),
+        ("pairs", {"inputs": [{"source": "a", "longest": 5000}]}, "input 1: answers have at most 4096 tokens"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_answered(live: Live, model: str, asked: dict[str, Any], message: str) -> None:
+    answer = live.post("/v1/predict", {"model": model, "inputs": ["ab"], **asked})
+    assert answer.status_code == 422
+    assert answer.json()["error"]["message"].startswith(message)
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+def test_an_unknown_model(live: Live) -> None:
+    answer = live.post("/v1/predict", {"model": "pears", "inputs": ["ab"]})
+    assert answer.status_code == 404
+    assert answer.json()["error"]["message"] == "there is no model 'pears'; did you mean 'pairs'?"
+    for name in ("../pairs", "/etc/passwd", "\x00", "x" * 100_000):
+        assert live.post("/v1/predict", {"model": name, "inputs": ["ab"]}).status_code == 404
+
+
+def test_many_clients_at_once_get_what_each_would_get_alone(live: Live, runs: Runs) -> None:
+    """Their rows join and leave the same batch; some hang up in the middle."""
+    asked = [
+        ("pairs", {}), ("pairs", {"beam": 1}), ("pairs", {"n_best": 3}), ("sentences", {}), ("text", {"beam": 2}),
+        ("pairs", {"sample": True, "seed": 3}), ("pairs", {"sample": {"temperature": 2.0}, "seed": 5}),
+        ("text", {"sample": True, "seed": 4}), ("tags", {}), ("classes", {"n_best": 2}),
+    ]  # fmt: skip
+    alone = [live.predict(TEXTS[name], model=name, **more) for name, more in asked]
+    wrong = list[str]()
+
+    def work(number: int) -> None:
+        draw = random.Random(number)
+        with httpx.Client(base_url=live.url, timeout=PATIENCE) as client:
+            for _ in range(6):
+                place = draw.randrange(len(asked))
+                name, more = asked[place]
+                body = {"inputs": TEXTS[name], "model": name, **more}
+                if draw.random() < 0.2:
+                    try:
+                        client.post("/v1/predict", json=body, timeout=0.01)
+                    except httpx.TimeoutException:
+                        continue
+                answer = client.post("/v1/predict", json=body)
+                outputs = answer.json().get("outputs", answer.text)
+                texts = [[one["text"] for one in each] for each in outputs]
+                scores = [one["score"] for each in outputs for one in each]
+                expected = alone[place]
+                if texts != [[one["text"] for one in each] for each in expected]:
+                    wrong.append(f"{name} {more}: {texts}")
+                if scores != pytest.approx([one["score"] for each in expected for one in each], abs=1e-4):
+                    wrong.append(f"{name} {more}: {scores}")
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
