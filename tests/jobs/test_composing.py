@@ -124,7 +124,8 @@ def test_how_likely_pieces_are(place: Path) -> None:
         (("none.mid", "--out", "x.mid"), "none.mid: no such file"),
         (("bad.mid", "--out", "x.mid"), "bad.mid: no MIDI file, or a damaged one"),
         (("--out", "there.mid"), "there.mid: is there already"),
-        (("--out", "x.mid", "--scores"), "--scores: music is written as a MIDI file"),
+        (("--out", "x.mid", "--scores"), "--scores: music is written as a MIDI file; leave it out"),
+        (("--out", "x.mid", "--format", "tsv"), "--format tsv: music is written as a MIDI file"),
     ],
 )
 def test_mistakes(place: Path, arguments: tuple[str, ...], why: str) -> None:

@@ -155,7 +155,7 @@ def test_commands_that_know_no_graphs(place: Path, words: tuple[str, ...], why: 
     ("words", "why"),
     [
         (("new.txt",), "new.txt: a model of a graph labels the nodes that it was trained with"),
-        (("--alignment",), "--alignment: every node gets a label"),
+        (("--alignment",), "--alignment: a model of a graph labels the nodes"),
         (("--beam", "3"), "--beam 3: each node gets its likeliest label"),
     ],
 )

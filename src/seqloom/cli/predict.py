@@ -109,12 +109,19 @@ def predict(
     refuse_swapped(run, file)
     model = load([run, *(ensemble or ())], device)
     settings = generation_of(model.opened[0], changes or (), beam, n_best, sample)
+    unread: dict[str, object] = {
+        "--alignment": alignment,
+        "--column": column,
+        "--skip-bad": skip_bad,
+        "--input jsonl": given != "text",
+    }
     if isinstance(model.task, MusicTask):
-        _refuse_for_music({"--scores": scores, "--alignment": alignment, "--column": column, "--skip-bad": skip_bad})
+        _refuse("music is written as a MIDI file", unread | {"--scores": scores, f"--format {form}": form != "text"})
         compose(model, Composing(file, out, settings, force), _note)
         return
     if isinstance(model.task, NodesTask):
-        _refuse_for_nodes(file, {"--alignment": alignment, "--column": column, "--skip-bad": skip_bad})
+        graph = "a model of a graph labels the nodes that it was trained with"
+        _refuse(graph, unread | {file: file != "-"})
         label_nodes(model, out, form, scores, settings.n_best, force, _note)
         return
     talk = file == "-" and sys.stdin.isatty()
@@ -134,22 +141,13 @@ def predict(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _refuse_for_music(options: dict[str, object]) -> None:
+def _refuse(why: str, words: dict[str, object]) -> None:
+    """words: those that mean nothing here, each true where it was typed."""
     from seqloom.settings import UserError
 
-    for name, value in options.items():
-        if value:
-            raise UserError(f"{name}: music is written as a MIDI file, which has none; leave it out")
-
-
-def _refuse_for_nodes(file: str, options: dict[str, object]) -> None:
-    from seqloom.settings import UserError
-
-    if file != "-":
-        raise UserError(f"{file}: a model of a graph labels the nodes that it was trained with; name no file")
-    for name, value in options.items():
-        if value:
-            raise UserError(f"{name}: every node gets a label; leave it out")
+    for name, typed in words.items():
+        if typed:
+            raise UserError(f"{name}: {why}; leave it out")
 
 
 def _note(text: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from seqloom.data.reading import DataError, fingerprint, read, size
+from seqloom.data.reading import DataError, fingerprint, kept_events, midi, read, size
 from seqloom.data.reading.midi import files_of
 from seqloom.data.settings import Corpus, corpora_of
 from seqloom.music import DRUMS, Note, Performance, Piece, Voices, write_midi
@@ -99,6 +99,18 @@ def test_what_the_events_cannot_say(
         return
     with pytest.raises(DataError, match=why):
         texts(corpus)
+
+
+def test_large_files_are_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "x.mid"
+    path.write_bytes(write_midi(Piece(tuple(Note(n / 2, n / 2 + 0.4, 40 + n % 50) for n in range(4000)))))
+    assert path.stat().st_size > kept_events.LARGE
+    corpus, other = (Corpus(files=(str(path),), events=events) for events in (Performance(), Voices(voices=1)))
+    found = texts(corpus)
+    monkeypatch.setattr(midi, "read_midi", lambda data: ONE)
+    assert texts(corpus) == found
+    assert texts(other) == ["60 60 60 60 62 62 62 62"]  # other events are not taken for these
 
 
 def test_a_folder_without_music(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from seqloom.data.folder import midi_in
 from seqloom.data.reading.block import Rows, Shape
 from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.faults import Broken, DataError
+from seqloom.data.reading.kept_events import kept_events
 from seqloom.data.settings import Corpus
-from seqloom.music import EventSettings, MidiError, Performance, Piece, read_midi, write_events
+from seqloom.music import EventSettings, MidiError, Performance, read_midi, write_events
 from seqloom.music.voices import TooManyVoicesError
 
 MOST = 64 << 20  # bytes; the largest MIDI files that people share have a few million notes
@@ -43,16 +44,20 @@ def read_midi_files(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
 
 def _text(data: bytes, events: EventSettings) -> str | Broken:
     try:
-        piece = read_midi(data)
-        words = write_events(piece, events)
+        return kept_events(data, events, lambda: _parsed(data, events))
     except MidiError as error:
         return Broken("MIDI that cannot be read", str(error), error.fix)
     except TooManyVoicesError as error:
         fix = 'set more voices (task.events.voices), or task.events.kind = "performance"'
         return Broken("more notes at once than voices", str(error), fix)
-    return " ".join(words) if words else _silent(piece)
 
 
-def _silent(piece: Piece) -> Broken:
-    what = f"nothing but drums ({len(piece.notes):,} strokes)"
-    return Broken("nothing but drums", what, "set task.events.instruments = true, or leave the file out")
+def _parsed(data: bytes, events: EventSettings) -> str:
+    piece = read_midi(data)
+    words = write_events(piece, events)
+    if not words:
+        raise MidiError(
+            f"nothing but drums ({len(piece.notes):,} strokes)",
+            "set task.events.instruments = true, or leave the file out",
+        )
+    return " ".join(words)
