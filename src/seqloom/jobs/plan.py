@@ -17,7 +17,7 @@ from seqloom.jobs.sizes import Size
 from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
-from seqloom.tasks import Goals
+from seqloom.tasks import Goals, Language
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
@@ -82,7 +82,7 @@ def amount(corpora: Corpora) -> Amount:
                 whole, context = target + rows, task.settings.context
                 parts = max(rows, -(-whole // context))
                 return Amount(whole, whole, parts, whole / parts, 1.0)
-            if not task.encoder.running:
+            if isinstance(task.settings, Language) and task.settings.lines == "documents":
                 return Amount(target + rows, target + rows, rows, target / rows + 1, 1.0)
             windows = -(-target // task.settings.context)
             return Amount(target, target, windows, min(target, task.settings.context), 1.0)

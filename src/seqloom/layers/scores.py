@@ -141,8 +141,7 @@ def score_cost(
             query = linear(query_width, heads * key_width, bias=True)
             key = linear(key_width, key_heads * key_width, bias=False).times(keys)
             return compared + query + key + Cost(heads * key_width)
-        case "leaky-additive":
-            query, key = linear(heads * query_width, 1, bias=False), linear(key_heads * key_width, 1, bias=False)
-            return Cost(0, 2 * heads * seen) + query + key.times(keys)
+        case "leaky-additive":  # products and sums of single numbers, which are not counted elsewhere either
+            return Cost(heads * query_width + key_heads * key_width)
         case _:
             assert_never(name)
