@@ -21,6 +21,8 @@ def test_its_help_has_an_example() -> None:
         (["none"], "none: there is no such run; `seqloom train` makes one"),
         (["a=", "--port", "0"], "a=: should be NAME=RUN, but one of both is missing"),
         (["x", "x"], "x: is named twice; name each run once, or call them otherwise: NAME=x"),
+        (["x", "--beam", "3"], "--beam: is no option of serve, but a setting: --set generation.beam=3"),
+        (["x", "--queue=9"], "--queue: is no option of serve, but a setting: --set serving.queue=9"),
         (["x", "--set", "serving.seconds=0"], "--set serving.seconds=0: [serving] seconds"),
         (["x", "--set", "serving.token_file=none"], "none: the token cannot be read: No such file or directory"),
     ],

@@ -67,3 +67,8 @@ def test_columns_by_number() -> None:
     assert (corpus.source, corpus.target) == ("2", "1")
     with pytest.raises(ValidationError):
         Corpus.model_validate({"files": ("a.tsv",), "source": True})
+
+
+def test_two_ts_files_are_series_and_one_beside_another_is_tsonga() -> None:
+    assert [corpus.files for corpus in corpora_of(["a.ts", "b.ts.gz"])] == [("a.ts",), ("b.ts.gz",)]
+    assert [corpus.files for corpus in corpora_of(["a.en", "a.ts"])] == [("a.en", "a.ts")]

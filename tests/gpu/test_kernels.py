@@ -182,37 +182,42 @@ def test_the_loss_in_place(size: int, smoothing: float) -> None:
     assert not scores[3].any()
 
 
-def test_an_lstm_step_by_step_and_at_once() -> None:
+@pytest.mark.parametrize("mapped", [False, True])
+def test_an_lstm_step_by_step_and_at_once(mapped: bool) -> None:
     torch.manual_seed(0)
     B, T, H = 37, 9, 48
-    given = [torch.randn(shape, device="cuda") for shape in ((B, T, 4 * H), (B, H), (B, H), (4 * H, H))]
-    x, h, c, weight = (each.mul(0.5).bfloat16().float().requires_grad_() for each in given)
-    exact = [each.detach().double().requires_grad_() for each in (x, h, c, weight)]
+    P = 32 if mapped else H
+    shapes = [(B, T, 4 * H), (B, P), (B, H), (4 * H, P), *([(P, H)] if mapped else [])]
+    given = [torch.randn(shape, device="cuda").mul(0.2).bfloat16().float().requires_grad_() for shape in shapes]
+    x, h, c, weight, *maps = given
+    exact = [each.detach().double().requires_grad_() for each in given]
 
-    def equation(x: Tensor, h: Tensor, c: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    def equation(x: Tensor, h: Tensor, c: Tensor, weight: Tensor, *maps: Tensor) -> tuple[Tensor, Tensor]:
         hs, cs = [], []
         for x_BG in x.unbind(1):
             i, f, g, o = (x_BG + h @ weight.T).chunk(4, -1)
             c = f.sigmoid() * c + i.sigmoid() * g.tanh()
             h = o.sigmoid() * c.tanh()
+            h = h @ maps[0].T if maps else h
             hs.append(h)
             cs.append(c)
         return torch.stack(hs, 1), torch.stack(cs, 1)
 
     wanted = equation(*exact)
-    y, cells = lstm_steps(x.bfloat16(), h, c, weight)
+    y, cells = lstm_steps(x.bfloat16(), h, c, weight, *maps)
     stepped, cell = h, c
     steps = []
     for t in range(T):
         gates = x[:, t].bfloat16() + stepped.bfloat16() @ weight.bfloat16().T
         stepped, cell = lstm_step(gates, cell)
+        stepped = stepped @ maps[0].bfloat16().T if maps else stepped
         steps.append((stepped, cell))
     pulls = torch.randn_like(y), torch.randn_like(cells)
     aims = torch.autograd.grad(wanted, exact, [pull.double() for pull in pulls])
     for made in (y, cells), tuple(torch.stack(part, 1) for part in zip(*steps, strict=True)):
         for one, other in zip(made, wanted, strict=True):
             assert _relative(one, other) < 2e-2
-        for grad, other in zip(torch.autograd.grad(made, (x, h, c, weight), pulls), aims, strict=True):
+        for grad, other in zip(torch.autograd.grad(made, given, pulls), aims, strict=True):
             assert _relative(grad, other) < 2e-2
 
 

@@ -16,7 +16,7 @@ from seqloom.jobs.train import train
 from seqloom.layers.layout import Packed
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.settings import SettingsError, UserError, loads
-from seqloom.text import BEGIN, MASK, SEPARATOR, SPECIALS
+from seqloom.text import BEGIN, MASK, SEPARATOR
 from tests.cli.run import run as command
 from tests.jobs.asked_runs import RECIPES, Runs
 
@@ -39,8 +39,9 @@ def test_one_gap_has_the_likeliest_tokens(model: Model) -> None:
     before, after = vocabulary.encode(["good film", "very dull"])
     scores_V = by_hand(model, [*before, MASK, *after])[len(before)]
     answers = model.predict("good film [MASK] very dull", n_best=3)
-    wanted = scores_V[len(SPECIALS) :].topk(3)
-    assert [answer.tokens[0] for answer in answers] == (wanted.indices + len(SPECIALS)).tolist()
+    begins = torch.tensor([piece.startswith("▁") for piece in vocabulary.pieces(range(len(vocabulary)))])
+    wanted = scores_V.masked_fill(~begins, -torch.inf).topk(3)
+    assert [answer.tokens[0] for answer in answers] == wanted.indices.tolist()
     assert [answer.log_prob for answer in answers] == pytest.approx(wanted.values.tolist(), abs=1e-4)
     assert answers[0].text == vocabulary.decode([*before, answers[0].tokens[0], *after])
     assert [piece.log_prob for piece in answers[0].pieces] == [answers[0].log_prob]
@@ -66,6 +67,14 @@ def test_a_piece_that_is_glued_to_a_gap(model: Model) -> None:
     assert vocabulary.pieces(spaced[1:])[0].startswith("▁")
     assert len(spaced) >= 2
     assert glued[0] == spaced[0] == MASK
+
+
+def test_a_space_before_a_gap_begins_a_word(model: Model) -> None:
+    """What fills it is what the text has room for: a word, or the rest of one."""
+    for text, spaces in ("good [MASK] so", [True]), ("good[MASK] so", [False]), ("[MASK][MASK] so", [True, False]):
+        for answer in model.predict(text, n_best=5):
+            assert [piece.text.startswith("▁") for piece in answer.pieces] == spaces
+            assert len(answer.text.split()) == len(text.split())
 
 
 def test_a_text_is_scored_token_by_token(model: Model) -> None:

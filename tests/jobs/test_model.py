@@ -94,6 +94,19 @@ def test_what_it_writes_is_what_it_scores(runs: Runs, name: str) -> None:
         assert len(answer.pieces) == len(answer.tokens) + answer.ended
 
 
+def test_answers_in_eight_bits(runs: Runs) -> None:
+    model, changes = seqloom.load(runs["pairs"], device="cpu"), ['generation.precision="int8"']
+    full, int8 = model.predict("abcde"), model.predict("abcde", changes=changes)
+    assert int8.score != full.score
+    assert int8.score == pytest.approx(full.score, abs=0.2)
+    assert model.predict("abcde") == full, "only who asks for it gets it"
+    writer = model._answerer
+    assert isinstance(writer, Writer)
+    writer.device = torch.device("cuda")
+    with pytest.raises(UserError, match=r"generation\.precision: int8 is for a CPU, and this model runs on cuda"):
+        model.predict("abcde", changes=changes)
+
+
 def test_the_score_is_the_models_loss(pairs: Model) -> None:
     """By hand: step by step, the log-softmax of the scores."""
     from seqloom.layers.layout import Packed

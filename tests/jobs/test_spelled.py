@@ -75,9 +75,23 @@ def test_unknown_words_are_told_by_their_letters(tagger: Model) -> None:
     assert "accuracy" in str(seqloom.evaluate("tagger", data="tags.conllu"))
 
 
+def test_a_classifier_that_begins_from_it_reads_letters_too(tagger: Model, place: Path) -> None:
+    lines = [f"{word} {word}\t{_tag(word)}\n" for word in ("ab", "ba", "to", "on", "nice", "plot") for _ in range(9)]
+    (place / "labels.tsv").write_text("".join(lines))
+    change = ("training.steps=1", "task.kind=classify")
+    train(Command(None, ("labels.tsv",), out=Path("new"), changes=change, start=Path("tagger")), view="none")
+    model = seqloom.load("new")
+    assert model.represent("potato on").words == ("potato", "on")
+    assert not (model.represent("potato").vectors == model.represent("tomato").vectors).all()
+    assert "letter" not in Path("new/card.md").read_text().split("left over")[-1]
+
+
 def test_settings_that_belong_together() -> None:
     for change, said in (
-        ("task.spelled=false", "letters are of tagged words only: task = { kind = 'tag', spelled = true }"),
+        (
+            "task.spelled=false",
+            "letters are of words that are tagged, or of texts that are classified: set task.spelled",
+        ),
         ("model.input={ kind = 'tokens' }", "the model reads no letters; set model.input.kind = 'spelled'"),
         ("text.source={ kind = 'bpe' }", "letters are of whole words: source = { kind = 'words' }"),
     ):

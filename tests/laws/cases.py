@@ -386,6 +386,24 @@ READINGS: dict[str, dict[str, object]] = {
         "input": {"kind": "patches", "length": 3},
         "output": {"kind": "classes", "pool": ("max", "mean")},
     },
+    "patch-horizon": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": [HEADS, {"kind": "recurrence", "direction": "both"}],
+        "feed_forward": SMALL_DENSE,
+        "norm": {"kind": "batch", "place": "post"},
+        "positions": {"kind": "learned", "length": 30},
+        "input": {"kind": "patches", "length": 4, "stride": 2, "fill": "last"},
+        "output": {"kind": "horizon", "quantiles": (0.1, 0.5, 0.9)},
+    },
+    "step-horizon": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": [{"kind": "convolution"}, {"kind": "gated-linear", "heads": 2}],
+        "feed_forward": SMALL_DENSE,
+        "input": {"kind": "vectors"},
+        "output": {"kind": "horizon", "pool": "last"},
+    },
     "vit-like": {
         **BASE,
         "family": "encoder-only",
@@ -425,8 +443,8 @@ READINGS: dict[str, dict[str, object]] = {
 
 
 def sizes_of(name: str) -> Sizes:
-    """One vocabulary, which can be tied; or three readings a step and five of what is written."""
-    return Sizes(11, 11) if name in SETTINGS else Sizes(3, 5)
+    """One vocabulary, which can be tied; or three readings a step, five of what is written, of at most 30 steps."""
+    return Sizes(11, 11) if name in SETTINGS else Sizes(3, 5, 30)
 
 
 MODELS: list[Case] = [Case(name, _model(name)) for name in (*SETTINGS, *READINGS)]

@@ -16,7 +16,7 @@ from seqloom.models.build import Model
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.output import Output
-from seqloom.models.settings import ClassesOutput
+from seqloom.models.settings import ClassesOutput, HorizonOutput
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def model_subject(model: Model, seed: int, dtype: torch.dtype) -> Subject:
 
 def _scored(model: Model, output: Output) -> tuple[Tensor, Layout]:
     scores = model.scores(output)
-    if isinstance(model.settings.output, ClassesOutput):  # one output a row
+    if isinstance(model.settings.output, ClassesOutput | HorizonOutput):  # one output a row
         return scores[:, None], Padded.whole(len(scores), 1)
     return scores, output.layout
 

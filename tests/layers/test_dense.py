@@ -44,3 +44,17 @@ def test_dropout_of_the_hidden_layer() -> None:
     dropped = seen[1] == 0
     assert dropped.double().mean().item() == pytest.approx(0.25, abs=0.05)
     torch.testing.assert_close(seen[1][~dropped], seen[0][~dropped] / 0.75)
+
+
+def test_who_looks_at_the_hidden_layer_sees_it_before_its_activation() -> None:
+    """Where nobody looks and no gradient is asked for, it is overwritten."""
+    layer, x, seen = DenseFeedForward(Dense(width=8), 4), torch.randn(5, 4), list[torch.Tensor]()
+    with torch.no_grad():
+        wanted = layer(x)
+    with torch.inference_mode():
+        assert torch.equal(layer(x), wanted)
+        hook = layer.inputs.register_forward_hook(lambda module, given, found: seen.append(found))
+        assert torch.equal(layer(x), wanted)
+        hook.remove()
+        assert torch.equal(seen[0], layer.inputs(x))
+    assert (seen[0] < 0).any()

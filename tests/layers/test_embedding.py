@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import nn
 
 from seqloom.layers.embedding import (
@@ -14,6 +15,7 @@ from seqloom.layers.embedding import (
     VectorEmbedding,
     Vectors,
     build_embedding,
+    positions_of,
 )
 from seqloom.layers.layout import Packed, Padded, with_structure
 
@@ -111,15 +113,43 @@ def test_patches(form: str) -> None:
         torch.testing.assert_close(x[b, p], embedding.inputs(steps.flatten()))
 
 
+@pytest.mark.parametrize("fill", ["zeros", "last"])
+def test_patches_overlap_and_are_filled_up(fill: str) -> None:
+    """Of 5 and 2 steps, patches of 4 begin at each second one: three, and one; behind the end zeros, or the last."""
+    torch.manual_seed(0)
+    embedding = build_embedding(Patches.model_validate({"length": 4, "stride": 2, "fill": fill}), 2, 4)
+    assert isinstance(embedding, PatchEmbedding)
+    rows = [torch.randn(5, 2), torch.randn(2, 2)]
+    x, patched = embedding(torch.cat(rows), Packed.of([5, 2]))
+    assert patched.lengths_B.tolist() == [3, 1]
+    assert positions_of(embedding.settings, 5) == 3
+    longer = [torch.cat((row, (row[-1:] if fill == "last" else torch.zeros(1, 2)).expand(4, 2))) for row in rows]
+    for b, p in (0, 0), (0, 1), (0, 2), (1, 0):
+        torch.testing.assert_close(x[b, p], embedding.inputs(longer[b][2 * p : 2 * p + 4].flatten()))
+
+
+def test_patchtst_has_64_patches_of_512_steps() -> None:
+    """Nie et al. 2023: length 16, stride 8, the end repeated once more; ⌊(512 − 16) / 8⌋ + 2."""
+    assert positions_of(Patches(length=16, stride=8, fill="last"), 512) == 64
+    assert positions_of(Patches(length=16, stride=8, fill="last"), 336) == 42
+
+
+def test_patches_leave_nothing_out() -> None:
+    with pytest.raises(ValidationError, match="between patches of 4 steps some would be left out"):
+        Patches(length=4, stride=5)
+
+
 def test_patches_of_even_rows_need_no_mask() -> None:
-    embedding = PatchEmbedding(2, 4, 3)
+    embedding = PatchEmbedding(Patches(length=3), 2, 4)
     x, patched = embedding(torch.randn(8, 2), Packed.of([4, 4]))
     assert x.shape == (2, 2, 4)
     assert patched.uniform
     assert patched.lengths_B.tolist() == [2, 2]
 
 
-@pytest.mark.parametrize("embedding", [VectorEmbedding(2, 4), PatchEmbedding(2, 4, 3)], ids=["vectors", "patches"])
+@pytest.mark.parametrize(
+    "embedding", [VectorEmbedding(2, 4), PatchEmbedding(Patches(length=3), 2, 4)], ids=["vectors", "patches"]
+)
 def test_readings_have_no_segments(embedding: nn.Module) -> None:
     with pytest.raises(ValueError, match="an input of readings knows none"):
         embedding(torch.randn(4, 2), LAYOUT, torch.zeros(4, dtype=torch.int64))
@@ -128,11 +158,11 @@ def test_readings_have_no_segments(embedding: nn.Module) -> None:
 def test_patches_do_not_drop_a_structure() -> None:
     layout = with_structure(LAYOUT, torch.ones(1, 4, 4, dtype=torch.bool))
     with pytest.raises(ValueError, match="behind patches there are no steps; use vectors"):
-        PatchEmbedding(2, 4, 3)(torch.randn(4, 2), layout)
+        PatchEmbedding(Patches(length=3), 2, 4)(torch.randn(4, 2), layout)
 
 
 def test_patches_of_one_step_are_readings() -> None:
-    patches, readings = PatchEmbedding(2, 4, 1), VectorEmbedding(2, 4)
+    patches, readings = PatchEmbedding(Patches(length=1), 2, 4), VectorEmbedding(2, 4)
     readings.load_state_dict(patches.state_dict())
     x = torch.randn(2, 5, 2)
     torch.testing.assert_close(patches(x, Padded.whole(2, 5))[0], readings(x, Padded.whole(2, 5))[0])

@@ -20,7 +20,7 @@ from tests.laws.cases import BOTH, CROSS, MODELS, NOT_CAUSAL, READINGS, SETTINGS
 from tests.laws.subject import drawn
 
 ROWS, STEPS, SOURCE = 2, 6, 9
-SIZES = Sizes(11, 11)
+SIZES = Sizes(11, 11, STEPS)
 
 PLAIN = {"width": 8, "depth": 2, "norm": {"kind": "none"}}
 EACH: dict[str, dict[str, object]] = {
@@ -45,6 +45,12 @@ EACH: dict[str, dict[str, object]] = {
     "follows": PLAIN | {"family": "encoder-only", "output": {"kind": "tokens", "follows": True}},
     "numbers": PLAIN
     | {"family": "decoder-only", "input": {"kind": "vectors"}, "output": {"kind": "numbers", "quantiles": (0.1, 0.9)}},
+    "horizon": PLAIN
+    | {
+        "family": "encoder-only",
+        "input": {"kind": "patches", "length": 4, "stride": 2},
+        "output": {"kind": "horizon", "quantiles": (0.1, 0.9)},
+    },
     "patches": PLAIN
     | {"family": "encoder-only", "input": {"kind": "patches", "length": 4}, "output": {"kind": "classes"}},
 }
@@ -73,6 +79,7 @@ UNCOUNTED = (
     "vit",
     "classes-attention",
     "series-classifier",
+    "step-horizon",
 )
 
 

@@ -46,6 +46,8 @@ def test_empty_rows_and_batches_of_readings(name: str, lengths: list[int]) -> No
         assert torch.isfinite(scores).all()
         if settings.output.kind == "classes":
             assert scores.shape == (len(lengths), 5)
+        elif settings.output.kind == "horizon":
+            assert scores.shape == (len(lengths), 5, settings.output.each)
         else:
             assert scores.shape[: output.hidden.dim()] == (*output.hidden.shape[:-1], 5)
 

@@ -5,12 +5,13 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from pydantic import ValidationError
 from torch import Tensor, nn
 
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.norms import LayerNorm
-from seqloom.models.heads import ClassHead, NumberHead, TagHead, TokenHead, build_head
-from seqloom.models.settings import ClassesOutput, NumbersOutput, TagsOutput, TokensOutput
+from seqloom.models.heads import ClassHead, HorizonHead, NumberHead, TagHead, TokenHead, build_head, rising
+from seqloom.models.settings import ClassesOutput, HorizonOutput, NumbersOutput, TagsOutput, TokensOutput
 
 WIDTH, SIZE = 4, 6
 
@@ -155,3 +156,46 @@ def test_the_loss_is_that_of_the_scores_of_real_tokens(settings: TokensOutput, s
             assert layout.real is not None
             goal[layout.real] = goals
         torch.testing.assert_close(head.loss(given, layout, goal, smoothing), expected)
+
+
+@pytest.mark.parametrize("pool", ["flat", "mean", "last"])
+def test_a_horizon_is_read_off_all_of_a_ragged_row(pool: str) -> None:
+    torch.manual_seed(1)
+    head = HorizonHead(HorizonOutput.model_validate({"pool": pool}), SIZE, WIDTH, 5)
+    for layout, hidden in forms():
+        said_BVQ = head(torch.nan_to_num(hidden), layout)
+        assert said_BVQ.shape == (4, SIZE, 1)
+        for b, row in enumerate(ragged()):
+            read = {
+                "flat": F.pad(row, (0, 0, 0, 5 - len(row))).flatten(),
+                "mean": row.sum(0) / max(len(row), 1),
+                "last": row[-1] if len(row) else torch.zeros(WIDTH),
+            }[pool]
+            torch.testing.assert_close(said_BVQ[b, :, 0], head.out(read))
+
+
+def test_a_flat_horizon_refuses_more_positions_than_it_reads() -> None:
+    head = HorizonHead(HorizonOutput(), SIZE, WIDTH, 2)
+    with pytest.raises(ValueError, match="a sequence of 3 positions, but the output reads 2"):
+        head(torch.zeros(3, WIDTH), Packed.of([3]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
+def test_quantiles_never_cross(count: int) -> None:
+    free_NQ = 10 * torch.randn(50, count, generator=torch.Generator().manual_seed(0))
+    made_NQ = rising(free_NQ)
+    assert (made_NQ.diff(dim=-1) >= 0).all()
+    torch.testing.assert_close(made_NQ[:, count // 2], free_NQ[:, count // 2])  # one is free to be anything
+
+
+def test_a_horizon_says_the_mean_beside_quantiles_that_rise() -> None:
+    torch.manual_seed(0)
+    head = HorizonHead(HorizonOutput(quantiles=(0.1, 0.5, 0.9), pool="mean"), SIZE, WIDTH, 0)
+    said_BVQ = head(10 * torch.randn(5, WIDTH), Packed.of([3, 2]))
+    assert said_BVQ.shape == (2, SIZE, 4)
+    assert (said_BVQ[..., 1:].diff(dim=-1) >= 0).all()
+
+
+def test_levels_must_rise() -> None:
+    with pytest.raises(ValidationError, match="levels of quantiles must rise"):
+        HorizonOutput(quantiles=(0.5, 0.1))

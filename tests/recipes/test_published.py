@@ -2,7 +2,7 @@
 
 import pytest
 
-from seqloom.evaluation.build import LABEL, RATE, TEXT
+from seqloom.evaluation.build import LABEL, RATE, SERIES, TEXT
 from seqloom.jobs import recipe_file
 from seqloom.jobs.published import Published
 from seqloom.jobs.recipe import Recipe
@@ -65,4 +65,4 @@ def test_results_can_be_told_apart_and_have_a_column(name: str) -> None:
     target = _target(name)
     told = [(target.named(each), each.metric) for each in target.results]
     assert len(set(told)) == len(told)
-    assert {each.metric for each in target.results} <= {*TEXT, *LABEL, *RATE, *ELSEWHERE}
+    assert {each.metric for each in target.results} <= {*TEXT, *LABEL, *RATE, *SERIES, *ELSEWHERE}

@@ -1,5 +1,6 @@
 """Limits of time and of the queue; whoever goes away gives up his places."""
 
+import asyncio
 import socket
 import threading
 import time
@@ -8,7 +9,12 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from seqloom.jobs.answer import Answer, Question
+from seqloom.jobs.writing import Prepared
+from seqloom.serving.asking import UNREAD, Pending
 from seqloom.serving.desk import Desk
+from seqloom.serving.prompting import Told
+from seqloom.serving.ticket import Going, Said
 from tests.jobs.asked_runs import Runs
 from tests.serving.live import Live, slowly, until
 
@@ -131,3 +137,40 @@ def test_answers_are_cut_where_the_server_says(runs: Runs) -> None:
         assert len(one["pieces"]) == 7
         (choice,) = server.post("/v1/completions", {"model": "text", "prompt": "the"}).json()["choices"]
         assert choice["finish_reason"] == "length"
+
+
+def test_only_so_many_requests_are_under_way(runs: Runs) -> None:
+    with Live([runs["text"]], "serving.connections=2", "generation.shortest=200") as server:
+        asked = {"model": "text", "prompt": "the"}
+        with (
+            slowly(server, "text", 0.02),
+            server.client.stream("POST", "/api/generate", json=asked),
+            server.client.stream("POST", "/api/generate", json=asked),
+        ):
+            refused = server.post("/v1/completions", LONG)
+            assert refused.status_code == 503
+            assert refused.headers["retry-after"] == "1"
+            assert "2 requests are under way already (serving.connections)" in refused.text
+            assert server.client.get("/healthz").status_code == 200
+        until(lambda: server.post("/v1/completions", {**LONG, "max_tokens": 2}).status_code == 200)
+
+
+def test_what_a_slow_reader_is_told() -> None:
+    """Not every token waits for it, but no text is lost."""
+    waiting = Pending([Prepared(0, Question("a"), None)], lambda _: None)
+    text = ""
+    for number in range(1000):
+        text += f"{number} "
+        waiting.hear(0, Going(text, number))
+    waiting.hear(0, Said([Answer(text)]))
+
+    async def read() -> list[str]:
+        told = Told(())
+        return [
+            told.last(event.text if isinstance(event, Going) else event.answers[0].text)
+            async for _, event in waiting.heard()
+        ]
+
+    parts = asyncio.run(read())
+    assert len(parts) == UNREAD + 1
+    assert "".join(parts) == text

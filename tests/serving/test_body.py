@@ -44,7 +44,10 @@ def test_bodies_that_are_not_as_they_should_be(live: Live, path: str, body: byte
         ('{"inputs": ["a"], "n_bets": 2}', 422, "n_bets: there is no such field"),
         ("{}", 422, "inputs: is missing"),
         ('{"inputs": ["a"], "n_best": "2"}', 422, "n_best: Input should be a valid integer"),
-        ('{"inputs": [{"source": 3}]}', 422, "inputs.0: Input should be a valid string; inputs.0.source: "),
+        ('{"inputs": [{"source": 3}]}', 422, "inputs.0.source: Input should be a valid string; "),
+        ('{"inputs": [{"source": "a", "longst": 3}]}', 422, "inputs.0.longst: there is no such field"),
+        ('{"inputs": [["a", 3]]}', 422, "inputs.0.0: Input should be a valid "),
+        ('{"inputs": [null]}', 422, "inputs.0: Input should be a valid string; "),
     ],
 )
 def test_what_is_said(live: Live, body: str, status: int, message: str) -> None:

@@ -100,6 +100,11 @@ def test_whoever_looks_whether_it_lives_needs_no_token(guarded: Live) -> None:
     assert guarded.client.get("/healthz/../metrics").status_code == 401
 
 
+def test_how_the_token_is_said(guarded: Live) -> None:
+    for given in (f"Bearer {TOKEN}", f"bearer {TOKEN}"):
+        assert guarded.client.get("/v1/models", headers={"authorization": given}).status_code == 200
+
+
 def test_the_official_client_carries_it(guarded: Live) -> None:
     with openai.OpenAI(base_url=f"{guarded.url}/v1", api_key=TOKEN) as client:
         assert [model.id for model in client.models.list()] == ["pairs"]

@@ -26,7 +26,7 @@ def graph_of(folder: Path) -> Graph:
 
 
 def task_of(folder: Path, **settings: object) -> NodesTask:
-    codecs = Codecs(Vocabulary.train(Words(), ["-"]), Labels(["x", "y"]), graph_of(folder))
+    codecs = Codecs(Vocabulary.train(Words(), ["-"]), Labels(["x", "y"]), graph=graph_of(folder))
     task = build_task(Nodes.model_validate(settings), codecs, "encoder-only")
     assert isinstance(task, NodesTask)
     return task

@@ -12,7 +12,8 @@ from seqloom.data.order import Order, Weighted
 from seqloom.models.build import Model
 from seqloom.store import RunFolder
 from seqloom.tasks import Task, Translate
-from seqloom.training.loop import Limits, Loop, Setup
+from seqloom.training.limits import Limits
+from seqloom.training.loop import Loop, Setup
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.validation import mean_loss
 from tests.tasks.small import CHARACTERS, encoded, model_for, task_of

@@ -17,7 +17,8 @@ from seqloom.models.build import Model
 from seqloom.settings import FailedError, UserError
 from seqloom.store import weights
 from seqloom.training import loop as loop_module
-from seqloom.training.loop import SPARE, Limits, Loop
+from seqloom.training.limits import Limits
+from seqloom.training.loop import SPARE, Loop
 from seqloom.training.nonsense import WARM, Result, jump, refuse_nonsense
 from seqloom.training.place import Place
 from tests.training.small import FILE, WORDS, Heard, Small, small

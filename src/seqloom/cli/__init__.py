@@ -75,7 +75,7 @@ def main() -> None:
     """Run the command line; a mistake of the user ends in its message alone."""
     try:
         words = spread(sys.argv[1:])
-        if words[:1] in (["predict"], ["evaluate"]):
+        if words[:1] in (["predict"], ["evaluate"], ["serve"]):
             parameters = typer.main.get_group(app).commands[words[0]].params
             refuse_settings(words[0], ["--help", *(name for each in parameters for name in each.opts)], words[1:])
         app(args=words)

@@ -34,6 +34,7 @@ def check(
       seqloom check pairs.tsv
       seqloom check train.en train.de --valid dev.en dev.de --test test.en test.de
       seqloom check corpus.jsonl --recipe transformer-base
+      seqloom check sales.csv
     """
     from seqloom.jobs.asked import Command
     from seqloom.jobs.check import check as job

@@ -48,7 +48,7 @@ def evaluate(
             help="Several, or with commas: "
             "bleu chrf chrf++ ter gleu rouge1 rouge2 rougeL rougeLsum wer per cer exact; of labels: accuracy f1-macro "
             "f1-micro span-f1 span-f1-strict; of runs: perplexity bpc pseudo-perplexity; of files of numbers: "
-            "mse mae mase crps.",
+            "mse mae mase crps; of runs that forecast also mse-units mae-units coverage.",
         ),
     ] = None,
     examples: Annotated[
@@ -74,6 +74,7 @@ def evaluate(
       seqloom evaluate runs/small runs/large --data test.en test.de --set generation.beam=8
       seqloom evaluate --hypotheses ours=a.out.txt theirs=b.txt --references ref.txt --sources src.txt --examples 3
       seqloom evaluate --hypotheses said.zh --references a.zh b.zh --metrics bleu --set evaluation.bleu.tokenize=zh
+      seqloom evaluate runs/sales --data sales.csv        (of a forecaster: its test part, a window at each step)
       seqloom evaluate --hypotheses forecasts.txt --references came.txt --history before.txt --metrics mae mase
 
     \b

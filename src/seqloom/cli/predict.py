@@ -66,9 +66,14 @@ def predict(
         typer.Option("--set", metavar="A.B=C", help="Change a setting: generation.longest=200. Many times."),
     ] = None,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, …; auto: a GPU, if there is one.")] = "auto",
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="Of a forecast: draw it, with bands, as SVG.")
+    ] = None,
 ) -> None:
     """Answer lines of text: line in, line out, in their order. In a terminal, each line is answered at once, and what
     is written is shown as it grows.
+
+    Of a model that forecasts, FILE is a table of series, and the answer a table of what comes after its end.
 
     \b
     Examples:
@@ -81,6 +86,7 @@ def predict(
       seqloom predict runs/cora --scores --out labels.tsv
       seqloom predict runs/music prompt.mid --sample --out continued.mid
       seqloom predict runs/music --sample --set generation.longest=2000 --out new.mid
+      seqloom predict runs/sales sales.csv --out next.csv --picture next.svg
       seqloom predict runs/motions new.csv --n-best 3 --format tsv
       echo '{"values": [[0.1, 2.0], [0.3, 1.9]]}' | seqloom predict runs/motions
 
@@ -103,11 +109,23 @@ def predict(
     from seqloom.jobs.opened import still_training
     from seqloom.jobs.predict import Asking, refuse_swapped
     from seqloom.jobs.predict import predict as job
+    from seqloom.jobs.predict_series import AskingSeries, predict_series
+    from seqloom.settings import UserError
     from seqloom.tasks.music import MusicTask
     from seqloom.tasks.nodes import NodesTask
 
     refuse_swapped(run, file)
     model = load([run, *(ensemble or ())], device)
+    if model.recipe.task.kind == "forecast":
+        options = {
+            "--beam": beam, "--sample": sample, "--n-best": n_best, "--scores": scores, "--alignment": alignment,
+            "--input jsonl": given == "jsonl", "--column": column, "--skip-bad": skip_bad, "--set": changes,
+        }  # fmt: skip
+        unused = [name for name, value in options.items() if value]
+        predict_series(model, AskingSeries(file, form, out, force, picture, unused), _note)
+        return
+    if picture is not None:
+        raise UserError(f"--picture: is of forecasts, and {run} does {model.recipe.task.kind}; leave it out")
     settings = generation_of(model.opened[0], changes or (), beam, n_best, sample)
     unread: dict[str, object] = {
         "--alignment": alignment,

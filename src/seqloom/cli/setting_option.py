@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # help needs none of it
 
 
 def refuse_settings(verb: str, known: Iterable[str], words: Sequence[str]) -> None:
-    """A UserError for an option that the verb does not have, but [generation] or [evaluation] does.
+    """A UserError for an option that the verb does not have, but [generation], [evaluation] or [serving] does.
 
     known: the verb's options. Of others typer says that there is no such option.
     """
@@ -36,6 +36,10 @@ def _settings(verb: str) -> dict[str, str]:
 
     found: dict[str, str] = {}
     parts: list[tuple[str, type[BaseModel]]] = [("evaluation", EvaluationSettings)] if verb == "evaluate" else []
+    if verb == "serve":
+        from seqloom.serving.settings import ServingSettings
+
+        parts.append(("serving", ServingSettings))
     parts += [("generation", GenerationSettings), ("generation.sample", Sampling), ("generation.rerank", MBR)]
     for section, schema in parts:
         found = dict(_fields(section, schema)) | found

@@ -69,6 +69,7 @@ def train(
       seqloom train music-transformer --data folder/*.mid
       seqloom train gat --data nodes.tsv edges.tsv
       seqloom train gnmt-rl --from runs/gnmt --data train.en train.de --out runs/gnmt-rl
+      seqloom train --data sales.csv --set task.horizon=28 --minutes 3    (a column of times, and numbers: forecast)
       seqloom train --from runs/pretrained --data train.conllu --set 'training.freeze=["embedding"]' --out runs/tagger
     """
     from seqloom.jobs.asked import Command
@@ -99,5 +100,9 @@ def train(
         typer.echo(f"{part} {name}\t{score:.4f}")
     if "chrf" in trained.scores:
         typer.echo("these scores are of greedy answers; predict and evaluate search with a beam", err=True)
+    if trained.recipe.task.kind == "forecast":
+        typer.echo("scores are of z-scores, over all windows of that part", err=True)
+        typer.echo(f"next: seqloom predict {trained.run.path} FILE --picture next.svg", err=True)
+        return
     more = " --out new.mid" if trained.recipe.task.kind == "music" else ""
     typer.echo(f"next: seqloom predict {trained.run.path}{more}", err=True)

@@ -8,7 +8,7 @@ Format = Literal[
     "aligned", "tsv", "csv", "jsonl", "parquet", "text", "conllu", "hub", "ts", "npz", "images", "midi", "graph"
 ]
 
-COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
+COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2"}
 STDIN = "-"
 HUB = "hub:"
 

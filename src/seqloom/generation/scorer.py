@@ -1,5 +1,5 @@
 """Built models as scorers: what follows, and where they look while they say it."""
-# B items  R rows  V tokens  H heads  S source positions
+# B items  R rows  V tokens  N tokens that are never written  H heads  S source positions
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ class PairScorer:
         layer: int = -1,
     ) -> None:
         self.model, self.begin, self.end, self.reverse = model, begin, end, reverse
-        self.never = list(never)
+        self.never_N = torch.tensor(never, dtype=torch.int64, device=self.device)
         self.size = model.sizes.target
         looking = looks(model)
         self.looks = looking[layer] if looking else None
@@ -67,7 +67,7 @@ class PairScorer:
         with watched(self.looks if attention else None) as seen:
             output = self.model.step(last_R[:, None], one, state.decoder)
         assert output.state is not None
-        log_probs_RV = _log_probs(self.model.scores(output), self.never)
+        log_probs_RV = _log_probs(self.model.scores(output), self.never_N)
         attention_RS = self._in_order(seen[0].mean(1)[:, 0], state.read_B) if seen else None
         return log_probs_RV, attention_RS, PairState(output.state, state.read_B)
 
@@ -101,7 +101,7 @@ class TextScorer:
     ) -> None:
         self.model, self.begin, self.end, self.framed = model, begin, end, framed
         self.separator, self.reverse = separator, reverse
-        self.never = list(never)
+        self.never_N = torch.tensor(never, dtype=torch.int64, device=self.device)
         self.size = model.sizes.target
 
     @property
@@ -133,14 +133,12 @@ class TextScorer:
         one = Padded.whole(len(last_R), 1, device=last_R.device)
         output = self.model(last_R[:, None], one, state)
         assert output.state is not None
-        return _log_probs(self.model.scores(output), self.never), None, output.state
+        return _log_probs(self.model.scores(output), self.never_N), None, output.state
 
 
-def _log_probs(scores_R1V: Tensor, never: list[int]) -> Tensor:
+def _log_probs(scores_R1V: Tensor, never_N: Tensor) -> Tensor:
     """What is never written keeps its share, so that an answer's log_prob is what the model says when it reads it."""
-    log_probs_RV = scores_R1V[:, 0].float().log_softmax(-1)
-    log_probs_RV[:, never] = -torch.inf
-    return log_probs_RV
+    return scores_R1V[:, 0].float().log_softmax(-1).index_fill_(1, never_N, -torch.inf)
 
 
 def looks(model: EncoderDecoder) -> list[MemoryAttention | AttentiveRecurrenceMixer]:

@@ -5,13 +5,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from seqloom.generation.ahead import Ahead
 from seqloom.generation.automaton import Phrase
 from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.phrases import conflict
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.writing import Writing
 from seqloom.settings import UserError
 
 WINDOW = 16  # batches read ahead, to write together what is of like length
-FREE = 0.5  # share of a batch that must be free before others join: each joining copies the states
+COHORTS = 2  # parts of a batch that begin one after the other, each of them items of like length
 
 
 def write(
@@ -26,17 +27,34 @@ def write(
 
     Every answer that ended holds all phrases that it must; what was cut says in `unmet` which it lacks.
     """
-    ahead = Ahead((_checked(item, settings) for item in items), WINDOW * settings.together)
-    writing = Writing(scorer, settings, attention)
-    more = True
-    while more or writing.drafts:
-        free = settings.together - writing.items
-        if more and free >= max(1, FREE * settings.together):
-            new = ahead.take(free)
-            more = len(new) == free
+    others: Iterable[Item] = (_checked(item, settings) for item in items)
+    if is_greedy(settings, attention):
+        aside: list[Item] = []
+        yield from _written(Greedy(scorer, settings), _plain(others, aside), settings)
+        others = aside
+    yield from _written(Writing(scorer, settings, attention), others, settings)
+
+
+def _plain(items: Iterable[Item], aside: list[Item]) -> Iterator[Item]:
+    for item in items:
+        if is_plain(item):
+            yield item
+        else:
+            aside.append(item)
+
+
+def _written(
+    writing: Greedy | Writing, items: Iterable[Item], settings: GenerationSettings
+) -> Iterator[tuple[int, list[Written]]]:
+    ahead = Ahead(items, WINDOW * settings.together)
+    cohort, more = -(-settings.together // COHORTS), True
+    while more or writing.items:
+        while more and settings.together - writing.items >= cohort:
+            new = ahead.take(cohort)
+            more = len(new) == cohort
             writing.begin(new)
         for draft in writing.step():
-            yield draft.item.number, writing.answers(draft)
+            yield draft.item.number, draft.answers(settings.n_best, distinct=settings.sample is None)
 
 
 def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Generator[list[int], None, list[Written]]:

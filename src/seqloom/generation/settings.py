@@ -55,6 +55,10 @@ class GenerationSettings(Frozen):
         default="auto",
         description="answers written together; it does not change what they say. auto: of all together 512 hypotheses",
     )
+    precision: Literal["full", "int8"] = Field(
+        default="full",
+        description="int8: products in eight bits, on a CPU: faster for wide models, and nearly the same answers",
+    )
     n_best: int = Field(default=1, ge=1, description="answers to each input, best first")
     length: LengthSettings = Field(default=WuLength(), description="what long answers get for their length")
     coverage: float = Field(

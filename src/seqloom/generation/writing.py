@@ -40,6 +40,7 @@ class Writing:
         self.trace = attention or settings.coverage > 0
         self.drafts: list[Draft] = []  # one to each item and sample, in the order of the hypotheses
         self.steps: list[int] = []
+        self.cohorts: list[int] = []  # of the drafts so many began together
         self.phrases: Phrases | None = None
         self.progress: Progress | None = None
 
@@ -76,6 +77,7 @@ class Writing:
         self.state, self.last_R, self.hypotheses = state, last_B, new
         self.drafts += each
         self.steps += [0] * len(each)
+        self.cohorts.append(len(each))
 
     def _begin_phrases(self, constraints: Sequence[Constraint], device: torch.device) -> None:
         if not self.drafts:
@@ -141,13 +143,14 @@ class Writing:
     def leave(self, places: set[int]) -> None:
         """Drafts that nobody waits for any more; what they have found is lost."""
         if len(places) == len(self.drafts):
-            self.drafts, self.steps, self.state = [], [], None
+            self.drafts, self.steps, self.cohorts, self.state = [], [], [], None
         if not places or not self.drafts:
             return
         device = self.last_R.device
-        stay = torch.tensor(_staying(len(self.drafts), places), device=device)
+        kept, self.cohorts = staying(self.cohorts, places)
+        stay = torch.tensor(kept, device=device)
         rows = (stay[:, None] * self.beam + torch.arange(self.beam, device=device)).flatten()
-        self.drafts, self.steps = ([each[a] for a in stay.tolist()] for each in (self.drafts, self.steps))
+        self.drafts, self.steps = [self.drafts[a] for a in kept], [self.steps[a] for a in kept]
         self.hypotheses, self.last_R = reorder(self.hypotheses, stay), self.last_R[rows]
         self.state = reorder(self.state, rows)
         if self.progress is not None:
@@ -265,12 +268,12 @@ class Writing:
     def _advance(self, h: Hypotheses, going: Candidates, done: set[int]) -> None:
         """Follow the candidates, and let go of the items that are done."""
         if len(done) == h.count:
-            self.drafts, self.steps, self.state = [], [], None
+            self.drafts, self.steps, self.cohorts, self.state = [], [], [], None
             return
         rows_AK = torch.arange(h.count, device=self.last_R.device)[:, None] * self.beam + going.origin_AC
         h, last_AK = h.extended(going, max(self.steps)), going.token_AC
         if done:
-            kept = _staying(h.count, done)
+            kept, self.cohorts = staying(self.cohorts, done)
             self.drafts, self.steps = [self.drafts[a] for a in kept], [self.steps[a] for a in kept]
             stay = torch.tensor(kept, dtype=torch.int64, device=self.last_R.device)
             h, rows_AK, last_AK = reorder(h, stay), rows_AK[stay], last_AK[stay]
@@ -288,11 +291,19 @@ def _or(own: int | None, other: int) -> int:
     return other if own is None else own
 
 
-def _staying(count: int, done: set[int]) -> list[int]:
-    """Those that are not done, of which as few as can be change their places: states are large."""
-    left = count - len(done)
-    last = [a for a in range(left, count) if a not in done]
-    return [last.pop() if a in done else a for a in range(left)]
+def staying(cohorts: Sequence[int], done: set[int]) -> tuple[list[int], list[int]]:
+    """Those that are not done, of which as few as can be change their places: states are large.
+
+    cohorts: how many began together, one cohort after the other; all stay with theirs. Returns these numbers, too.
+    """
+    kept, sizes, begin = list[int](), list[int](), 0
+    for size in cohorts:
+        left = size - sum(begin <= a < begin + size for a in done)
+        last = [a for a in range(begin + left, begin + size) if a not in done]
+        kept += [last.pop() if a in done else a for a in range(begin, begin + left)]
+        sizes += [left] if left else []
+        begin += size
+    return kept, sizes
 
 
 def _real(attention_TS: np.ndarray) -> np.ndarray:

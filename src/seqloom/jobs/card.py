@@ -8,10 +8,12 @@ import torch
 from seqloom.jobs.corpora import Corpora
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.scores import metrics_of, signature
+from seqloom.jobs.series_corpora import frame_words
 from seqloom.jobs.versions import versions
 from seqloom.models.build import Model
 from seqloom.settings.words import counted
 from seqloom.store import RunFolder
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.training.figures import duration, memory
 from seqloom.training.place import Place
 
@@ -44,6 +46,8 @@ def card(
     ]
     lines += _scores("Validation, of the best model", scores) + _scores("Test", test)
     how = signature(metrics_of(data.task, data.valid, recipe.training))
+    if isinstance(data.task, ForecastTask):
+        how = "On z-scores of the training part, over all windows. `forecast.svg` shows the last one."
     lines += ["", how] if how else []
     lines += ["", "## What it began with", "", *taken] if taken else []
     lines += ["", *(f"- {note}" for note in data.notes)] if data.notes else []
@@ -54,10 +58,14 @@ def card(
 def _what(recipe: Recipe, data: Corpora, model: Model, begun: RunFolder | None) -> Iterator[tuple[str, str]]:
     yield "task", recipe.task.kind
     held = sum(map(len, data.valid))
-    yield "data", f"{_files(data)}: {counted(data.examples, 'example')}; {held:,} for validation"
+    what = "window" if isinstance(data.task, ForecastTask) else "example"
+    yield "data", f"{_files(data)}: {counted(data.examples, what)}; {held:,} for validation"
     if begun is not None:
         yield "began from", str(begun.path)
-    yield "text", _text(recipe)
+    if isinstance(data.task, ForecastTask):
+        yield "series", frame_words(data.task)
+    else:
+        yield "text", _text(recipe)
     yield "model", f"{recipe.model.family}, {recipe.model.width} wide, {recipe.model.depth} deep"
     yield "parameters", f"{sum(parameter.numel() for parameter in model.parameters()):,}"
 

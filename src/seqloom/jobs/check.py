@@ -12,6 +12,7 @@ from seqloom.data.check import check as check_data
 from seqloom.data.reading import DataError, read, shape_of, size
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked, corpora_like
+from seqloom.jobs.check_series import check_series
 from seqloom.jobs.corpora import (
     Longest,
     longest_of,
@@ -31,7 +32,7 @@ from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.splitting import NoSplitError, held_out
 from seqloom.models import model_cost
 from seqloom.settings import UserError
-from seqloom.tasks import Music, Nodes, task_class
+from seqloom.tasks import Forecast, Music, Nodes, task_class
 from seqloom.text import UNKNOWN, Vocabulary
 from seqloom.training.figures import duration, memory
 
@@ -63,6 +64,9 @@ def check(command: Command) -> Checked:
         return Checked(_bare(command), ())  # what is wrong with the files is what the report says
     if isinstance(wish.recipe.task, Nodes):
         raise UserError("a graph is checked when it is read: `seqloom train` tells each fault with its line at once")
+    if isinstance(wish.recipe.task, Forecast):
+        found, notes = check_series(wish.recipe)
+        return Checked(found, () if found.faulty else tuple(_forecast(wish, command.changes)), (*wish.notes, *notes))
     data, longest = wish.recipe.data, longest_of(wish.recipe)
     with bar("checking", sum(map(size, (*data.corpora, *data.valid, *data.test)))) as report:
         found = check_data(

@@ -16,6 +16,7 @@ from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.sizes import SIZES, Size, heads_for, model_of
 from seqloom.settings import SettingsError, dump, loads
 from seqloom.settings.syntax import parse
+from seqloom.tasks import Forecast
 
 CHOSEN = "the chosen recipe"
 TASK, READS = "task.kind", "task.reads"
@@ -78,6 +79,13 @@ def _turned(corpus: Corpus) -> Corpus:
 def _notes(recipe: Recipe, corpora: Sequence[Corpus], seen: Look, part: Part) -> Iterator[str]:
     kind, pieces = recipe.task.kind, "series" if seen.shape == "series" else recipe.text.source.kind
     why = f"{part.name} names no task, text or model" if part.text else "no recipe named"
+    if isinstance(recipe.task, Forecast):
+        task = recipe.task
+        yield (
+            f"{why}: the data is a series: forecast, {task.look_back} → {task.horizon} steps; others: --set "
+            "task.look_back=… --set task.horizon=…; another task: --set task.kind=…"
+        )
+        return
     yield f"{why}: the data looks like {kind} ({pieces}); another task: --set task.kind=…, or a recipe"
     if seen.labels_first:
         yield (
@@ -146,7 +154,7 @@ def _loaded(text: str, part: Part, changes: Sequence[str]) -> Recipe:
 def _shape(changes: Sequence[str]) -> Shape | None:
     """Of the task that was named with --set, if one was."""
     tasks: dict[str, Shape] = {"translate": "pairs", "tag": "tags", "classify": "classes"}
-    tasks |= {"language": "text", "music": "text"}
+    tasks |= {"language": "text", "music": "text", "forecast": "timeline"}
     shape = tasks.get(named_task(changes) or "")
     reads = [value.strip(" \"'") for key, _, value in (change.partition("=") for change in changes) if key == READS]
     return "series" if reads and reads[-1] == "series" and shape in (None, "classes") else shape

@@ -88,7 +88,9 @@ def load_result(path: Path) -> Result | None:
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         said, likely = kept["said"], kept["said"]["likely"]
-        kept["said"] = Said(said["texts"], said["labels"], None if likely is None else Likelihood(**likely))
+        kept["said"] = Said(
+            said["texts"], said["labels"], None if likely is None else Likelihood(**likely), said.get("errors", {})
+        )
         return Result(**kept | {"facts": Facts(**kept["facts"])})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

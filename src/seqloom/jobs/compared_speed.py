@@ -11,6 +11,7 @@ UNITS: dict[Shape, tuple[str, str]] = {
     "text": ("tokens/s", "tokens that are read, marks not counted"),
     "tags": ("words/s", "words that have a tag"),
     "classes": ("examples/s", "examples"),
+    "timeline": ("values/s", "values that are forecast"),
     "series": ("examples/s", "examples"),
 }
 """What a column calls it, and what is counted."""

@@ -86,10 +86,10 @@ def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Column
 
 
 def in_training(systems: Sequence[System], test: Sequence[str]) -> str | None:
-    """What should be known of examples of the test that training has too; of running text lines mean nothing."""
+    """What should be known of examples of the test that training has too; of texts and series lines mean nothing."""
     trained = next((system for system in systems if system.command is not None), None)
     shape = task_class(systems[0].recipe.task).shape
-    if trained is None or trained.command is None or shape == "text":
+    if trained is None or trained.command is None or shape in ("text", "timeline"):
         return None
     data = asked(replace(trained.command, test=tuple(test))).recipe.data
     if sum(map(size, data.corpora)) > LARGE:

@@ -29,11 +29,13 @@ from seqloom.jobs.compared_speed import per_part
 from seqloom.jobs.corpora import Corpora, corpora, table_notes, text_of, validation_blocks
 from seqloom.jobs.decide import device_of
 from seqloom.jobs.model import Model, load
-from seqloom.jobs.said import metrics_of_task, read_data, refuse_other_labels, say, unknown_of
+from seqloom.jobs.rolling import errors, rolling_metrics, test_of, validation_of
+from seqloom.jobs.said import Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.train import train
 from seqloom.models import model_cost
 from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.training.place import Place
 from seqloom.training.watch import View
 
@@ -103,6 +105,9 @@ def done(work: Work) -> None:
     """Train and answer; the result is in its file then."""
     corpora = None if work.command is None else _train(work.command, work.view)
     model, notes = load(work.runs, work.device), list[str]()
+    if isinstance(model.task, ForecastTask):
+        _forecasts(work, model, model.task, corpora).save(work.into)
+        return
     data = read_data(_blocks(work, model, notes))
     notes += data.skipped.lines()
     names = metrics_of_task(model.task, data, work.metrics)
@@ -123,6 +128,30 @@ def done(work: Work) -> None:
         work.key,
         models_of(work.runs),
     ).save(work.into)
+
+
+def _forecasts(work: Work, model: Model, task: ForecastTask, corpora: Corpora | None) -> Result:
+    recipe, run = model.recipe, model.opened[0].run
+    forecaster = model.forecaster(str(run.path))
+    if work.test:
+        test = test_of(task, corpora_like(work.test, recipe.data.corpora, work.columns), run)
+    else:
+        test = validation_of(task, recipe.data)
+    names = rolling_metrics(forecaster.levels, work.metrics)
+    found = errors(forecaster, test, names, lambda share: None)
+    return Result(
+        task.shape,
+        [test.blocks],
+        None,
+        list(names),
+        Said([], [], None, found),
+        _facts(work, model, corpora),
+        f"{recipe.task.model_dump_json()} {task.codecs.fingerprint}",
+        device_words(device_of(recipe.training.device if work.command else work.device)),
+        test.notes,
+        work.key,
+        models_of(work.runs),
+    )
 
 
 def _kept(columns: list[list[Any]]) -> list[list[Any]]:

@@ -22,12 +22,13 @@ from seqloom.jobs.graph_corpora import graph_corpora
 from seqloom.jobs.pictures import pixels, refuse_other_form, refuse_unknown_in
 from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, joins, learned_positions
+from seqloom.jobs.series_corpora import series_corpora
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
 from seqloom.jobs.vector_words import vector_words
 from seqloom.music import event_words
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
-from seqloom.tasks import Codecs, Known, Language, Masked, Music, Nodes, Task, build_task, learn, task_class
+from seqloom.tasks import Codecs, Forecast, Known, Language, Masked, Music, Nodes, Task, build_task, learn, task_class
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.settings import TaskSettings
 from seqloom.text import END, Labels, Vocabulary
@@ -139,8 +140,13 @@ def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
     """given: codecs to take as they are, or what of another run's is known; None: they are learnt."""
     data = recipe.data
     if isinstance(recipe.task, Nodes):
-        found = graph_corpora(recipe, given if isinstance(given, Codecs) else None)
-        return Corpora(found.task, found.train, found.valid, found.test, found.files, found.notes)
+        graph = graph_corpora(recipe, given if isinstance(given, Codecs) else None)
+        return Corpora(graph.task, graph.train, graph.valid, graph.test, graph.files, graph.notes)
+    if isinstance(recipe.task, Forecast):
+        scales = None if given is None else given.scales
+        found = series_corpora(recipe.task, data.corpora, data.valid, data.test, scales)
+        kept = ("--skip-bad: no row of a series can be left out; what is wrong stops",) if data.bad == "skip" else ()
+        return Corpora(found.task, found.train, found.valid, found.test, found.files, (*found.notes, *kept))
     known = vocabularies(recipe, given)
     task = build_task(recipe.task, known.codecs, recipe.model.family)
     inner = [None] * len(data.corpora) if data.valid else held_out(recipe, known.counts, names_of(recipe))
@@ -321,10 +327,10 @@ class Longest:
 def longest_of(recipe: Recipe) -> Longest | None:
     """What data and model allow; a model's positions are also taken by a mark for begin or end.
 
-    None: running text, which is cut into windows.
+    None: running text, or a series, which is cut into windows.
     """
     task = recipe.task
-    if isinstance(task, Masked | Music | Nodes) or (isinstance(task, Language) and task.lines == "text"):
+    if isinstance(task, Masked | Forecast | Music | Nodes) or (isinstance(task, Language) and task.lines == "text"):
         return None
     limits = [Longest(recipe.data.longest, "data.longest")]
     limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []

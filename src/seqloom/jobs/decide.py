@@ -12,7 +12,6 @@ from seqloom.jobs.asked import Asked
 from seqloom.jobs.chosen import with_model
 from seqloom.jobs.corpora import Corpora, corpora
 from seqloom.jobs.plan import (
-    TRIAL,
     Amount,
     about_steps,
     amount,
@@ -30,10 +29,12 @@ from seqloom.jobs.plan import (
     tie_for,
     timed_budget,
     training_flops_per_token,
+    trial_of,
     validation_seconds,
+    windows_budget,
 )
 from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.sizes import SIZES, Size, heads_for, model_of
+from seqloom.jobs.sizes import SERIES_SIZES, SIZES, Size, heads_for, model_of
 from seqloom.settings import UserError
 from seqloom.training.peak import peak_flops
 from seqloom.training.precision import choose
@@ -94,7 +95,7 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         batch, took = _batch(training, work, data, left, note)
         if took is None and (measure or left is not None):
             # a recipe's batch may be far too large for this machine to try: a small one tells as much
-            trial = min(batch, TRIAL)
+            trial = trial_of(data, batch)
             took = step_seconds(work, data.order(trial, training.seed)) * batch / trial
     expected = _expected(recipe, data, much, batch)
     if left is not None and took is not None:
@@ -160,7 +161,9 @@ def _batch(
     if training.batch != "auto":
         return training.batch, None
     batch, took = budget_of(amount(data), work.device), None
-    if left is not None:
+    if data.task.shape == "timeline":
+        batch = windows_budget(data)
+    elif left is not None:
         batch, took = timed_budget(work, data, training.seed, left)
     batch, lowered = fitting(batch, work, data, training.seed)
     if lowered:
@@ -175,9 +178,13 @@ def _with_size(
         return with_model(recipe, model_of(size, data.task.shape, 0.1, recipe.text.shared), changes)
 
     width = recipe.model.width if any(change.startswith("model.width=") for change in changes) else None
-    sizes = SIZES if width is None else tuple(Size(width, size.depth, heads_for(width)) for size in SIZES)
+    series = data.task.shape == "timeline"
+    ladder = SERIES_SIZES if series else SIZES
+    sizes = ladder if width is None else tuple(Size(width, size.depth, heads_for(width)) for size in ladder)
     per_row = much.tokens / much.examples
     found = candidates(sizes, lambda size: made(size).model, data.task.sizes(), much, per_row)
+    if series:
+        found = [one for one in found if one[1] <= much.examples] or found[:1]
     return _replaced(recipe, made(largest(found, much, left or AN_HOUR, peak)))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from seqloom.data.reading import Block, Shape, read, shape_of, size, table
 from seqloom.data.settings import Bad, Corpus
+from seqloom.jobs.series_choice import looks_like_series, suited
 
 BLOCKS = 2
 """What examples look like is told by the first."""
@@ -49,11 +50,15 @@ class Look:
     """Some labels, where they stand in the first column and the texts in the second."""
     midi: bool = False
     """Whether the texts are events of music."""
+    task: tuple[tuple[str, int], ...] = ()
+    """Of series: settings of the task that suit their length and their steps."""
 
 
 def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Look:
     """shape: if it is known already."""
     first, total = corpora[0], sum(map(size, corpora))
+    if shape == "timeline" or (shape is None and looks_like_series(first)):
+        return Look("timeline", 0, 0.0, total, task=suited(first) if looks_like_series(first) else ())
     guess = shape or shape_of(first)
     blocks, rows, read_bytes = list[Block](), 0, 0
     for block in read(first, guess, bad):
@@ -69,7 +74,7 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
         return Look(guess, examples, 0.0, total)
     sides = [_side(blocks, 1)] if labels else [_side(blocks, side) for side in range(2 if guess == "pairs" else 1)]
     longer, rare = (_longer(sides, _words), _longer(sides, _characters)), max(map(_rare, sides))
-    return Look(guess, examples, longer[0], total, longer[1], rare, labels, first.midi)
+    return Look(guess, examples, longer[0], total, longer[1], rare, labels, midi=first.midi)
 
 
 def _side(blocks: Sequence[Block], side: int) -> list[Any]:
@@ -132,6 +137,8 @@ def default_settings(seen: Look) -> dict[str, Any]:
             training["best"] = "exact" if _by_characters(seen) else "chrf"
         case "tags" | "classes" | "series":
             training["best"] = "accuracy"  # the loss rises again while the answers still get better
+        case "timeline":
+            training["best"] = "mse"
         case "text":
             pass
     return _task(seen) | {"training": training}
@@ -152,6 +159,8 @@ def _task(seen: Look) -> dict[str, Any]:
             small = seen.bytes < SMALL_TEXT
             pieces = {"kind": "characters"} if small else {"kind": "bpe", "size": max(4000, _pieces(seen.examples))}
             return {"task": {"kind": "language"}, "text": {"source": pieces}}
+        case "timeline":
+            return {"task": {"kind": "forecast", **dict(seen.task)}, "text": {}}
         case "tags":
             return {"task": {"kind": "tag"}, "text": {"source": {"kind": "bpe", "size": 4000}}}
         case "classes":

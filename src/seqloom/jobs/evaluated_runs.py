@@ -9,16 +9,20 @@ from seqloom.evaluation.build import RATE, MetricName, rate_metric
 from seqloom.evaluation.likelihood import BitsPerCharacter
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Counts
+from seqloom.evaluation.rolling import ROLLING, Rolling
 from seqloom.jobs.asked import Columns, corpora_like
 from seqloom.jobs.corpora import name_of, table_notes, text_of
 from seqloom.jobs.evaluated import Evaluated, Note
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.node_labels import asked_nodes, graph_of
 from seqloom.jobs.opened import still_training
+from seqloom.jobs.progress import share_bar
 from seqloom.jobs.request import data_of
+from seqloom.jobs.rolling import errors, metric_of, rolling_metrics, test_of
 from seqloom.jobs.said import Data, Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.system_name import name_systems
 from seqloom.settings import UserError
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.settings import TaskSettings
 
@@ -39,6 +43,9 @@ def evaluated_runs(
     """
     systems, runs = name_systems(runs, "run")
     model = load(runs[0], device)
+    if isinstance(model.task, ForecastTask):
+        given = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
+        return evaluated_forecasts(systems, runs, given, metrics, changes, device, note)
     bad: Bad = "skip" if skip_bad else "stop"
     corpora, data, said = _data(model, files, columns, bad)
     for line in (*said, *data.skipped.lines(), *_learnt(model, corpora)):
@@ -78,6 +85,48 @@ def _data(
     return corpora, data, tuple(table_notes(corpora, model.task.shape))
 
 
+def evaluated_forecasts(
+    systems: tuple[str, ...],
+    runs: Sequence[str],
+    corpora: Sequence[Corpus],
+    metrics: Sequence[str],
+    changes: Sequence[str],
+    device: str,
+    note: Note,
+) -> tuple[Evaluated, list[MetricName]]:
+    """Forecasts that roll over the files; of several runs, over the same windows."""
+    if changes:
+        raise UserError(f"--set {changes[0]}: a forecast is not searched for; what can be set begins with evaluation.")
+    parts, first = list[Said](), None
+    for run in runs:
+        model = load(run, device)
+        task, forecaster = model.task, model.forecaster(run)
+        assert isinstance(task, ForecastTask)
+        for text in still_training(model.opened):
+            note(text)
+        test = test_of(task, corpora, model.opened[0].run)
+        if first is None:
+            first = test, task, forecaster.levels, rolling_metrics(forecaster.levels, metrics)
+            for text in test.notes:
+                note(text)
+        elif test.blocks != first[0].blocks:
+            raise UserError(f"{run}: forecasts other windows than {runs[0]}; compare runs of one horizon and one split")
+        with share_bar(f"{run} forecasts") as moved:
+            parts.append(Said([], [], None, errors(forecaster, test, first[3], moved)))
+    assert first is not None
+    test, task, levels, names = first
+    return of_errors(systems, test.blocks, parts, [metric_of(name, task, levels) for name in names]), list(names)
+
+
+def of_errors(
+    systems: tuple[str, ...], blocks: Sequence[str], parts: Sequence[Said], metrics: Sequence[Rolling]
+) -> Evaluated:
+    counts = [
+        Counts(metric, tuple(metric.statistics(part.errors[metric.name], []) for part in parts)) for metric in metrics
+    ]
+    return Evaluated(systems, tuple(blocks for _ in parts), (blocks,), counts=tuple(counts), steps=[1] * len(blocks))
+
+
 def _said(model: Model, data: Data, names: Sequence[MetricName], changes: Sequence[str], run: str, note: Note) -> Said:
     for text in still_training(model.opened):
         note(text)
@@ -102,6 +151,11 @@ def together(
     unknown: list[int] | None,
 ) -> Evaluated:
     """What several systems said to the same examples. columns: of these, as they were read."""
+    if shape == "timeline":
+        rolling = [
+            Rolling(name, "windows:1 step apart|intervals:by blocks of a horizon") for name in ROLLING if name in names
+        ]
+        return of_errors(systems, columns[0], parts, rolling)
     texts = [[text_of(one) for one in column] for column in columns]
     wanted = [[name] for name in columns[1]] if shape in ("classes", "series") else columns[-1]
     return Evaluated(

@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 
 import torch
@@ -85,15 +86,30 @@ class Filler:
         texts = [list(one.tokens) for one in rows]
         gaps = [[place for place, id in enumerate(text) if id == MASK] for text in texts]
         for one, text, places, scores_KV in zip(rows, texts, gaps, self._log_probs(texts, gaps), strict=True):
-            yield one.number, self._filled(text, places, scores_KV, settings.n_best)
+            fitting_KV = scores_KV.masked_fill(~self._allowed(str(one.question.source)), -torch.inf)
+            yield one.number, self._filled(text, places, fitting_KV, settings.n_best)
+
+    def _allowed(self, text: str) -> Tensor:
+        """Which tokens fit each gap, fits_KV: no marks; of subwords, those that begin a word behind a space."""
+        before = text.split(MARK)[:-1]
+        begins_K1 = torch.tensor([[part[-1:].isspace() or not (number or part)] for number, part in enumerate(before)])
+        fits_KV = self._begins_V == begins_K1 if self._subwords else torch.ones(len(before), len(self._begins_V)).bool()
+        fits_KV[:, : len(SPECIALS)] = False
+        fits_KV[~fits_KV.any(1), len(SPECIALS) :] = True  # a vocabulary that has no such piece
+        return fits_KV
+
+    @cached_property
+    def _begins_V(self) -> Tensor:
+        """The pieces of subwords that begin a word."""
+        vocabulary = self.task.vocabulary
+        return torch.tensor([piece.startswith("▁") for piece in vocabulary.pieces(range(len(vocabulary)))])
 
     def _filled(self, text: list[int], places: list[int], scores_KV: Tensor, n_best: int) -> list[Answer]:
-        scores_KV = scores_KV.clone()
-        scores_KV[:, : len(SPECIALS)] = -torch.inf
+        """scores_KV: -inf for what does not fit."""
         best = scores_KV.topk(min(n_best, scores_KV.shape[1] - len(SPECIALS)), -1)
         beam: list[tuple[float, tuple[tuple[int, float], ...]]] = [(0.0, ())]
         for ids, log_probs in zip(best.indices.tolist(), best.values.tolist(), strict=True):
-            each = list(zip(ids, log_probs, strict=True))
+            each = [(id, log_prob) for id, log_prob in zip(ids, log_probs, strict=True) if log_prob > -math.inf]
             beam = [(total + one[1], (*chosen, one)) for total, chosen in beam for one in each]
             beam = sorted(beam, key=lambda entry: -entry[0])[:n_best]
         return [self._answer(text, places, total, chosen) for total, chosen in beam]

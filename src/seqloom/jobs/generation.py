@@ -18,6 +18,7 @@ UNWRITTEN = {
     "classify": ("a classifier chooses among its labels", {"batch", "n_best"}),
     "nodes": ("each node gets its likeliest label", {"batch", "n_best"}),
     "masked": ("a masked model fills the gaps of a text", {"batch", "n_best"}),
+    "forecast": ("a forecast is numbers, all said at once", set[str]()),
 }
 """Tasks whose answers are not written one token after the other: what they do, and the settings that change it."""
 

@@ -53,7 +53,7 @@ def graph_corpora(recipe: Recipe, codecs: Codecs | None = None) -> GraphCorpora:
         graph, skipped = read_graph(nodes, edges, recipe.data.bad)
         graph = _split(graph, recipe)
         labels = Labels.train(graph.labels[number] for number in graph.numbers_of("train"))
-        codecs = Codecs(Vocabulary.train(Words(), graph.words or ["-"]), labels, graph)
+        codecs = Codecs(Vocabulary.train(Words(), graph.words or ["-"]), labels, graph=graph)
     task = build_task(recipe.task, codecs, recipe.model.family)
     assert isinstance(task, NodesTask)
     name = " and ".join(corpus.files)

@@ -27,13 +27,18 @@ from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.tag import TagTask
 
 TOKENS = 16_384  # that are read together
+_PLAIN = GenerationSettings()
 
 
 class Labeller:
-    """networks: several name their labels together, by the mean of their probabilities."""
+    """networks: several name their labels together, by the mean of their probabilities.
+
+    others: who know the same labels, and read with vocabularies of their own; they have their say too.
+    """
 
     def __init__(self, task: TagTask | ClassifyTask, networks: Sequence[Network], device: torch.device) -> None:
         self.task, self.networks, self.device = task, networks, device
+        self.others: Sequence[Labeller] = ()
         assert isinstance(networks[0], EncoderOnly)
         marks = isinstance(task, ClassifyTask)
         self.reads = room(networks, "encoder") - marks
@@ -80,9 +85,21 @@ class Labeller:
                 make = self._tags if isinstance(self.task, TagTask) else self._classes
                 yield one.number, make(one, scores, settings.n_best)
 
-    @torch.no_grad()
     def log_probs(self, asked: Sequence[Prepared]) -> list[Tensor]:
-        """Of each: one a class, or one a piece and tag; of spelled words, one a word and tag."""
+        """Of each: one a class, or one a word and tag."""
+        own = self._own_log_probs(asked)
+        if not self.others:
+            return own
+        every, voices = [own], [len(self.networks)]
+        for other in self.others:
+            read = [other.prepare(one.question, one.number, _PLAIN) for one in asked]
+            read = [replace(one, item=one.item or Item((), one.number, 0)) for one in read]
+            every.append(other._own_log_probs(read))
+            voices.append(len(other.networks))
+        return [_mean(each, voices) for each in zip(*every, strict=True)]
+
+    @torch.no_grad()
+    def _own_log_probs(self, asked: Sequence[Prepared]) -> list[Tensor]:
         read = self.side(asked).to(self.device)
         each = [network.scores(network(read.tokens_N, read.layout)).float() for network in self.networks]
         each = [scores.log_softmax(-1) for scores in each]
@@ -91,9 +108,8 @@ class Labeller:
         if isinstance(self.task, ClassifyTask):
             return list(mean)
         words = len(self.task.codecs.source)
-        return list(
-            mean.split([sum(id < words for id in one.tokens) if self._spelled else self.length(one) for one in asked])
-        )
+        counts = [sum(id < words for id in one.tokens) if self._spelled else self.length(one) for one in asked]
+        return [scores_NV[self._firsts(one)] for one, scores_NV in zip(asked, mean.split(counts), strict=True)]
 
     def length(self, asked: Prepared) -> int:
         """Of what is read."""
@@ -128,7 +144,7 @@ class Labeller:
         if prepared.item is None or prepared.cut:
             raise UserError("the source is empty, or longer than the model's learned positions")
         (scores,) = self.log_probs([prepared])
-        scores_WV = scores[None] if isinstance(self.task, ClassifyTask) else scores[self._firsts(prepared)]
+        scores_WV = scores[None] if isinstance(self.task, ClassifyTask) else scores
         if len(scores_WV) != len(labels):
             raise UserError(f"{len(scores_WV)} words, but {len(labels)} tags; each word needs one")
         pieces = tuple(
@@ -152,13 +168,20 @@ class Labeller:
             for log_prob, label in zip(best.values.tolist(), best.indices.tolist(), strict=True)
         ]
 
-    def _tags(self, asked: Prepared, scores_NV: Tensor, n_best: int) -> list[Answer]:
+    def _tags(self, asked: Prepared, scores_WV: Tensor, n_best: int) -> list[Answer]:
         """A word that did not fit in has none."""
-        best = scores_NV[self._firsts(asked)].max(-1)
+        best = scores_WV.max(-1)
         tags = self.task.labels.decode(best.indices.tolist())
         pieces = tuple(Piece(tag, log_prob) for tag, log_prob in zip(tags, best.values.tolist(), strict=True))
         total = math.fsum(piece.log_prob for piece in pieces)
         return [Answer(" ".join(tags), math.exp(total), total, pieces, tuple(best.indices.tolist()), cut=asked.cut)]
+
+
+def _mean(each: Sequence[Tensor], voices: Sequence[int]) -> Tensor:
+    """Of the probabilities, each as often as it has voices. Of tags, for the words that all of them read."""
+    words = min(len(scores) for scores in each)
+    weighted = [scores[:words] + math.log(count / sum(voices)) for scores, count in zip(each, voices, strict=True)]
+    return torch.stack(weighted).logsumexp(0)
 
 
 def words_of(source: str | Sequence[str] | Floats) -> list[str]:

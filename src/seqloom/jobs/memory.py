@@ -61,6 +61,6 @@ def bytes_per_token(work: Work, order: Order) -> tuple[float, float]:
     own = {parameter.untyped_storage().data_ptr() for parameter in work.model.parameters()}
     activations = sum(size for place, size in kept.items() if place not in own)
     weights = sum(parameter.numel() * parameter.element_size() for parameter in work.model.parameters())
-    longer = max(len(side.tokens_N) for side in (batch.source, batch.target) if side is not None)
+    longer = batch.larger
     # gradients of what is kept, as large again; weights, gradients, two moments and their copies
     return 2.0 * activations / max(longer, 1), 5.0 * weights

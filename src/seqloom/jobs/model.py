@@ -7,6 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
+import torch
+
 from seqloom.data.readings import Floats, Readings
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
@@ -14,6 +16,7 @@ from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
 from seqloom.jobs.arguments import pairs_of, refuse_arguments, series_of_arguments, texts_of
 from seqloom.jobs.filling import Filler
+from seqloom.jobs.forecasting import Forecast, Forecaster, read_asked
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
 from seqloom.jobs.opened import Opened, open_run
@@ -23,10 +26,13 @@ from seqloom.jobs.series_labelling import SeriesLabeller
 from seqloom.jobs.streaming import Streamed
 from seqloom.jobs.unasked import Unasked
 from seqloom.jobs.writing import Prepared, Writer
+from seqloom.models.build import Model as Network
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError
+from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.classify_series import ClassifySeriesTask
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.nodes import NodesTask
@@ -83,6 +89,18 @@ class Model:
         """Whether its answers are labels, not written texts."""
         return isinstance(self._answerer, Labeller)
 
+    def forecaster(self, name: str) -> Forecaster:
+        """name: of the run, for the message to who asks another task's model."""
+        if not isinstance(self._answerer, Forecaster):
+            raise UserError(f"{name}: does {self.recipe.task.kind}, and forecasts no series")
+        return self._answerer
+
+    def forecast(self, file: Run) -> list[Forecast]:
+        """What comes after the end of each series of a file, which is read as training's was; in its own units."""
+        forecaster = self.forecaster(str(self.opened[0].run.path))
+        table, _ = read_asked(forecaster.task, str(file), str(self.opened[0].run.path))
+        return list(forecaster.after(table))
+
     @property
     def reads_series(self) -> bool:
         """Whether it is asked with readings, not with texts."""
@@ -95,25 +113,34 @@ class Model:
 
     @property
     def writer(self) -> Writer | None:
-        """What writes its answers token by token; None: they are labels, or fill gaps."""
+        """What writes its answers token by token; None: they are labels, numbers, or fill gaps."""
         return self._answerer if isinstance(self._answerer, Writer) else None
 
-    def _build(self) -> Writer | Labeller | Filler | Unasked:
+    def _build(self) -> Writer | Labeller | Filler | Forecaster | Unasked:
         match self.task:
+            case ForecastTask():
+                return Forecaster(self.task, self.networks, self.device)
             case TranslateTask() | LanguageTask():
                 data = self.recipe.data
                 reads = data.longest_source if data.too_long == "truncate" else None
                 return Writer(self.task, self.networks, self.device, self.recipe.longest_seen, reads)
             case MaskedTask():
                 return Filler(self.task, self.networks, self.device)
-            case ClassifySeriesTask():
-                return SeriesLabeller(self.task, self.networks, self.device)
             case NodesTask():
                 return Unasked()
             case TagTask() | ClassifyTask():
-                return Labeller(self.task, self.networks, self.device)
+                return self._labeller()
             case _:
                 raise TypeError(f"{type(self.task).__name__} has no answers")
+
+    def _labeller(self) -> Labeller:
+        """Runs with the same vocabulary read a text once; each other vocabulary has a labeller of its own."""
+        alike: dict[str, list[Opened]] = {}
+        for one in self.opened:
+            alike.setdefault(f"{one.task.codecs.fingerprint} {one.recipe.task}", []).append(one)
+        made = [_one_labeller(group[0].task, [one.network for one in group], self.device) for group in alike.values()]
+        made[0].others = made[1:]
+        return made[0]
 
     @overload
     def predict(  # type: ignore[overload-overlap]  # a text is a sequence of texts too, to the type checker
@@ -311,9 +338,18 @@ def _phrases(phrases: Iterable[str]) -> tuple[str, ...]:
     return phrases if isinstance(phrases, str) else tuple(phrases)  # type: ignore[return-value]
 
 
+def _one_labeller(task: Task, networks: Sequence[Network], device: torch.device) -> Labeller:
+    assert isinstance(task, TagTask | ClassifyTask)
+    kind = SeriesLabeller if isinstance(task, ClassifySeriesTask) else Labeller
+    return kind(task, networks, device)  # type: ignore[arg-type]  # a series' labeller has a task of series
+
+
 def _refuse_others(opened: Sequence[Opened]) -> None:
     first = opened[0]
     for other in opened[1:]:
+        if isinstance(first.task, TagTask | ClassifyTask):
+            _refuse_other_labels(first, other)
+            continue
         if other.recipe.task != first.recipe.task:
             what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
         elif other.task.codecs.fingerprint != first.task.codecs.fingerprint:
@@ -323,3 +359,14 @@ def _refuse_others(opened: Sequence[Opened]) -> None:
         else:
             continue
         raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data and [text]")
+
+
+def _refuse_other_labels(first: Opened, other: Opened) -> None:
+    """Who names labels together may read with other vocabularies, but must mean the same by a label."""
+    if (other.recipe.task.kind, other.task.shape) != (first.recipe.task.kind, first.task.shape):
+        what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
+    elif other.task.codecs.target.fingerprint != first.task.codecs.target.fingerprint:
+        what = f"has other labels than {first.run.path}"
+    else:
+        return
+    raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data")

@@ -18,6 +18,7 @@ from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Goals, Language
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
@@ -32,6 +33,7 @@ MOST_ELSEWHERE = 25_000
 LEAST = 512
 STEPS = 1500  # that a run should have room for
 SHARE = 0.5  # of the free memory
+WINDOWS, FEWEST_WINDOWS = 32, 4  # of a batch of series
 TRIAL = 1024  # tokens of a batch that is measured with
 SMALL = 3_000_000  # parameters; measuring larger ones takes seconds, and they want all threads
 FEW_EPOCHS = 6
@@ -90,6 +92,10 @@ def amount(corpora: Corpora) -> Amount:
             return Amount(target, target, rows, target / rows, target / rows, seen=task.neighbours)
         case "tags":
             return Amount(target, source, rows, max(1.0, source / rows), max(1.0, source / rows))
+        case "timeline":
+            assert isinstance(task, ForecastTask)
+            each = task.scales.targets if task.apart else 1
+            return Amount(target, max(source, 1), rows * each, task.steps, task.steps)
         case "classes":
             return Amount(rows, source + rows, rows, source / rows + 1, source / rows + 1)
         case "series":
@@ -199,6 +205,17 @@ def timed_budget(work: Work, corpora: Corpora, seed: int, seconds: float) -> tup
 def budget_of(much: Amount, device: torch.device) -> int:
     """Tokens of a batch where no time is set: a twentieth of the data, within what is useful on the device."""
     return int(min(MOST.get(device.type, MOST_ELSEWHERE), max(LEAST, much.larger / 20)))
+
+
+def windows_budget(corpora: Corpora) -> int:
+    """Of series: so many windows that an epoch has twenty batches, within what is useful."""
+    each = max(side for part in corpora.train for side in part.cache.totals.longest.values())
+    return each * min(WINDOWS, max(FEWEST_WINDOWS, corpora.examples // 20))
+
+
+def trial_of(corpora: Corpora, batch: int) -> int:
+    """Tokens of a batch to measure with: a small one. Models of series are so small that it would mislead."""
+    return batch if corpora.task.shape == "timeline" else min(batch, TRIAL)
 
 
 def fitting(budget: int, work: Work, corpora: Corpora, seed: int) -> tuple[int, str | None]:

@@ -9,12 +9,12 @@ from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.published import Published
-from seqloom.layers.embedding import Patches, Spelled, Tokens
+from seqloom.layers.embedding import Patches, Spelled, Tokens, positions_of
 from seqloom.layers.images import Images
 from seqloom.layers.positions import Learned
-from seqloom.models.settings import ModelSettings, TokensOutput
+from seqloom.models.settings import HorizonOutput, ModelSettings, TokensOutput
 from seqloom.settings import Frozen, all_impossible
-from seqloom.tasks import Classify, Language, Masked, Music, Tag, TaskSettings, Translate, task_class
+from seqloom.tasks import Classify, Forecast, Language, Masked, Music, Tag, TaskSettings, Translate, task_class
 from seqloom.text import BPE, TextSettings, Words
 from seqloom.training.settings import TrainingSettings
 
@@ -76,6 +76,8 @@ class Recipe(Frozen):
                 ("text", "source"),
                 "events are words, of which none may be unknown: source = { kind = 'words' }, without size and least",
             )
+        if isinstance(self.task, Forecast):
+            yield from self._series_faults(self.task)
         yield from self._spelled_faults()
         yield from self._vector_faults()
         if self.data.longest_source is not None and task_class(self.task).columns == ("target",):
@@ -92,6 +94,19 @@ class Recipe(Frozen):
             yield ("training", "best"), "the task does not ask what follows; set task.follows = true, or another score"
         if isinstance(self.task, Masked) and self.task.follows and not says:
             yield ("task", "follows"), "the model says nothing of it; set model.output.follows = true, or this to false"
+
+    def _series_faults(self, task: Forecast) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        steps = task.look_back + (task.horizon if task.known or task.calendar else 0)
+        for length in learned_positions(self.model):
+            if steps > length:
+                need = positions_of(self.model.input, steps)
+                yield ("model", "positions", "length"), f"{steps} steps are read, which are {need} positions; set it so"
+        for name in ("smoothing", "r_drop"):
+            if getattr(self.training, name):
+                yield ("training", name), "is of labels and tokens, and a forecast is numbers; set it to 0"
+        quantiles = isinstance(self.model.output, HorizonOutput) and self.model.output.quantiles
+        if self.training.best == "crps" and not quantiles:
+            yield ("training", "best"), "crps is of quantiles; name some: model.output.quantiles = [0.1, 0.5, 0.9]"
 
     def _spelled_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """Of words with their letters."""
@@ -175,6 +190,6 @@ def learned_positions(
             if name == "encoder" and isinstance(model.input, Images):
                 yield model.input.most_pixels(positions.length) if series else model.input.longest(positions.length)
             elif name == "encoder" and isinstance(model.input, Patches):
-                yield positions.length * model.input.length
+                yield positions.length * model.input.every
             else:
                 yield positions.length

@@ -9,7 +9,7 @@ from seqloom.layers.images import Images
 from seqloom.models import Sizes, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.music import event_words
-from seqloom.tasks import Language, Masked, Music, Translate, task_class
+from seqloom.tasks import Forecast, Language, Masked, Music, Translate, task_class
 from seqloom.text import BPE, Bytes, Characters, Unigram, Words
 from seqloom.text.settings import BYTES, PieceSettings
 from seqloom.text.specials import SPECIALS
@@ -24,11 +24,24 @@ class _Size:
 
 
 def listed(recipe: Recipe) -> Listed:
+    if isinstance(recipe.task, Forecast):
+        return _of_series(recipe, recipe.task)
     source, target = _sizes(recipe)
     length, written = _lengths(recipe)
     cost = model_cost(recipe.model, Sizes(source.entries, target.entries), length, asked=_asked(recipe))
     flops = passes(recipe.training) * training_flops(cost) * length / written
     return Listed(recipe.source, cost.parameters, flops, source.known and target.known)
+
+
+def _of_series(recipe: Recipe, task: Forecast) -> Listed:
+    """FLOPs for each value that is forecast. Without data one column is assumed, of which no value is missing."""
+    known = len(task.known) + 2 * len(task.calendar)
+    columns = max(1, len(task.targets)) if task.channels == "together" else 1
+    steps = task.look_back + (task.horizon if known else 0)
+    sizes = Sizes(columns + len(task.past) + (known + 1 if known else 0), task.horizon * columns, steps)
+    cost = model_cost(recipe.model, sizes, steps)
+    flops = training_flops(cost) * steps / (task.horizon * columns)
+    return Listed(recipe.source, cost.parameters, flops, task.channels == "apart" or bool(task.targets))
 
 
 def _lengths(recipe: Recipe) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import torch
 
+from seqloom.data.encoding import ClassEncoder
 from seqloom.inspect.states import watch_states
 from seqloom.jobs.labelling import words_of
 from seqloom.jobs.represented import Represented
@@ -97,8 +98,12 @@ class Representer:
             return _Row(ids, 0, 0, tuple(vocabulary.pieces(ids)), words, tuple(word_of))
         if not isinstance(text, str):
             raise UserError("a text is needed, not a list of words: only a tagger's words are split already")
-        ids = vocabulary.encode([text])[0] if text.strip() else []
         before, behind = self._marks()
+        if isinstance(task.encoder, ClassEncoder) and task.encoder.spelled:
+            words = tuple(text[begin:end] for begin, end in vocabulary.words(text))
+            spelt = task.encoder.pieces(text)[0]
+            return _Row([*spelt, *behind], 0, len(behind), words, words, tuple(range(len(words))))
+        ids = vocabulary.encode([text])[0] if text.strip() else []
         word_of, parts = vocabulary.word_of(ids), text.split()
         if len(parts) != max(word_of, default=-1) + 1:  # what the vocabulary takes for a space is none here
             parts = vocabulary.decode(ids).split()

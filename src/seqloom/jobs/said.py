@@ -18,6 +18,7 @@ from seqloom.jobs.model import Model
 from seqloom.jobs.node_labels import node_labels
 from seqloom.jobs.predict import CUT, UNENDED
 from seqloom.jobs.progress import share_bar
+from seqloom.jobs.rolling import Errors
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.tasks import Task
@@ -57,6 +58,8 @@ class Said:
     texts: list[str]
     labels: list[Labels]
     likely: Likelihood | None
+    errors: Errors = field(default_factory=dict)
+    """of forecasts, in blocks of windows"""
 
 
 def read_data(blocks: Iterable[Block]) -> Data:

@@ -1,6 +1,7 @@
 """How good a model is on validation examples: its loss, and what it writes."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -16,6 +17,7 @@ from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.forecast import ForecastTask, levels_of
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask, read
 from seqloom.tasks.nodes import NodesTask
@@ -59,6 +61,8 @@ def validator(
     def batches() -> Iterator[Examples]:
         return (examples for cache in caches for examples in batches_of(cache))
 
+    if isinstance(task, ForecastTask):
+        return lambda model: forecast_scores(task, model, batches(), device)
     sample = _sample(caches, written)
 
     def validate(model: Model) -> dict[str, float]:
@@ -88,6 +92,23 @@ def _own(
             return {"accuracy": accuracy(task, model, batches(), device)}
         case _:
             return {}
+
+
+@torch.no_grad()
+def forecast_scores(
+    task: ForecastTask, model: Model, batches: Iterable[Examples], device: torch.device
+) -> dict[str, float]:
+    """Means over all values of all windows that are not missing; on z-scores of the training part."""
+    was, sums, count = model.training, Counter[str](), 0
+    model.eval()
+    for examples in batches:
+        batch = task.batch(examples).to(device)
+        said, _ = task.run(model, batch)
+        found = task.errors(said, batch.goal, levels_of(model))
+        sums.update({name: value.item() for name, value in found.items()})
+        count += batch.count
+    model.train(was)
+    return {name: value / max(count, 1) for name, value in sums.items()}
 
 
 def written_scores(
@@ -172,5 +193,7 @@ def main_score(task: Task) -> str:
             return "perplexity"
         case TagTask() | ClassifyTask() | MaskedTask() | NodesTask():
             return "accuracy"
+        case ForecastTask():
+            return "mse"
         case _:
             return "loss"

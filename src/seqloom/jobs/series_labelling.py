@@ -44,10 +44,8 @@ class SeriesLabeller(Labeller):
             raise UserError(wrong)
         cut = max(0, len(x) - self.reads)
         read = Question(x[: len(x) - cut])
-        return Prepared(number, read, Item((), number, 0), cut)
-
-    def length(self, asked: Prepared) -> int:
-        return len(asked.question.source)
+        # the item stands for the steps, by whose number batches and limits go
+        return Prepared(number, read, Item(range(len(x) - cut), number, 0), cut)
 
     def side(self, asked: Sequence[Prepared]) -> Side:
         return self.task.side(self.readings.encode([_array(one.question.source) for one in asked]))

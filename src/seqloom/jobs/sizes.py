@@ -16,6 +16,13 @@ class Size:
 SIZES = (Size(64, 2, 4), Size(128, 2, 4), Size(192, 3, 6), Size(256, 4, 8), Size(384, 5, 6), Size(512, 6, 8))
 
 
+# a series has few values, each of which stands in many windows: it is soon learnt by heart
+SERIES_SIZES = (Size(16, 2, 4), Size(32, 2, 4), Size(64, 3, 4), Size(128, 3, 8))
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+"""Of a forecast that nobody asked for others of."""
+
+
 def heads_for(width: int) -> int:
     """As many heads as a width can be split into, of 32 numbers or more each; an even number, for rotary positions."""
     most = max(1, width // 32)
@@ -44,6 +51,9 @@ def model_of(size: Size, shape: Shape, dropout: float, shared: bool) -> dict[str
             return model | {"family": "decoder-only", "tie": "output"}
         case "tags":
             return model | {"family": "encoder-only", "output": {"kind": "tags"}}
+        case "timeline":
+            small = model | {"family": "encoder-only", "output": {"kind": "horizon", "quantiles": QUANTILES}}
+            return small | {"input": {"kind": "patches", "length": 16, "stride": 8, "fill": "last"}}
         case "classes":
             return model | {"family": "encoder-only", "output": {"kind": "classes"}}
         case "series":

@@ -16,6 +16,7 @@ from seqloom.jobs.counterpart import Counterparts
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import differences
 from seqloom.jobs.taking import Taken, take
+from seqloom.layers.embedding import Spelled
 from seqloom.models import build_model
 from seqloom.models.build import Model
 from seqloom.models.settings import ModelSettings
@@ -65,7 +66,8 @@ class Start:
         missing = {name: value for name, value in has.items() if name not in own}
         text = dump(Sections(**missing))
         if not same and "task" not in own:
-            text = f'[task]\nkind = "{kind}"\n\n{text}'
+            spelled = "spelled = true\n" if isinstance(model.input, Spelled) else ""
+            text = f'[task]\nkind = "{kind}"\n{spelled}\n{text}'
         if not same and "training" not in own:
             gentle = TrainingSettings(
                 optimiser=AdamW(kind="adamw", rate=GENTLE), schedule=Linear(kind="linear", warmup=0.1)
@@ -75,6 +77,8 @@ class Start:
 
     def known(self, recipe: Recipe) -> Known:
         """What a run of this recipe takes over of the vocabularies."""
+        if self.codecs.scales is not None:
+            return Known(scales=self.codecs.scales)
         return Counterparts.of(self.recipe, recipe).known(self.codecs, recipe)
 
     def notes(self, recipe: Recipe) -> Iterator[str]:

@@ -15,10 +15,12 @@ from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, longest_of, shown
 from seqloom.jobs.decide import decide, device_of
 from seqloom.jobs.drawing import objective_of
+from seqloom.jobs.forecast_window import PICTURE, last_window
 from seqloom.jobs.plan import amount, steps_of, threads, training_flops_per_token
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, metrics_of, validator
+from seqloom.jobs.series_corpora import frame_words
 from seqloom.jobs.start import Start, taken_lines
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
@@ -32,12 +34,14 @@ from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 from seqloom.tasks import Codecs
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.sentence_pairs import several
 from seqloom.text import Vocabulary
 from seqloom.training.freezing import freeze
-from seqloom.training.loop import Limits, Loop, Setup, best_weights
+from seqloom.training.limits import Limits
+from seqloom.training.loop import Loop, Setup, best_weights
 from seqloom.training.peak import peak_flops
 from seqloom.training.peak_memory import forget_peak
 from seqloom.training.place import Place
@@ -115,7 +119,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
 
 def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     """What is allowed, but may not be meant. begun: from another run."""
-    if not isinstance(data.task, NodesTask):
+    if not isinstance(data.task, NodesTask | ForecastTask):
         yield shown(*first_example(data))
     if recipe.training.freeze and not begun:
         yield "training.freeze: what is frozen stays as it was drawn by chance; begin from a run: --from RUN"
@@ -276,6 +280,8 @@ def _run(
     scores = dict(setup.validate(model)) if training.average else scores_of(run, place)
     test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
     trained = Trained(run, recipe, data, model, place, scores, test)
+    if isinstance(data.task, ForecastTask):
+        write_text(run.path / PICTURE, last_window(data.task, model, data.test or data.valid, device))
     begun = None if start is None else start.run
     write_text(run.card, card(run, recipe, data, model, place, scores, test, device, begun, taken_lines(run)))
     return trained
@@ -319,9 +325,13 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
     parameters = sum(parameter.numel() for parameter in model.parameters())
     size, training = recipe.model, recipe.training
     held = sum(map(len, data.valid))
+    if isinstance(data.task, ForecastTask):
+        what = f"{counted(data.examples, 'window')}, {held:,} for validation; {frame_words(data.task)}"
+    else:
+        vocabulary = f"{_what(data)} {data.task.sizes().source:,} → {data.task.sizes().target:,}"
+        what = f"{counted(data.examples, 'example')}, {held:,} for validation; {vocabulary}"
     return [
-        f"{recipe.task.kind}: {counted(data.examples, 'example')}, {held:,} for validation; "
-        f"{_what(data)} {data.task.sizes().source:,} → {data.task.sizes().target:,}",
+        f"{recipe.task.kind}: {what}",
         f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; "
         f"batches of {training.batch:,} tokens; {device.type}",
         f"run folder: {run.path}",

@@ -23,6 +23,7 @@ from seqloom.jobs.scoring import Given, score
 from seqloom.jobs.streaming import behind
 from seqloom.jobs.wishes import must_not_of, must_of, prefix_of
 from seqloom.models.build import Model as Network
+from seqloom.models.in_int8 import in_int8
 from seqloom.settings import UserError
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.translate import TranslateTask
@@ -77,6 +78,7 @@ class Writer:
     ) -> None:
         self.task, self.networks, self.device, self.seen = task, networks, device, seen
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
+        self._int8: Sequence[Network] | None = None
         self.most_read = sys.maxsize if reads is None else reads
         self.reads = room(networks, "encoder") - 1  # an end mark follows
         self.writes = room(networks, "decoder") - 1  # a begin mark goes before, or a separator
@@ -154,7 +156,7 @@ class Writer:
         return Writing(self.scorer(settings), candidates_of(settings), attention or settings.replace_unknown)
 
     def scorer(self, settings: GenerationSettings) -> Scorer:
-        return scorer_of(self.task, self.networks, unknown=settings.replace_unknown)
+        return scorer_of(self.task, self._in(settings.precision), unknown=settings.replace_unknown)
 
     def said(
         self, asked: Prepared, written: Sequence[Written], settings: GenerationSettings, attention: bool = False
@@ -168,7 +170,7 @@ class Writer:
             ((_, (answer, *_)),) = self.answer([asked], settings)
             yield answer.text
             return answer
-        steps, said = write_steps(scorer_of(self.task, self.networks), asked.item, settings), ""
+        steps, said = write_steps(self.scorer(settings), asked.item, settings), ""
         while True:
             try:
                 tokens = next(steps)
@@ -180,6 +182,19 @@ class Writer:
             if more := behind(self.text(asked.item, tokens), said):
                 said += more
                 yield more
+
+    def _in(self, precision: Literal["full", "int8"]) -> Sequence[Network]:
+        """The networks that write; those in eight bits are made when they are first asked for."""
+        if precision == "full":
+            return self.networks
+        if self.device.type != "cpu":
+            raise UserError(
+                f"generation.precision: int8 is for a CPU, and this model runs on {self.device.type}; "
+                "leave it out, or ask with --device cpu"
+            )
+        if self._int8 is None:
+            self._int8 = [in_int8(network) for network in self.networks]
+        return self._int8
 
     def _answer(self, asked: Prepared, written: Written, replaced: bool, attention: bool) -> Answer:
         assert asked.item is not None

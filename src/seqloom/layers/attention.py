@@ -13,10 +13,11 @@ from seqloom.layers.activations import Activation, activate
 from seqloom.layers.attend import attend, attention_weights, position_bias
 from seqloom.layers.attend_edges import attend_edges
 from seqloom.layers.cache import Cache
+from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import ForkedCache
-from seqloom.layers.layout import Edges, Layout, Packed
+from seqloom.layers.layout import Edges, Layout, Packed, Padded
 from seqloom.layers.layout.parts import parts_of
 from seqloom.layers.linear import Linear
 from seqloom.layers.masks import Sight
@@ -155,9 +156,9 @@ class HeadProjections(nn.Module):
         if not self.project:
             one = x.unflatten(-1, (self.H, -1))
             return self._normed(one, self.q_norm), self._normed(one, self.k_norm), one
-        all_heads = self.activate(self.qkv(x)).unflatten(-1, (-1, self.K))
-        q, k, v = all_heads.split((self.H, self.G, self.G), -2)
-        return self._normed(q, self.q_norm), self._normed(k, self.k_norm), v
+        all_heads = self.activate(self.qkv(x)).view(*x.shape[:-1], self.H + 2 * self.G, self.K)
+        q, k, v = torch.split_with_sizes(all_heads, (self.H, self.G, self.G), -2)
+        return (q, k, v) if self.q_norm is None else (self.q_norm(q), self._normed(k, self.k_norm), v)
 
     def queries(self, x: Tensor) -> Tensor:
         q = self.activate(self.q(x)) if self.project else x
@@ -180,8 +181,12 @@ class HeadProjections(nn.Module):
         return x if norm is None else norm(x)
 
 
+ALL = Sight()
+"""Nothing is hidden."""
+
 Steps = Cache | ForkedCache
 """The steps so far."""
+StepsState = Steps | Cohorts[Steps]
 
 
 @dataclass(frozen=True)
@@ -210,35 +215,51 @@ class SelfAttention(Mixer):
 
     def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> Cache:
         empty = Cache.empty(rows, self.heads.G, self.heads.K, self.heads.K, capacity, self.anchor)
-        return replace(empty, forks=not self._biased)
+        return replace(empty, forks=not self._biased, apart=empty.lengths_B.device.type == "cpu")
 
     @property
     def _biased(self) -> bool:
         """Relative positions are seen by the scores, not by the keys alone."""
         return self.relative is not None and not isinstance(self.relative, RotaryRelative)
 
-    def forward(self, x: Tensor, layout: Layout, state: Steps | None = None) -> tuple[Tensor, Steps | None]:
+    def forward(self, x: Tensor, layout: Layout, state: StepsState | None = None) -> tuple[Tensor, StepsState | None]:
         if self.training and self.settings.input_dropout:
             x = F.dropout(x, self.settings.input_dropout)
         y, state = self._read(x, layout, state)
         return self.finish(y), state
 
-    def _read(self, x: Tensor, layout: Layout, state: Steps | None) -> tuple[Tensor, Steps | None]:
+    def _read(self, x: Tensor, layout: Layout, state: StepsState | None) -> tuple[Tensor, StepsState | None]:
         q, k, v = self._turned(x, layout, state)
         if layout.edges is not None:
             return self.heads.join(self._along(q, k, v, layout, layout.edges)), None
+        if isinstance(state, Cohorts):
+            y, state = self._cohorts(q, k, v, layout, state)
+            return self.heads.join(y), state
+        if state is not None or not isinstance(layout, Packed):
+            y, state = self._attended(q, k, v, layout, state)
+            return self.heads.join(y), state
         sight, dropout = self._sight(layout), self.settings.dropout if self.training else 0.0
         score = self.heads.score
-        if state is None and isinstance(layout, Packed) and fits(q, score, sight, self._biased, dropout, layout):
+        if fits(q, score, sight, self._biased, dropout, layout):
             assert score.scale is not None
             q = score.query(q.transpose(0, 1)).transpose(0, 1)
             return self.heads.join(attend_packed(q, k, v, layout, layout, score.scale, sight, dropout)), None
-        parts = parts_of(layout) if state is None and fast() and isinstance(layout, Packed) else None
+        parts = parts_of(layout) if fast() else None
         if parts is None:
-            y, state = self._attended(q, k, v, layout, state)
-            return self.heads.join(y), state
+            return self.heads.join(self._attended(q, k, v, layout, None)[0]), None
         split = zip(parts.split(q), parts.split(k), parts.split(v), parts.layouts, strict=True)
         return self.heads.join(parts.join([self._attended(*part, None)[0] for part in split])), None
+
+    def _cohorts(
+        self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Cohorts[Steps]
+    ) -> tuple[Tensor, Cohorts[Steps]]:
+        if len(state.parts) == 1 or not isinstance(layout, Padded):
+            y, after = self._attended(q, k, v, layout, state.together())
+            assert after is not None
+            return y, Cohorts((after,))
+        split = zip(*(x.split(state.sizes) for x in (q, k, v)), layout.split(state.sizes), state.parts, strict=True)
+        each = [self._attended(*part) for part in split]
+        return torch.cat([y for y, _ in each]), Cohorts(tuple(after for _, after in each if after is not None))
 
     def _attended(
         self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Steps | None
@@ -267,8 +288,9 @@ class SelfAttention(Mixer):
         y_MHK = attend_edges(q_MHK, k_MGK, v_MGK, *edges.slots(layout.longest), self.heads.score, dropout)
         return layout.unpad(y_MHK.unflatten(0, (layout.rows, layout.longest)))
 
-    def weights(self, x: Tensor, layout: Layout, state: Steps | None = None) -> Tensor:
+    def weights(self, x: Tensor, layout: Layout, state: StepsState | None = None) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
+        state = state.together() if isinstance(state, Cohorts) else state
         if isinstance(state, ForkedCache):
             raise ValueError("hypotheses that fork have no weights of their own; ask before they are fanned out")
         meet = self._meet(*self._turned(x, layout, state), layout, state)
@@ -277,7 +299,7 @@ class SelfAttention(Mixer):
         see_BTS = meet.sight.mask(meet.at_BT, keys)
         return attention_weights(meet.q_BHTK, meet.k_BGSK, self.heads.score, see_BTS, bias)
 
-    def _turned(self, x: Tensor, layout: Layout, state: Steps | None) -> tuple[Tensor, Tensor, Tensor]:
+    def _turned(self, x: Tensor, layout: Layout, state: StepsState | None) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values in the layout's own form, turned by their positions if these are rotary."""
         if not self.causal:
             no_state(self, state)
@@ -285,13 +307,16 @@ class SelfAttention(Mixer):
             raise ValueError("a structure says who sees whom in a whole sequence; it cannot be used step by step")
         q, k, v = self.heads.of_itself(x)
         if self.relative is not None:
-            at = layout.places(None if state is None else state.lengths_B)
+            at = layout.places(None if state is None else _lengths(state))
             q, k = self.relative.turn(q, at), self.relative.turn(k, at)
         return q, k, v
 
     def _meet(self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Steps | None) -> Meeting:
         q_BHTK, k_BGTK, v_BGTK = (layout.pad(part).transpose(1, 2) for part in (q, k, v))
         q_BHTK, k_BGTK = self.heads.score.query(q_BHTK), self.heads.score.key(k_BGTK)
+        if isinstance(state, Cache) and self._sees_all(layout, state):
+            state = state.extend(k_BGTK, v_BGTK, layout)
+            return Meeting(q_BHTK, *state.seen, state.lengths_B, ALL, state)
         at_BT = torch.arange(layout.longest, device=q.device)[None]
         if state is None:
             return Meeting(q_BHTK, k_BGTK, v_BGTK, at_BT, self._sight(layout), None)
@@ -314,6 +339,11 @@ class SelfAttention(Mixer):
         sight = Sight(causal=causal, window=window, block=block, surely=layout.uniform and layout.longest == 1)
         return Meeting(q_BHTK, *state.seen, at_BT, sight, state)
 
+    def _sees_all(self, layout: Layout, state: Cache) -> bool:
+        """One step onto even rows, with no window, block or distance to look at: there is nothing to hide."""
+        limited = self.settings.window is not None or self.settings.block is not None or self._biased
+        return state.even and layout.longest == 1 and layout.uniform and not limited
+
     def _sight(self, layout: Layout) -> Sight:
         needs_ends = not self.causal and not layout.uniform
         return Sight(
@@ -329,3 +359,7 @@ class SelfAttention(Mixer):
 def _structure(layout: Layout) -> Tensor | None:
     """Of a graph whose edges are listed, the square too, for whoever asks for weights."""
     return layout.structure_BTT if layout.edges is None else layout.edges.structure(layout.rows, layout.longest)
+
+
+def _lengths(state: StepsState) -> Tensor:
+    return torch.cat([part.lengths_B for part in state.parts]) if isinstance(state, Cohorts) else state.lengths_B

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.forked_cache import MOST, ForkedCache, moved
 from seqloom.layers.layout import Layout
 
@@ -22,6 +23,7 @@ class Cache:
     room: int = 0  # above 0: the buffers grow by so many steps at a time, and new steps are written in place
     free: int = 0  # places at the end that no row has reached
     forks: bool = False  # its reader can read a ForkedCache
+    apart: bool = False  # its reader can read Cohorts of it
 
     @classmethod
     def empty(
@@ -51,10 +53,17 @@ class Cache:
             torch.cat([_resized(part, size + room) for part in parts])
             for parts in ([cache.keys_BGSK for cache in caches], [cache.values_BGSK for cache in caches])
         )
-        return cls(keys, values, lengths_B, static, even, room, room, caches[0].forks)
+        return cls(keys, values, lengths_B, static, even, room, room, caches[0].forks, caches[0].apart)
 
-    def roomy(self, room: int) -> "Cache":
-        return self if self.static else replace(self, room=room)
+    @property
+    def rows(self) -> int:
+        return self.lengths_B.shape[0]
+
+    def roomy(self, room: int) -> "Cache | Cohorts[Cache]":
+        if self.static:
+            return self
+        made = replace(self, room=room)
+        return Cohorts((made,)) if self.apart else made
 
     def reorder(self, rows: Tensor) -> "Cache":
         if self.room:
@@ -67,7 +76,7 @@ class Cache:
 
     def fan_out(self, times: int) -> "Cache | ForkedCache":
         if self.forks and not self.static and 1 < times <= MOST:
-            return ForkedCache.of(*self.seen, self.lengths_B, times)
+            return ForkedCache.of(*self.seen, self.lengths_B, times, self.apart)
         parts = (self.keys_BGSK, self.values_BGSK, self.lengths_B)
         keys, values, lengths_B = (part.repeat_interleave(times, 0) for part in parts)
         return replace(self, keys_BGSK=keys, values_BGSK=values, lengths_B=lengths_B)
@@ -84,7 +93,7 @@ class Cache:
         even, T = self.even and layout.uniform, layout.longest
         if even and not self.room:
             grown = torch.cat((self.keys_BGSK, k_BGTK), 2), torch.cat((self.values_BGSK, v_BGTK), 2)
-            return Cache(*grown, lengths_B, forks=self.forks)
+            return Cache(*grown, lengths_B, forks=self.forks, apart=self.apart)
         keys, values, free = self.keys_BGSK, self.values_BGSK, self.free
         if not self.static and free < T:
             more = (0, 0, 0, max(self.room, T) - free)
@@ -93,11 +102,11 @@ class Cache:
         steps_BT = None if even else self._places(layout)
         for buffer, new_BGTK in (keys, k_BGTK), (values, v_BGTK):
             if steps_BT is None:
-                buffer[:, :, begin : begin + T] = new_BGTK
+                buffer.narrow(2, begin, T).copy_(new_BGTK)
             else:
                 buffer.scatter_(2, steps_BT[:, None, :, None].expand_as(new_BGTK), new_BGTK.to(buffer.dtype))
         free = 0 if self.static else free - T
-        return Cache(keys, values, lengths_B, self.static, even, self.room, free, self.forks)
+        return Cache(keys, values, lengths_B, self.static, even, self.room, free, self.forks, self.apart)
 
     def _places(self, layout: Layout) -> Tensor:
         steps_BT = self.lengths_B[:, None] + torch.arange(layout.longest, device=self.lengths_B.device)

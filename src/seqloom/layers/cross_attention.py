@@ -12,10 +12,11 @@ from torch import Tensor
 
 from seqloom.layers.attend import attend, attention_weights
 from seqloom.layers.attention import HeadProjections, Heads
+from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cost import Cost, Use
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import moved
-from seqloom.layers.layout import Layout, Packed
+from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.layout.parts import parts_like, parts_of
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer
@@ -59,8 +60,13 @@ class SharedMemory:
     filled: bool = False
     """Every row is known to hold something; False also where nobody looked."""
 
-    def roomy(self, room: int) -> "SharedMemory":
-        return replace(self, owned=True)
+    @property
+    def rows(self) -> int:
+        return self.lengths_A.shape[0] * self.fan
+
+    def roomy(self, room: int) -> "SharedMemory | Cohorts[SharedMemory]":
+        made = replace(self, owned=True)
+        return Cohorts((made,)) if self.lengths_A.device.type == "cpu" else made
 
     def reorder(self, rows_R: Tensor) -> "SharedMemory":
         """Of rows that share a memory, all stay together."""
@@ -109,6 +115,9 @@ class SharedMemory:
         return Sight(lengths_B=None if self.even else self.lengths_A, surely=self.filled)
 
 
+MemoryState = SharedMemory | PackedMemory | Cohorts[SharedMemory]
+
+
 class MemoryAttention(Mixer):
     """Its state is the memory's keys and values, projected once; it does not change from step to step."""
 
@@ -140,15 +149,18 @@ class MemoryAttention(Mixer):
     def _keys_values(self, memory: Memory) -> tuple[Tensor, Tensor]:
         return self.heads.keys_values(memory.states)
 
-    def forward(
-        self, x: Tensor, layout: Layout, state: SharedMemory | PackedMemory | None = None
-    ) -> tuple[Tensor, SharedMemory | PackedMemory | None]:
+    def forward(self, x: Tensor, layout: Layout, state: MemoryState | None = None) -> tuple[Tensor, MemoryState | None]:
         if state is None:
             raise ValueError("attention over a memory needs the state that `start` makes from it")
         return self.heads.join(self._read(self.heads.queries(x), layout, state)), state
 
-    def _read(self, q: Tensor, layout: Layout, state: SharedMemory | PackedMemory) -> Tensor:
+    def _read(self, q: Tensor, layout: Layout, state: MemoryState) -> Tensor:
         """What queries find, in each head."""
+        if isinstance(state, Cohorts):
+            if len(state.parts) == 1 or not isinstance(layout, Padded):
+                return self._attended(q, layout, state.together())
+            each = zip(q.split(state.sizes), layout.split(state.sizes), state.parts, strict=True)
+            return torch.cat([self._attended(*part) for part in each])
         if isinstance(state, PackedMemory) and isinstance(layout, Packed):
             return self._packed(q, layout, state)
         return self._attended(q, layout, self._padded(state))
@@ -185,11 +197,11 @@ class MemoryAttention(Mixer):
     def _dropout(self) -> float:
         return self.settings.dropout if self.training else 0.0
 
-    def weights(self, x: Tensor, layout: Layout, state: SharedMemory | PackedMemory) -> Tensor:
+    def weights(self, x: Tensor, layout: Layout, state: MemoryState) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
         return self._weights(self.heads.queries(x), layout, state)
 
-    def _weights(self, q: Tensor, layout: Layout, state: SharedMemory | PackedMemory) -> Tensor:
+    def _weights(self, q: Tensor, layout: Layout, state: MemoryState) -> Tensor:
         memory = self._padded(state)
         q_AHNK, at_AN = self._asked(q, layout, memory)
         see_ANS = memory.sight.mask(at_AN, memory.keys_AGSK.shape[2])
@@ -199,9 +211,11 @@ class MemoryAttention(Mixer):
         q_AHNK = memory.fold(layout.pad(q).transpose(1, 2))
         return self.heads.score.query(q_AHNK), torch.arange(q_AHNK.shape[2], device=q.device)[None]
 
-    def _padded(self, state: SharedMemory | PackedMemory) -> SharedMemory:
+    def _padded(self, state: MemoryState) -> SharedMemory:
         if isinstance(state, SharedMemory):
             return state
+        if isinstance(state, Cohorts):
+            return state.together()
         return self._shared(state.keys_MGK, state.values_MGK, state.layout)
 
     def _shared(self, k: Tensor, v: Tensor, layout: Layout) -> SharedMemory:

@@ -2,11 +2,11 @@
 # V vocabulary  D width  C channels  P steps in a patch  N tokens  W words  L width of a letter
 
 from pathlib import Path
-from typing import Annotated, Literal, assert_never
+from typing import Annotated, Literal, Self, assert_never
 
 import torch
 import torch.nn.functional as F
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from seqloom.layers.cost import Cost, Use, linear
@@ -16,7 +16,7 @@ from seqloom.layers.images import ImageEmbedding, Images
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.mixers import MixerSettings, build_mixer
 from seqloom.layers.recurrence import Recurrence
-from seqloom.settings import Frozen
+from seqloom.settings import Frozen, impossible
 
 BYTES = 256
 WORD = 6.0
@@ -78,17 +78,38 @@ class Vectors(Frozen):
 
 
 class Patches(Frozen):
-    """As vectors, with several steps side by side as one; the last patch of a sequence is filled up with zeros."""
+    """As vectors, with several steps side by side as one; a patch that goes beyond the sequence's end is filled up."""
 
     kind: Literal["patches"] = "patches"
     length: int = Field(default=16, ge=1)
+    stride: int | None = Field(
+        default=None, ge=1, description="steps from one patch's beginning to the next one's; unset: its length"
+    )
+    fill: Literal["zeros", "last"] = Field(
+        default="zeros", description="what stands beyond the end: nothing, or the last step again (PatchTST)"
+    )
     norm: bool = False
+
+    @model_validator(mode="after")
+    def _nothing_between(self) -> Self:
+        if self.every > self.length:
+            raise impossible(f"between patches of {self.length} steps some would be left out", "stride")
+        return self
+
+    @property
+    def every(self) -> int:
+        return self.length if self.stride is None else self.stride
 
     def cost(self, size: int, width: int) -> Cost:
         return linear(size * self.length, width, bias=True)
 
 
 InputSettings = Annotated[Tokens | Spelled | Vectors | Patches | Images | Features, Field(discriminator="kind")]
+
+
+def positions_of(settings: InputSettings, steps: int) -> int:
+    """How many positions a stack sees of so many steps."""
+    return -(-steps // settings.every) if isinstance(settings, Patches) else steps
 
 
 class TokenEmbedding(nn.Module):
@@ -163,23 +184,40 @@ class VectorEmbedding(nn.Module):
 
 
 class PatchEmbedding(nn.Module):
-    def __init__(self, size: int, width: int, length: int) -> None:
+    """Nie et al. 2023 (arXiv:2211.14730), section 3.1: a patch begins at every stride-th step of a sequence."""
+
+    def __init__(self, settings: Patches, size: int, width: int) -> None:
         super().__init__()
-        self.length = length
-        self.inputs = nn.Linear(size * length, width)
+        self.settings = settings
+        self.inputs = nn.Linear(size * settings.length, width)
 
     def forward(self, readings: Tensor, layout: Layout, segments: Tensor | None = None) -> tuple[Tensor, Layout]:
-        """Behind it a step is a patch: ⌈steps / length⌉ of them in a row, in the padded form."""
+        """Behind it a step is a patch: ⌈steps / stride⌉ of them in a row, in the padded form."""
         _no_segments(segments)
         if layout.structure_BTT is not None or layout.edges is not None:
             raise ValueError(
                 "a structure says which steps see which, and behind patches there are no steps; use vectors"
             )
+        length, every = self.settings.length, self.settings.every
         x_BTC = layout.pad(readings)
-        fill = -x_BTC.shape[1] % self.length
-        patches = F.pad(x_BTC, (0, 0, 0, fill)).unflatten(1, (-1, self.length)).flatten(2)
-        lengths_B = (layout.lengths_B + self.length - 1) // self.length
-        return self.inputs(patches), Padded(lengths_B, patches.shape[1], full=layout.uniform)
+        count = -(-x_BTC.shape[1] // every)
+        # whole strides, each of which begins a patch; the last ones reach beyond
+        x_BTC = F.pad(x_BTC, (0, 0, 0, max(0, (max(count, 1) - 1) * every + length - x_BTC.shape[1])))
+        if self.settings.fill == "last":
+            x_BTC = _repeat_last(x_BTC, layout.lengths_B)
+        if every == length:
+            patches = x_BTC[:, : count * length].unflatten(1, (count, length)).flatten(2)
+        else:
+            patches = x_BTC.unfold(1, length, every)[:, :count].transpose(2, 3).flatten(2)
+        lengths_B = (layout.lengths_B + every - 1) // every
+        return self.inputs(patches), Padded(lengths_B, count, full=layout.uniform)
+
+
+def _repeat_last(x_BTC: Tensor, lengths_B: Tensor) -> Tensor:
+    """Behind each row's end, its last step."""
+    steps_T = torch.arange(x_BTC.shape[1], device=x_BTC.device)
+    from_BT = torch.minimum(steps_T, (lengths_B - 1).clamp(min=0)[:, None])
+    return torch.gather(x_BTC, 1, from_BT[..., None].expand_as(x_BTC))
 
 
 def _no_segments(segments: Tensor | None) -> None:
@@ -200,7 +238,7 @@ def build_embedding(settings: InputSettings, size: int, width: int, tied: nn.Par
         case Vectors():
             return VectorEmbedding(size, width)
         case Patches():
-            return PatchEmbedding(size, width, settings.length)
+            return PatchEmbedding(settings, size, width)
         case Images():
             return ImageEmbedding(settings, size, width)
         case Features():

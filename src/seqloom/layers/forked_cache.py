@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.layout import Layout
 
 MOST = 16
@@ -29,21 +30,29 @@ class ForkedCache:
     lengths_B: Tensor
     room: int = 1
     free: int = 0  # places at the end that no row has reached
+    apart: bool = False  # its reader can read Cohorts of it
 
     @classmethod
-    def of(cls, keys_AGSD: Tensor, values_AGSD: Tensor, lengths_A: Tensor, times: int) -> "ForkedCache":
+    def of(
+        cls, keys_AGSD: Tensor, values_AGSD: Tensor, lengths_A: Tensor, times: int, apart: bool = False
+    ) -> "ForkedCache":
         """All hypotheses begin with the same past; the first of them holds it."""
         A, _, S, _ = keys_AGSD.shape
         keys, values = (F.pad(part[:, :, None], (0, 0, 0, 0, 0, times - 1)) for part in (keys_AGSD, values_AGSD))
         writer_AKS = torch.zeros(A, times, S, dtype=torch.int64, device=keys.device)
-        return cls(keys, values, writer_AKS, lengths_A.repeat_interleave(times))
+        return cls(keys, values, writer_AKS, lengths_A.repeat_interleave(times), apart=apart)
 
     @property
     def fan(self) -> int:
         return self.writer_AKS.shape[1]
 
-    def roomy(self, room: int) -> "ForkedCache":
-        return replace(self, room=room)
+    @property
+    def rows(self) -> int:
+        return self.lengths_B.shape[0]
+
+    def roomy(self, room: int) -> "ForkedCache | Cohorts[ForkedCache]":
+        made = replace(self, room=room)
+        return Cohorts((made,)) if self.apart else made
 
     def fork(self, rows_R: Tensor) -> "ForkedCache":
         writer_AKS = self.writer_AKS.flatten(0, 1).index_select(0, rows_R).unflatten(0, (-1, self.fan))
@@ -67,7 +76,7 @@ class ForkedCache:
                 ([cache.writer_AKS for cache in caches], -1),
             )
         )
-        return cls(keys, values, writer, lengths_B, room, free=room)
+        return cls(keys, values, writer, lengths_B, room, free=room, apart=caches[0].apart)
 
     def extend(self, k_RGTD: Tensor, v_RGTD: Tensor, layout: Layout) -> "ForkedCache":
         """Write the new steps behind each row's last one."""
@@ -112,7 +121,8 @@ def moved(x: Tensor, rows: Tensor) -> Tensor:
     if count > len(x):
         return x.index_select(0, rows)
     to = (rows != torch.arange(count, device=rows.device)).nonzero()[:, 0]
-    x[to] = x[rows[to]]
+    if len(to):
+        x.index_copy_(0, to, x.index_select(0, rows[to]))
     return x[:count]
 
 

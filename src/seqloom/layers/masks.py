@@ -25,6 +25,8 @@ class Sight:
 
     def mask(self, at_BT: Tensor, keys: int) -> Tensor | None:
         """see_BTS for queries at these positions, or None when everyone sees everything."""
+        if not self._rules:
+            return None
         key_S = torch.arange(keys, device=at_BT.device)
         at_BT1 = at_BT[..., None]
         rules: list[Tensor] = []
@@ -38,12 +40,15 @@ class Sight:
             rules.append(key_S < self.lengths_B[:, None, None])
         if self.structure_BTS is not None:
             rules.append(self.structure_BTS)
-        if not rules:
-            return None
         see = rules[0]
         for rule in rules[1:]:
             see = see & rule
         return see
+
+    @property
+    def _rules(self) -> bool:
+        narrowed = self.window, self.block, self.lengths_B, self.structure_BTS
+        return self.causal or any(rule is not None for rule in narrowed)
 
     @property
     def kernel_causal(self) -> bool:

@@ -8,8 +8,9 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.attention import Heads
+from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.cross_attention import MemoryAttention, PackedMemory, SharedMemory
+from seqloom.layers.cross_attention import MemoryAttention, MemoryState, PackedMemory
 from seqloom.layers.faults import Faults
 from seqloom.layers.layout import Layout
 from seqloom.layers.mixer import Memory
@@ -61,18 +62,16 @@ class MultiStepAttention(MemoryAttention):
         self,
         x: Tensor,
         layout: Layout,
-        state: SharedMemory | PackedMemory | None = None,
+        state: MemoryState | None = None,
         embedded: Tensor | None = None,
-    ) -> tuple[Tensor, SharedMemory | PackedMemory | None]:
+    ) -> tuple[Tensor, MemoryState | None]:
         """embedded: the target's embedding g, of the same positions."""
         if state is None:
             raise ValueError("attention over a memory needs the state that `start` makes from it")
         found = self.heads.join(self._read(self._queries(x, embedded), layout, state))
         return self.out(found * _root_of_lengths(layout, state).to(found.dtype)), state
 
-    def weights(
-        self, x: Tensor, layout: Layout, state: SharedMemory | PackedMemory, embedded: Tensor | None = None
-    ) -> Tensor:
+    def weights(self, x: Tensor, layout: Layout, state: MemoryState, embedded: Tensor | None = None) -> Tensor:
         return self._weights(self._queries(x, embedded), layout, state)
 
     def _queries(self, x: Tensor, embedded: Tensor | None) -> Tensor:
@@ -80,9 +79,10 @@ class MultiStepAttention(MemoryAttention):
         return self.heads.queries(query if embedded is None else (query + embedded) * HALF)
 
 
-def _root_of_lengths(layout: Layout, state: SharedMemory | PackedMemory) -> Tensor:
+def _root_of_lengths(layout: Layout, state: MemoryState) -> Tensor:
     if isinstance(state, PackedMemory):
         lengths_B = state.layout.lengths_B
     else:
-        lengths_B = state.lengths_A if state.fan == 1 else state.lengths_A.repeat_interleave(state.fan)
+        parts = state.parts if isinstance(state, Cohorts) else (state,)
+        lengths_B = torch.cat([part.lengths_A.repeat_interleave(part.fan) for part in parts])
     return layout.of_rows(lengths_B[:, None].to(torch.float32).sqrt())

@@ -97,9 +97,9 @@ class RecurrentCell(nn.Module):
 
     def joined(self, weights: Weights) -> Joined | None:
         """All that the gates are told, as one product: an LSTM's, which are sums. For many steps in half precision."""
-        if self.cell != "lstm" or len(weights) > 4 or not half(weights[0]):
+        if self.cell != "lstm" or not half(weights[0]):
             return None
-        x_GD, h_GH, bias_x_G, bias_h_G = weights
+        x_GD, h_GH, bias_x_G, bias_h_G, *_ = weights
         dtype = torch.get_autocast_dtype("cuda")
         return torch.cat((x_GD, h_GH), 1).to(dtype), (bias_x_G + bias_h_G).to(dtype)
 
@@ -119,7 +119,9 @@ class RecurrentCell(nn.Module):
             from seqloom.layers.kernels.lstm import lstm_step
 
             gates_BG = F.linear(torch.cat((x_BD.to(joined[0].dtype), state.hidden_BH.to(joined[0].dtype)), 1), *joined)
-            return RecurrentState(*lstm_step(gates_BG, state.cell_BH)), x_BD[:, :0]
+            h_BH, c_BH = lstm_step(gates_BG, state.cell_BH)
+            map_PH = (weights or self.weights)[4:]
+            return RecurrentState(F.linear(h_BH, map_PH[0]) if map_PH else h_BH, c_BH), x_BD[:, :0]
         weights = weights or self.weights
         x_BG = F.linear(x_BD, weights[0], weights[2])
         return self._step(x_BG, state, weights), x_BG[:, :share]
@@ -177,7 +179,7 @@ class RecurrentCell(nn.Module):
     def _plain(
         self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights, share: int
     ) -> tuple[Tensor, RecurrentState, Tensor]:
-        if self.cell == "lstm" and len(weights) == 4 and half(x_BTD):
+        if self.cell == "lstm" and half(x_BTD):
             return self._in_half(x_BTD, layout, state, weights, share)
         x_BTG, after = F.linear(x_BTD, weights[0], weights[2]), [state]
         for x_BG in x_BTG.unbind(1):
@@ -193,10 +195,10 @@ class RecurrentCell(nn.Module):
 
         x_BTG = F.linear(x_BTD, weights[0], weights[2] + weights[3])
         assert state.cell_BH is not None
-        y_BTH, c_BTH = lstm_steps(x_BTG, state.hidden_BH, state.cell_BH, weights[1])
-        at_B, last_B = torch.arange(len(y_BTH), device=y_BTH.device), (layout.lengths_B - 1).clamp(min=0)
-        end = RecurrentState(y_BTH[at_B, last_B], c_BTH[at_B, last_B])
-        return y_BTH, state.where(layout.lengths_B[:, None] > 0, end), x_BTG[..., :share]
+        y_BTP, c_BTH = lstm_steps(x_BTG, state.hidden_BH, state.cell_BH, weights[1], *weights[4:])
+        at_B, last_B = torch.arange(len(y_BTP), device=y_BTP.device), (layout.lengths_B - 1).clamp(min=0)
+        end = RecurrentState(y_BTP[at_B, last_B], c_BTH[at_B, last_B])
+        return y_BTP, state.where(layout.lengths_B[:, None] > 0, end), x_BTG[..., :share]
 
     def _fast(
         self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights

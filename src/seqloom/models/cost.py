@@ -6,11 +6,19 @@ from typing import assert_never
 from seqloom.layers.attention import Attention
 from seqloom.layers.convolution import Convolution
 from seqloom.layers.cost import Cost, Use, linear
-from seqloom.layers.embedding import WORD, InputSettings, Patches, Spelled
+from seqloom.layers.embedding import WORD, InputSettings, Patches, Spelled, positions_of
 from seqloom.layers.images import Images
 from seqloom.layers.norms import NoNorm, norm_parameters
 from seqloom.layers.positions import T5, Learned, NoPositions
-from seqloom.models.settings import ClassesOutput, ModelSettings, NumbersOutput, StackSettings, TagsOutput, TokensOutput
+from seqloom.models.settings import (
+    ClassesOutput,
+    HorizonOutput,
+    ModelSettings,
+    NumbersOutput,
+    StackSettings,
+    TagsOutput,
+    TokensOutput,
+)
 from seqloom.models.sizes import Sizes
 
 
@@ -51,14 +59,14 @@ def model_cost(
         case _:
             assert_never(settings.family)
     tied = Cost(-vectors * width) if settings.tie in ("output", "all") else Cost()
-    return body + _head(settings, sizes.target).times(asked / each) + tied
+    return body + _head(settings, sizes).times(asked / each) + tied
 
 
 def _tokens_of_a_step(settings: InputSettings) -> float:
     """Several make one step of the stack where they are joined to patches or words."""
     match settings:
         case Patches():
-            return settings.length
+            return settings.every
         case Images():
             return settings.numbers
         case Spelled():
@@ -105,8 +113,8 @@ def _input(settings: InputSettings, stack: StackSettings, size: int, width: int)
     return settings.cost(size, width - taken) + Cost(learned + norm)
 
 
-def _head(settings: ModelSettings, size: int) -> Cost:
-    width, output = settings.width, settings.output
+def _head(settings: ModelSettings, sizes: Sizes) -> Cost:
+    width, output, size = settings.width, settings.output, sizes.target
     side = settings.side("encoder" if settings.family == "encoder-only" else "decoder")
     match output:
         case TokensOutput():
@@ -125,5 +133,11 @@ def _head(settings: ModelSettings, size: int) -> Cost:
             return pool + Cost(linear(width * len(output.pools), size, bias=True).parameters)
         case NumbersOutput():
             return linear(width, size * max(len(output.quantiles), 1), bias=True)
+        case HorizonOutput():
+            read = positions_of(settings.input, sizes.steps) if output.pool == "flat" else 1
+            # once for a sequence, shared among its steps
+            return linear(width * read, size * output.each, bias=True).times(
+                _tokens_of_a_step(settings.input) / max(sizes.steps, 1)
+            )
         case _:
             assert_never(output)

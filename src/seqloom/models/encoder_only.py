@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from seqloom.layers.embedding import Tokens
+from seqloom.layers.embedding import Tokens, positions_of
 from seqloom.layers.layout import Layout
 from seqloom.models.heads import FollowsHead, build_head
 from seqloom.models.input import Input
@@ -20,7 +20,8 @@ class EncoderOnly(nn.Module):
         self.input = Input(settings.input, side, sizes.source, width)
         self.encoder = Stack(side, width, causal=False)
         tied = None if settings.tie == "none" else sizes.shared(self.input.vectors)
-        self.head = build_head(settings.output, side.norm, sizes.target, width, tied)
+        positions = positions_of(settings.input, sizes.steps)
+        self.head = build_head(settings.output, side.norm, sizes.target, width, tied, positions)
         output = settings.output
         self.follows = FollowsHead(width) if isinstance(output, TokensOutput) and output.follows else None
 

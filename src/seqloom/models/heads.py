@@ -1,5 +1,5 @@
 """What a stack's states become: tokens, tags, classes, numbers."""
-# V vocabulary, tags or classes  D width  Q quantiles
+# V vocabulary, tags, classes or numbers  D width  Q quantiles
 
 from typing import assert_never
 
@@ -8,10 +8,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqloom.layers.activations import Activation, activate
+from seqloom.layers.int8 import Int8Linear
 from seqloom.layers.layout import Layout
 from seqloom.layers.norms import NormSettings, build_norm
 from seqloom.layers.token_loss import token_loss
-from seqloom.models.settings import ClassesOutput, NumbersOutput, OutputSettings, Pool, TagsOutput, TokensOutput
+from seqloom.models.settings import (
+    ClassesOutput,
+    HorizonOutput,
+    NumbersOutput,
+    OutputSettings,
+    Pool,
+    TagsOutput,
+    TokensOutput,
+)
 
 
 class TokenHead(nn.Module):
@@ -27,8 +36,11 @@ class TokenHead(nn.Module):
         inner = settings.narrow or width
         self.weight_VD = nn.Parameter(torch.randn(size, inner) * inner**-0.5) if tied is None else tied
         self.bias_V = nn.Parameter(torch.zeros(size)) if settings.bias else None
+        self.product: Int8Linear | None = None  # the same map, where products are made in eight bits
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
+        if self.product is not None:
+            return self.product(self._prepared(hidden, layout))
         return F.linear(self._prepared(hidden, layout), self.weight_VD, self.bias_V)
 
     def loss(
@@ -124,12 +136,55 @@ class NumberHead(nn.Module):
         return y.unflatten(-1, (-1, self.quantiles)) if self.quantiles else y
 
 
-Head = TokenHead | TagHead | ClassHead | NumberHead
+class HorizonHead(nn.Module):
+    """What comes behind each row: y_BVQ, of each number its mean and then its quantiles, which never cross."""
+
+    def __init__(self, settings: HorizonOutput, size: int, width: int, positions: int) -> None:
+        """positions: of a row; of "flat" rows none has more."""
+        super().__init__()
+        self.settings, self.positions = settings, positions
+        self.dropout = nn.Dropout(settings.dropout)
+        self.out = nn.Linear(width * (positions if settings.pool == "flat" else 1), size * settings.each)
+
+    def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
+        y_BVQ = self.out(self.dropout(self._pooled(hidden, layout))).unflatten(-1, (-1, self.settings.each))
+        if not self.settings.quantiles:
+            return y_BVQ
+        return torch.cat((y_BVQ[..., :1], rising(y_BVQ[..., 1:])), -1)
+
+    def _pooled(self, hidden: Tensor, layout: Layout) -> Tensor:
+        match self.settings.pool:
+            case "mean":
+                return layout.mean_B(hidden)
+            case "last":
+                return layout.last_B(hidden)
+            case "flat":
+                x_BTD = layout.pad(hidden)
+                if x_BTD.shape[1] > self.positions:
+                    raise ValueError(f"a sequence of {x_BTD.shape[1]} positions, but the output reads {self.positions}")
+                return F.pad(x_BTD, (0, 0, 0, self.positions - x_BTD.shape[1])).flatten(1)
+
+
+def rising(free_Q: Tensor) -> Tensor:
+    """Any numbers → numbers that never fall: the middle one stays, and from it each goes outwards by softplus."""
+    middle = free_Q.shape[-1] // 2
+    below, centre, above = free_Q[..., :middle], free_Q[..., middle : middle + 1], free_Q[..., middle + 1 :]
+    down = F.softplus(below).flip(-1).cumsum(-1).flip(-1)
+    return torch.cat((centre - down, centre, centre + F.softplus(above).cumsum(-1)), -1)
+
+
+Head = TokenHead | TagHead | ClassHead | NumberHead | HorizonHead
 
 
 def build_head(
-    settings: OutputSettings, norm: NormSettings, size: int, width: int, tied: nn.Parameter | None = None
+    settings: OutputSettings,
+    norm: NormSettings,
+    size: int,
+    width: int,
+    tied: nn.Parameter | None = None,
+    positions: int = 0,
 ) -> Head:
+    """positions: of a sequence, where all have as many."""
     match settings:
         case TokensOutput():
             return TokenHead(settings, norm, size, width, tied)
@@ -139,5 +194,7 @@ def build_head(
             return ClassHead(settings, size, width)
         case NumbersOutput():
             return NumberHead(settings, size, width)
+        case HorizonOutput():
+            return HorizonHead(settings, size, width, positions)
         case _:
             assert_never(settings)

@@ -99,6 +99,30 @@ class NumbersOutput(Frozen):
     quantiles: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = ()
 
 
+class HorizonOutput(Frozen):
+    """Numbers of the steps that come behind the sequence, all at once: the mean of each, and the quantiles named.
+
+    pool: how the sequence's states become one vector. flat: all of them side by side, as many as there always are
+    (Nie et al. 2023, section 3.1).
+    """
+
+    kind: Literal["horizon"] = "horizon"
+    pool: Literal["flat", "last", "mean"] = "flat"
+    quantiles: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(default=(), strict=False)
+    dropout: float = Field(default=0.0, ge=0, lt=1, description="before the last map")
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if list(self.quantiles) != sorted(set(self.quantiles)):
+            raise impossible("the levels of quantiles must rise, each once, such as [0.1, 0.5, 0.9]", "quantiles")
+        return self
+
+    @property
+    def each(self) -> int:
+        """Numbers for each value: its mean, then its quantiles."""
+        return 1 + len(self.quantiles)
+
+
 class Unfold(Frozen):
     """A source of n steps gets times · n + more: a decoder that stands on its encoder then has what to stand on.
 
@@ -110,7 +134,9 @@ class Unfold(Frozen):
     more: int = Field(default=0, ge=0)
 
 
-OutputSettings = Annotated[TokensOutput | TagsOutput | ClassesOutput | NumbersOutput, Field(discriminator="kind")]
+OutputSettings = Annotated[
+    TokensOutput | TagsOutput | ClassesOutput | NumbersOutput | HorizonOutput, Field(discriminator="kind")
+]
 
 
 def _absolute(value: Any) -> Any:
@@ -279,6 +305,8 @@ class ModelSettings(StackSettings):
             yield ("unfold",), f"a model of family '{self.family}' has no decoder that stands on an encoder"
         if self.family != "encoder-decoder" and self.target_input is not None:
             yield ("target_input",), f"a model of family '{self.family}' reads one sequence only"
+        if isinstance(self.output, HorizonOutput) and self.family != "encoder-only":
+            yield ("output",), "a horizon is read off an encoder: use family = 'encoder-only'"
         if self.family == "encoder-decoder" and isinstance(self.output, TagsOutput | ClassesOutput):
             yield ("output",), f"{self.output.kind} are read off an encoder: use family = 'encoder-only'"
 

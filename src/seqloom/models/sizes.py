@@ -7,10 +7,15 @@ from torch import nn
 
 @dataclass(frozen=True)
 class Sizes:
-    """source: tokens of the input's vocabulary, or readings a step. target: the same of what is written."""
+    """source: tokens of the input's vocabulary, or readings a step. target: the same of what is written.
+
+    Of a horizon, target is all its numbers: steps times variables.
+    """
 
     source: int
     target: int
+    steps: int = 0
+    """Of a sequence, where all are as long and the output is made of all positions at once."""
 
     def shared(self, vectors: nn.Parameter) -> nn.Parameter:
         """The source's vectors, if the target can use them too."""

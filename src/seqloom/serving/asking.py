@@ -19,6 +19,7 @@ from seqloom.settings import UserError
 
 T = TypeVar("T")
 Receive = Callable[[], Awaitable[Any]]
+UNREAD = 32  # tokens that wait to be sent, each with the text before it
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,14 @@ class Pending:
 
     def __init__(self, asked: Sequence[Prepared], log: Log) -> None:
         self.asked, self.log = asked, log
-        self.events: asyncio.Queue[tuple[int, Event]] = asyncio.Queue()
+        self._events: asyncio.Queue[tuple[int, Event]] = asyncio.Queue()
+        self._unread = [0] * len(asked)
+
+    def hear(self, place: int, event: Event) -> None:
+        """To a slow reader not every token is told by itself: the next one to be told brings all text before it."""
+        if not isinstance(event, Going) or self._unread[place] < UNREAD:
+            self._unread[place] += 1
+            self._events.put_nowait((place, event))
 
     @property
     def read(self) -> int:
@@ -49,7 +57,8 @@ class Pending:
         """Each input's number with what is known of it, until all have their answers."""
         left = len(self.asked)
         while left:
-            place, event = await self.events.get()
+            place, event = await self._events.get()
+            self._unread[place] -= 1
             if isinstance(event, Failed):
                 raise self._failure(event.error)
             left -= isinstance(event, Said)
@@ -88,7 +97,7 @@ async def pending(
 
         def tell(place: int, event: Event) -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(waiting.events.put_nowait, (place, event))
+                loop.call_soon_threadsafe(waiting.hear, place, event)
 
         for place, (wish, one) in enumerate(zip(made, asked, strict=True)):
             hear = partial(tell, place)
@@ -124,7 +133,8 @@ def _one(desk: Desk, place: int, wish: Wish, limits: ServingSettings) -> Prepare
         raise RefusalError(422, f"input {place}: {error}") from None
     if one.item is None:
         return one
-    tokens = len(one.item.source) + one.cut
+    steps = len(one.question.source) if desk.model.reads_series else len(one.item.source)
+    tokens = steps + one.cut
     if tokens > limits.input_tokens:
         most = limits.input_tokens
         raise RefusalError(422, f"input {place}: {tokens} tokens, but at most {most} are read (serving.input_tokens)")

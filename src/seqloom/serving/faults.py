@@ -1,6 +1,6 @@
 """What is wrong with a request's fields, in words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 MOST = 3  # faults that are told
@@ -8,9 +8,20 @@ MOST = 3  # faults that are told
 
 def told(errors: Sequence[Any]) -> str:
     """inputs.0.source: Input should be a valid string. What was sent is not said again: it may be long, or no text."""
-    each = list(dict.fromkeys(map(_one, errors)))
+    each = list(dict.fromkeys(map(_one, _meant(errors))))
     more = f"; and {len(each) - MOST} more" if len(each) > MOST else ""
     return "; ".join(each[:MOST]) + more
+
+
+def _meant(errors: Sequence[Any]) -> Iterator[Any]:
+    """Of an input that may be a text, a table or a list, only the faults of what it is."""
+    inputs = [error for error in errors if error["loc"][1:2] == ("inputs",) and len(error["loc"]) > 3]
+    given = {error["loc"][2]: error["input"] for error in inputs if error["loc"][3:] == ("str",)}
+    for error in errors:
+        value = given.get(error["loc"][2]) if error in inputs else None
+        kind = "Input" if isinstance(value, dict) else "list" if isinstance(value, list) else ""
+        if error not in inputs or str(error["loc"][3]).startswith(kind):
+            yield error
 
 
 def _one(error: Mapping[str, Any]) -> str:
@@ -31,4 +42,4 @@ def _place(parts: Iterable[str | int]) -> list[str | int]:
     ]
 
 
-_KINDS = {"str", "int", "float", "bool", "Input", "Draws", "TextPart", "Options"}
+_KINDS = {"str", "int", "float", "bool", "Input", "Draws", "TextPart", "Options", "list"}

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 
 from seqloom.serving.log import Log
 from seqloom.serving.metrics import Metrics
-from seqloom.serving.refusal import RefusalError
+from seqloom.serving.refusal import RefusalError, busy
 from seqloom.serving.settings import ServingSettings
 
 Scope = MutableMapping[str, Any]
@@ -31,6 +31,7 @@ class Gate:
 
     def __init__(self, app: App, settings: ServingSettings, host: str, metrics: Metrics, log: Log) -> None:
         self.app, self.settings, self.host, self.metrics, self.log = app, settings, host, metrics, log
+        self.under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -49,8 +50,9 @@ class Gate:
                     headers.setdefault(name, value)
             await send(message)
 
+        self.under_way += 1
         try:
-            refusal = self._refusal(Headers(scope=scope))
+            refusal = self._refusal(Headers(scope=scope)) or self._crowd(scope["path"])
             if refusal is not None:
                 await refused(refusal, scope, receive, noted)
             else:
@@ -60,6 +62,7 @@ class Gate:
             if not status:
                 await refused(RefusalError(500, "the server failed; its log says why"), scope, receive, noted)
         finally:
+            self.under_way -= 1
             self._note(scope, status, time.monotonic() - began)
 
     def _refusal(self, headers: Headers) -> RefusalError | None:
@@ -73,6 +76,12 @@ class Gate:
                 403, f"pages of {origin[:100]!r} may not ask this server: set serving.origins, if they may"
             )
         return None
+
+    def _crowd(self, path: str) -> RefusalError | None:
+        most = self.settings.connections
+        if self.under_way <= most or path == OPEN:
+            return None
+        return busy(f"{most} requests are under way already (serving.connections); try again later", 1, 503)
 
     def _known(self, host: str) -> bool:
         """An address of numbers is no name that somebody else could point here."""
@@ -100,11 +109,12 @@ class Keeper:
     """Lets in whoever carries the token; compared in a time that tells nothing of it."""
 
     def __init__(self, app: App, token: str) -> None:
-        self.app, self.expected = app, f"Bearer {token}".encode()
+        self.app, self.token = app, token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = Headers(scope=scope).get("authorization", "") if scope["type"] == "http" else ""
-        right = hmac.compare_digest(given.encode("latin-1"), self.expected)
+        scheme, _, token = given.partition(" ")
+        right = hmac.compare_digest(token.encode("latin-1"), self.token) and scheme.lower() == "bearer"
         if right or scope["type"] != "http" or scope["path"] == OPEN:
             await self.app(scope, receive, send)
         else:

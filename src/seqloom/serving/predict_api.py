@@ -5,6 +5,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from seqloom.data.reading.faults import Broken
+from seqloom.data.reading.numbers import series_of
+from seqloom.data.readings import Floats
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Question
 from seqloom.jobs.answer_lines import AnswerLines
@@ -21,11 +24,17 @@ router = APIRouter(route_class=JsonRoute, tags=["seqloom"])
 FIELDS = {"beam": '"beam": ', "n_best": '"n_best": ', "sample": '"sample"'}
 
 
+Number = float | None
+"""Of a series; null is a reading that is missing."""
+Series = list[Number] | list[list[Number]]
+"""Steps: one reading each, or a list of them."""
+
+
 class Input(Given):
     """A text with wishes for its answer, as in a line of `seqloom predict --input jsonl`."""
 
-    source: str | list[str]
-    """words that are split already, if they are to be tagged"""
+    source: str | list[str] | Series
+    """words that are split already, if they are to be tagged; numbers, if a series is read"""
     prefix: str = ""
     """the answer begins with it"""
     must: list[str] = Field(default_factory=list)
@@ -39,7 +48,8 @@ class Input(Given):
 
 
 class PredictRequest(Given):
-    inputs: list[str | Input]
+    inputs: list[str | Input | Series]
+    """texts, tables with wishes, or series of numbers"""
     model: str | None = None
     """one of those that are served; else the first"""
     n_best: Annotated[int, Field(ge=1)] = 1
@@ -108,7 +118,10 @@ def _refuse(it: Service, asked: PredictRequest) -> None:
 
 def _wishes(desk: Desk, asked: PredictRequest) -> list[Wish]:
     settings = _settings(desk, asked)
-    return [Wish(_question(given), number, settings, asked.alignment) for number, given in enumerate(asked.inputs)]
+    return [
+        Wish(_question(number + 1, given), number, settings, asked.alignment)
+        for number, given in enumerate(asked.inputs)
+    ]
 
 
 def _settings(desk: Desk, asked: PredictRequest) -> GenerationSettings:
@@ -120,8 +133,20 @@ def _settings(desk: Desk, asked: PredictRequest) -> GenerationSettings:
     return settings.model_copy(update=update)
 
 
-def _question(given: str | Input) -> Question:
+def _question(place: int, given: str | Input | Series) -> Question:
+    if not isinstance(given, Input):
+        return Question(_source(place, given))
+    wishes = given.prefix, tuple(given.must), tuple(given.must_not), given.longest
+    return Question(_source(place, given.source), *wishes)
+
+
+def _source(place: int, given: str | list[str] | Series) -> str | tuple[str, ...] | Floats:
     if isinstance(given, str):
-        return Question(given)
-    source = given.source if isinstance(given.source, str) else tuple(given.source)
-    return Question(source, given.prefix, tuple(given.must), tuple(given.must_not), given.longest)
+        return given
+    words = tuple(word for word in given if isinstance(word, str))
+    if len(words) == len(given):
+        return words
+    found = series_of(given)
+    if isinstance(found, Broken):
+        raise RefusalError(422, f"input {place}: {found.what}")
+    return found

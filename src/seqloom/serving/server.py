@@ -19,6 +19,7 @@ from seqloom.settings import UserError, loads
 
 VARIABLE = "SEQLOOM_TOKEN"
 SECTION = "serving."
+IDLE = 4  # connections to each request that may be under way: some are kept for the next one
 
 
 def serve(runs: Mapping[str, Path], host: str, port: int, changes: Sequence[str], device: str, log: Log) -> None:
@@ -35,7 +36,7 @@ def serve(runs: Mapping[str, Path], host: str, port: int, changes: Sequence[str]
             access_log=False,
             server_header=False,
             lifespan="on",
-            limit_concurrency=settings.connections,
+            limit_concurrency=IDLE * settings.connections,
             timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
         )
         for book in shelf.books.values():

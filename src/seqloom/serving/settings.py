@@ -38,7 +38,9 @@ class ServingSettings(Frozen):
     input_tokens: int = Field(default=4096, ge=1, description="of each text")
     max_tokens: int = Field(default=4096, ge=1, description="of each answer; longer ones are cut there")
     n_best: int = Field(default=16, ge=1, description="answers to a text, and hypotheses (beam), that may be asked for")
-    connections: int = Field(default=512, ge=1, description="at once; further ones are sent away (503)")
+    connections: int = Field(
+        default=512, ge=1, description="requests under way at once; further ones are sent away (503)"
+    )
     memory: float | None = Field(
         default=None,
         gt=0,

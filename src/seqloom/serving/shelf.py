@@ -9,6 +9,7 @@ from pathlib import Path
 
 from seqloom.jobs.generation import generation_of, used_changes
 from seqloom.jobs.model import Model, load
+from seqloom.jobs.opened import still_training
 from seqloom.serving.counts import Counts
 from seqloom.serving.desk import Desk
 from seqloom.serving.log import Log
@@ -81,6 +82,8 @@ class Shelf:
         model = load(path, self.device)
         changes = used_changes(model.recipe.task, self.changes) if self._several else self.changes
         generation_of(model.opened[0], changes)  # for its faults
+        for text in still_training(model.opened):
+            self.log(text)
         return model, changes
 
     def _give_desk(self, book: Book, model: Model, changes: Sequence[str]) -> None:

@@ -7,13 +7,14 @@ from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.classify_series import ClassifySeriesTask
 from seqloom.tasks.codecs import Codecs, Known, learn
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.frame import Frame
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.music import MusicTask
 from seqloom.tasks.nodes import NodesTask
-from seqloom.tasks.settings import Classify, Language, Masked, Music, Nodes, Tag, TaskSettings, Translate
+from seqloom.tasks.settings import Classify, Forecast, Language, Masked, Music, Nodes, Tag, TaskSettings, Translate
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.task import Goals, Task
 from seqloom.tasks.translate import TranslateTask
@@ -22,6 +23,7 @@ __all__ = [
     "Batch",
     "Classify",
     "Codecs",
+    "Forecast",
     "Frame",
     "Goals",
     "Known",
@@ -56,6 +58,8 @@ def task_class(settings: TaskSettings) -> type[Task]:
             return NodesTask
         case Classify():
             return ClassifySeriesTask if settings.reads == "series" else ClassifyTask
+        case Forecast():
+            return ForecastTask
         case _:
             assert_never(settings)
 
@@ -81,5 +85,7 @@ def build_task(settings: TaskSettings, codecs: Codecs, family: Family = "encoder
             return ClassifySeriesTask(settings, codecs)
         case Classify():
             return ClassifyTask(settings, codecs)
+        case Forecast():
+            return ForecastTask(settings, codecs)
         case _:
             assert_never(settings)

@@ -72,6 +72,11 @@ class Batch:
         )
 
     @property
+    def larger(self) -> int:
+        """Tokens of the larger side: what the budget of a batch is about."""
+        return max(len(side.tokens_N) for side in (self.source, self.target) if side is not None)
+
+    @property
     def counted(self) -> int | Tensor:
         """`count`, as a loss takes it."""
         return self.count if self.count_there is None else self.count_there

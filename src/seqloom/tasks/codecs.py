@@ -10,7 +10,10 @@ from seqloom.data.reading import Block, Shape
 from seqloom.data.readings import Form, Readings, ReadingsSettings
 from seqloom.data.series_faults import fitting
 from seqloom.settings import UserError
-from seqloom.text import Labels, PieceSettings, TextSettings, Vocabulary
+from seqloom.tasks.scales import Scales
+from seqloom.text import Labels, PieceSettings, TextSettings, Vocabulary, Words
+
+SCALES = "scales.json"
 
 Read = Callable[[], Iterator[Block]]
 """The training examples from their beginning; may be asked for several times."""
@@ -22,8 +25,15 @@ class Codecs:
 
     source: Vocabulary | Readings
     target: Vocabulary | Labels
+    scales: Scales | None = None
+    """Of series of numbers, where both vocabularies are empty."""
     graph: Graph | None = None
     """What a task of nodes is about."""
+
+    @classmethod
+    def of_series(cls, scales: Scales) -> "Codecs":
+        nothing = Vocabulary.train(Words(), ["-"])
+        return cls(nothing, nothing, scales)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -35,12 +45,17 @@ class Codecs:
     def fingerprint(self) -> str:
         if self.graph is not None:
             return f"{self.graph.fingerprint}-{self.target.fingerprint}"
+        if self.scales is not None:
+            return self.scales.fingerprint
         return f"{self.source.fingerprint}-{self.target.fingerprint}"
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if self.graph is not None:
             self.graph.save(folder)
+        if self.scales is not None:
+            (folder / SCALES).write_text(self.scales.dumps(), encoding="utf-8")
+            return
         self.source.save(folder / self._source_name())
         if self.target is not self.source:
             self.target.save(folder / ("labels.json" if isinstance(self.target, Labels) else "target.json"))
@@ -52,6 +67,8 @@ class Codecs:
 
     @classmethod
     def load(cls, folder: Path) -> "Codecs":
+        if (folder / SCALES).exists():
+            return cls.of_series(_scales(folder / SCALES))
         if (folder / "shared.json").exists():
             shared = Vocabulary.load(folder / "shared.json")
             return cls(shared, shared)
@@ -59,8 +76,15 @@ class Codecs:
         source = Readings.load(kept) if kept.exists() else Vocabulary.load(folder / "source.json")
         if (folder / "labels.json").exists():
             graph = Graph.load(folder) if has_graph(folder) else None
-            return cls(source, Labels.load(folder / "labels.json"), graph)
+            return cls(source, Labels.load(folder / "labels.json"), graph=graph)
         return cls(source, Vocabulary.load(folder / "target.json"))
+
+
+def _scales(file: Path) -> Scales:
+    try:
+        return Scales.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{file}: cannot be read ({error}); put it back as it was saved") from None
 
 
 @dataclass(frozen=True)
@@ -69,6 +93,7 @@ class Known:
 
     source: Vocabulary | Readings | None = None
     target: Vocabulary | Labels | None = None
+    scales: Scales | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -111,6 +136,8 @@ def learn(
         case "text":
             only = vocabulary(settings.source, known.source, 0)
             return Codecs(only, only)
+        case "timeline":
+            raise ValueError("a series has scales, and no words to learn")
         case "tags" | "classes":
             return Codecs(vocabulary(settings.source, known.source, 0), _labels(column(1), known.target))
         case "series":

@@ -56,7 +56,7 @@ class Frame:
         """
         sides = [side for side in (batch.source, batch.target) if side is not None]
         odd = batch.steps_vary or any(part is not None for part in (batch.weight_N, batch.asked_M, batch.follows_B))
-        if odd or any(side.tokens_N.dtype != torch.int64 or side.tokens_N.dim() != 1 for side in sides):
+        if odd or not sides or any(side.tokens_N.dtype != torch.int64 or side.tokens_N.dim() != 1 for side in sides):
             return None
         rows = sides[-1].layout.rows
         uniform = all(side.layout.uniform for side in sides)

@@ -36,7 +36,7 @@ def sequence_loss(model: Model, run: Run, batch: Batch, goals: Goals) -> Tensor:
         loss = model.head.loss(output.hidden, output.layout, batch.goal, goals.smoothing, batch.weight_N)
     else:
         loss = _cross_entropy(model.scores(output), batch.goal, goals.smoothing)
-    return loss + _beside(model, output, batch.counted, goals)
+    return loss + beside(model, output, batch.counted, goals)
 
 
 def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int | Tensor, goals: Goals) -> Tensor:
@@ -49,8 +49,8 @@ def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int
     log_p, log_q = F.log_softmax(_exact(scores), -1), F.log_softmax(_exact(others), -1)
     apart_N = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(-1)  # both divergences, added
     apart = torch.where(goal_N != IGNORED, apart_N.reshape(goal_N.shape), 0).sum()
-    beside = _beside(model, one, count, goals) + _beside(model, other, count, goals)
-    return loss / 2 + goals.r_drop / 4 * apart + beside / 2
+    more = beside(model, one, count, goals) + beside(model, other, count, goals)
+    return loss / 2 + goals.r_drop / 4 * apart + more / 2
 
 
 def _cross_entropy(scores_NV: Tensor, goal_N: Tensor, smoothing: float) -> Tensor:
@@ -64,7 +64,7 @@ def _exact(scores: Tensor) -> Tensor:
     return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
-def _beside(model: Model, output: Output, count: int | Tensor, goals: Goals) -> Tensor | float:
+def beside(model: Model, output: Output, count: int | Tensor, goals: Goals) -> Tensor | float:
     """What the loss has beside the goals, for each part that counts."""
     balance = 0.0 if output.report is None else output.report.loss * count
     if not model.training or not (goals.activation or goals.temporal):

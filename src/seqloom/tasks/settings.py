@@ -1,9 +1,11 @@
 """Which task a recipe is for."""
 
-from typing import Annotated, Literal, Self
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from seqloom.data.series.calendar import CalendarPart
 from seqloom.music.settings import EventSettings, Performance
 from seqloom.settings import Frozen, impossible
 
@@ -131,4 +133,85 @@ class Classify(Frozen):
         return self
 
 
-TaskSettings = Annotated[Translate | Language | Music | Masked | Tag | Nodes | Classify, Field(discriminator="kind")]
+class Shares(Frozen):
+    """So much of the end of each series; what comes before is for training."""
+
+    kind: Literal["shares"] = "shares"
+    valid: float = Field(default=0.1, ge=0, lt=1)
+    test: float = Field(default=0.1, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.valid + self.test >= 1:
+            raise impossible(f"validation and test take {self.valid + self.test:g} together, and leave nothing", "test")
+        return self
+
+
+class Steps(Frozen):
+    """So many steps from the beginning of each series; what is behind them is not used."""
+
+    kind: Literal["steps"] = "steps"
+    train: int = Field(ge=1)
+    valid: int = Field(ge=0)
+    test: int = Field(default=0, ge=0)
+
+
+def _written(value: Any) -> Any:
+    """TOML has dates of its own."""
+    return (
+        value.isoformat(" ") if isinstance(value, datetime) else value.isoformat() if isinstance(value, date) else value
+    )
+
+
+Moment = Annotated[str, BeforeValidator(_written, json_schema_input_type=str)]
+
+
+class Dates(Frozen):
+    """Validation begins at one time, the test at another."""
+
+    kind: Literal["dates"] = "dates"
+    valid: Moment
+    test: Moment | None = None
+    end: Moment | None = Field(default=None, description="what is from there on is not used")
+
+
+SplitSettings = Annotated[Shares | Steps | Dates, Field(discriminator="kind")]
+"""What each part of a series is for. Horizons lie within their part; their look-backs reach into the one before."""
+
+
+class Forecast(Frozen):
+    """Numbers in time: say what comes after them."""
+
+    kind: Literal["forecast"] = "forecast"
+    look_back: int = Field(default=96, ge=1, description="steps that are read")
+    horizon: int = Field(default=24, ge=1, description="steps that are forecast")
+    time: str | None = Field(default=None, description="the column of the time; unset: found by its name or its cells")
+    series: str | None = Field(default=None, description="the column that names the series of a row; unset: found")
+    targets: tuple[str, ...] = Field(default=(), strict=False, description="columns to forecast; none: all of numbers")
+    known: tuple[str, ...] = Field(default=(), strict=False, description="columns that are known ahead")
+    past: tuple[str, ...] = Field(default=(), strict=False, description="columns that are read, but not forecast")
+    calendar: tuple[CalendarPart, ...] = Field(default=(), strict=False, description="what the time itself tells ahead")
+    time_format: str | None = Field(default=None, description="how times are written, as strptime says it: %d.%m.%Y")
+    decimal: Literal[".", ","] = "."
+    gaps: Literal["stop", "missing"] = Field(
+        default="stop", description="rows that are not there: steps with no values"
+    )
+    channels: Literal["apart", "together"] = Field(
+        default="apart", description="each column is a sequence of its own (Nie et al. 2023), or all are one"
+    )
+    normalise: Literal["window", "last", "none"] = Field(
+        default="window",
+        description="what a look-back loses before it is read, and its forecast gets back: its mean and deviation "
+        "(Kim et al. 2022), its last value, or nothing beyond the z-scores of the training part",
+    )
+    loss: Literal["squared", "absolute", "huber"] = Field(default="squared", description="of the mean; in z-scores")
+    every: int = Field(default=1, ge=1, description="steps from one window of training to the next")
+    season: int | None = Field(
+        default=None, ge=1, description="steps, for MASE; unset: a day, week or year by the steps"
+    )
+    split: SplitSettings = Shares()
+
+
+TaskSettings = Annotated[
+    Translate | Language | Music | Masked | Tag | Nodes | Classify | Forecast, Field(discriminator="kind")
+]

@@ -1,7 +1,6 @@
 """The loop: steps, validations, checkpoints, until the end; from any checkpoint on, to the same bits."""
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -17,56 +16,32 @@ from seqloom.settings import UserError
 from seqloom.store import RunFolder, load_weights, read_tensors, weights
 from seqloom.store.atomic import reported, write_tensors
 from seqloom.store.state import Checkpoint
-from seqloom.tasks import Batch, Goals, Task
+from seqloom.tasks import Goals, Task
 from seqloom.training.averaging import average_weights
 from seqloom.training.ema import MovingAverage
 from seqloom.training.interrupts import Interrupts
 from seqloom.training.layer_rates import layer_rates
+from seqloom.training.limits import Limits
 from seqloom.training.nonsense import Result, jump, refuse_nonsense, refuse_validation
 from seqloom.training.objective import Objective
-from seqloom.training.optimisers import build_optimiser, clip
+from seqloom.training.optimisers import build_optimiser
 from seqloom.training.peak_memory import peak_memory
 from seqloom.training.place import Place
-from seqloom.training.recorder import Awaited, Knobs, Recorder
+from seqloom.training.recorder import Recorder
 from seqloom.training.schedules import Progress, build_schedule
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
+from seqloom.training.steps import Begun, Steps
 from seqloom.training.stream import Numbered, stream
 from seqloom.training.teller import Teller
 
 RECENT = 0.98  # how much of the mean loss each step keeps
-
-AHEAD = 4  # steps that a GPU may have before it is known what came of them
 
 SPARE = 1.3  # what is kept free for the last validation, as a multiple of the one before
 
 Scores = Mapping[str, float]
 Validate = Callable[[Model], dict[str, float]]
 """Scores of a model on validation examples; among them `loss`."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When a run ends."""
-
-    steps: int | None
-    seconds: float | None
-    """Of training, validations included."""
-    asked: tuple[float | None, ...] = ()
-    """What the user said of the end: a run that ended for the same stays ended."""
-    flops: float | None = None
-    epochs: float | None = None
-
-    def done(self, place: Place, seconds: float, spare: float) -> float:
-        """The share that is over; spare: seconds that are kept free at the end."""
-        parts = [] if self.steps is None else [place.step / self.steps if self.steps else 1.0]
-        if self.seconds is not None:
-            parts.append(seconds / max(self.seconds - spare, self.seconds / 2, 1e-9))
-        if self.flops is not None:
-            parts.append(place.flops / self.flops)
-        if self.epochs is not None:
-            parts.append(place.epochs / self.epochs)
-        return min(1.0, max(parts, default=0.0))
 
 
 @dataclass(frozen=True)
@@ -91,17 +66,6 @@ class Setup:
     """What the steps lower; None: the task's own loss."""
 
 
-@dataclass(frozen=True)
-class Begun:
-    """A step that is asked for. limit: a loss above it is a jump."""
-
-    number: int
-    factor: float
-    limit: float
-    tokens: int
-    batches: list[Batch]
-
-
 class Loop:
     def __init__(self, setup: Setup, run: RunFolder, teller: Teller) -> None:
         training = setup.training
@@ -122,8 +86,8 @@ class Loop:
             note=teller.note,
             objective=setup.objective,
         )
-        self.recorder = self._recorder()
-        self.waiting: deque[tuple[Begun, Awaited]] = deque()
+        clip = training.clip or None
+        self.steps = Steps(self.work, self.optimiser, self.ema, clip, self._recorder(), self._refuse, self._tell)
         self.place = Place()
         self.saved_at = self.validated_at = self.began = time.monotonic()
 
@@ -161,7 +125,7 @@ class Loop:
         self.place = Place.of(numbers["place"])
 
     def save(self) -> None:
-        self.settle()
+        self.steps.settle()
         self.place.seconds = self.seconds
         self.place.memory = max(self.place.memory, peak_memory(self.setup.device))
         self.place.ended_for = list(self.setup.limits.asked) if self.place.ended else []
@@ -215,7 +179,7 @@ class Loop:
         place.ended = self._over()
         due = place.step % self.setup.validate_every == 0 and self._affordable()
         if place.ended or due:
-            self.settle()
+            self.steps.settle()
             self.validate()
         if place.ended or due or time.monotonic() - self.saved_at > 60 * self.training.save_every:
             self.save()
@@ -249,58 +213,22 @@ class Loop:
         return self.setup.limits.done(self.place, self.seconds, spare)
 
     def step(self, batches: list[Numbered]) -> None:
-        """One step; on a GPU it may still be on its way afterwards, and `settle` hears of it."""
         place = self.place
         only = [batch for *_, batch in batches]
         factor = self.schedule.factor(Progress(place.step + 1, self.done))
         tokens = sum(batch.count for batch in only)
-        step = Begun(place.step + 1, factor, jump(place, self.training.spike), tokens, only)
-        if not self._sent(step):
-            self.settle()
-            self._told(step, *self._made(step))
+        self.steps.take(Begun(place.step + 1, factor, jump(place, self.training.spike), tokens, only))
         place.step += 1
         (place.epoch, place.pool, place.batch), place.epochs, _ = batches[-1]
         place.batch += 1
         place.tokens += tokens
         place.flops += tokens * self.setup.flops_per_token
-        self.settle(AHEAD)
-
-    def _sent(self, step: Begun) -> bool:
-        """Whether the device has it: a recorder does one batch a step, and not all kinds of them."""
-        if self.recorder is None or len(step.batches) > 1:
-            return False
-        pull = 0.0 if self.ema is None else 1 - self.ema.decay
-        awaited = self.recorder.step(step.number, step.batches[0], Knobs(step.factor, step.limit, pull))
-        if awaited is None:
-            return False
-        if self.ema is not None:
-            self.ema.steps += 1
-        self.waiting.append((step, awaited))
-        return True
-
-    def settle(self, ahead: int = 0) -> None:
-        """Hear of all steps that are on their way, but for the latest few."""
-        while len(self.waiting) > ahead:
-            step, awaited = self.waiting.popleft()
-            loss, norm = awaited.read()
-            self._refuse(step, loss, norm)
-            self._told(step, loss, norm, {})
-
-    def _made(self, step: Begun) -> tuple[float, float, Scores]:
-        """The loss, the gradient's norm, and what else the objective tells."""
-        made = self.work.make(step.number, step.batches)
-        loss, norm = made.loss.item(), clip(self.model, self.training.clip or None).item()
-        self._refuse(step, loss, norm)
-        self.optimiser.step(step.factor)
-        if self.ema is not None:
-            self.ema.update(self.model)
-        return loss, norm, made.figures
 
     def _refuse(self, step: Begun, loss: float, norm: float) -> None:
         result = Result(step.number, loss, norm, step.limit)
         refuse_nonsense(self.work, self.place, result, step.batches, self.setup.files)
 
-    def _told(self, step: Begun, loss: float, norm: float, figures: Scores) -> None:
+    def _tell(self, step: Begun, loss: float, norm: float, figures: Scores) -> None:
         place = self.place
         apart = loss - (loss if place.mean_loss is None else place.mean_loss)
         place.mean_loss = loss - RECENT * apart
@@ -367,7 +295,7 @@ class Loop:
         return self.run.kept / f"step-{step:08}.safetensors"
 
 
-LESS_IS_BETTER = ("loss", "perplexity")
+LESS_IS_BETTER = ("loss", "perplexity", "mse", "mae", "crps")
 
 
 def best_weights(run: RunFolder, model: Model) -> None:

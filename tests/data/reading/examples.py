@@ -1,5 +1,7 @@
 """Small files, and what is read of them."""
 
+import bz2
+import lzma
 import sys
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -19,6 +21,8 @@ def write(path: Path, content: str | bytes) -> str:
 
 
 def packed(data: bytes, codec: str) -> bytes:
+    if codec in ("xz", "bzip2"):
+        return lzma.compress(data) if codec == "xz" else bz2.compress(data)
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, codec) as stream:
         stream.write(data)

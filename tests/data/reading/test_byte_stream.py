@@ -12,8 +12,8 @@ from tests.data.reading.examples import blocks, corpus, fault, packed, rows, wri
 LINES = "".join(f"source {n}\ttarget {n * n}\n" for n in range(30_000)).encode()
 
 
-@pytest.mark.parametrize(("codec", "ending"), [("gzip", ".gz"), ("zstd", ".zst")])
-class TestBoth:
+@pytest.mark.parametrize(("codec", "ending"), [("gzip", ".gz"), ("zstd", ".zst"), ("xz", ".xz"), ("bzip2", ".bz2")])
+class TestEach:
     def test_a_whole_file(self, tmp_path: Path, codec: str, ending: str) -> None:
         name = write(tmp_path / f"a.tsv{ending}", packed(LINES, codec))
         found = blocks(name)

@@ -119,7 +119,6 @@ def test_plain_text(tmp_path: Path) -> None:
         ("xyz", 'say which in the recipe, e.g. format = "text", or rename it'),
         ("xlsx", "save the table as CSV"),
         ("zip", "unpack it"),
-        ("bz2", "unpack it, or pack it with gzip or zstd"),
     ],
 )
 def test_unknown_endings(tmp_path: Path, ending: str, remedy: str) -> None:

@@ -63,7 +63,7 @@ class TestStandardInput:
         assert size(corpus("-")) == 8
         assert fingerprint(corpus("-")) == fingerprint(corpus(write(tmp_path / "a.tsv", b"a\tb\nc\td\n")))
 
-    @pytest.mark.parametrize("codec", ["gzip", "zstd"])
+    @pytest.mark.parametrize("codec", ["gzip", "zstd", "xz", "bzip2"])
     def test_packed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str) -> None:
         pipe_in(monkeypatch, tmp_path, packed(b"a\tb\n", codec))
         assert rows("-") == [(1, "a", "b")]

@@ -6,13 +6,14 @@ from typing import Any, Literal
 
 from seqloom.data.reading.faults import Skipped
 
-Shape = Literal["pairs", "text", "tags", "classes", "series"]
+Shape = Literal["pairs", "text", "tags", "classes", "series", "timeline"]
 
 FIELDS: dict[Shape, tuple[str, ...]] = {
     "pairs": ("source", "target"),
     "text": ("text",),
     "tags": ("words", "tags"),
     "classes": ("text", "label"),
+    "timeline": (),
     "series": ("values", "label"),
 }
 

@@ -1,5 +1,7 @@
 """The bytes of a file, unpacked, and how far in the file they are."""
 
+import bz2
+import lzma
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -10,11 +12,11 @@ from seqloom.data.file_format import compression
 from seqloom.data.reading.faults import DataError
 from seqloom.data.reading.stored_file import shown, stored
 
-MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zX": "xz", b"BZh9": "bzip2"}
 
 
 class ByteStream:
-    """A file opened for reading from begin to end; gzip and zstd are unpacked on the way."""
+    """A file opened for reading from begin to end; what is packed is unpacked on the way."""
 
     def __init__(self, name: str) -> None:
         self.name = shown(name)
@@ -27,9 +29,18 @@ class ByteStream:
             raise DataError(f"{self.name}: cannot be opened ({error.strerror}); is the disk in order?") from None
         # a pipe has no ending, so there the content tells
         self._packed = compression(name) if path == Path(name) else self._magic()
-        self._stream: Any = (
-            pa.CompressedInputStream(pa.PythonFile(self._file, mode="r"), self._packed) if self._packed else self._file
-        )
+        self._stream: Any = self._unpacked()
+
+    def _unpacked(self) -> Any:
+        match self._packed:
+            case None:
+                return self._file
+            case "xz":
+                return lzma.LZMAFile(self._file)
+            case "bzip2":
+                return bz2.BZ2File(self._file)
+            case packed:
+                return pa.CompressedInputStream(pa.PythonFile(self._file, mode="r"), packed)
 
     def _magic(self) -> str | None:
         head = self._file.read(4)
@@ -40,14 +51,14 @@ class ByteStream:
         """As many bytes, fewer only at the end."""
         try:
             return self._stream.read(count)
-        except OSError as error:
+        except (OSError, EOFError, lzma.LZMAError) as error:
             raise DataError(self._fault(str(error))) from None
 
     def _fault(self, error: str) -> str:
         place = f"{self.name}: near byte {self._file.tell():,}"
         if not self._packed:
             return f"{place}: cannot be read ({error}); is the disk in order?"
-        if "Truncated" in error:
+        if "Truncated" in error or "ended before" in error:
             return f"{place}: the {self._packed} file ends too early; copy or download it again"
         return f"{place}: not {self._packed}, or damaged; copy it again, or take the ending off if it is not packed"
 

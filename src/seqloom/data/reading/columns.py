@@ -21,6 +21,7 @@ _USUAL: dict[Shape, tuple[tuple[str, ...], ...]] = {
     "text": (("text",), ("sentence",), ("content",), ("document",)),
     "tags": (("words", "tags"), ("tokens", "tags"), ("tokens", "ner_tags"), ("text", "tags"), ("source", "target")),
     "classes": (*_LABELLED, *_PAIRED),
+    "timeline": (),
     "series": (("values", "label"), ("series", "label"), ("values", "class"), ("values", "target"), *_PAIRED),
 }
 

@@ -19,8 +19,6 @@ _REMEDIES = {
     ".zip": "unpack it",
     ".tar": "unpack it",
     ".tgz": "unpack it",
-    ".bz2": "unpack it, or pack it with gzip or zstd",
-    ".xz": "unpack it, or pack it with gzip or zstd",
     ".pdf": "save its text as a text file",
     ".docx": "save its text as a text file",
 }

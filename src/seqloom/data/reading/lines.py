@@ -28,6 +28,8 @@ class Stream(Protocol):
 _KNOWN = {
     b"\x1f\x8b": "a gzip file; give its name the ending .gz",
     b"\x28\xb5\x2f\xfd": "a zstd file; give its name the ending .zst",
+    b"\xfd7zX": "an xz file; give its name the ending .xz",
+    b"BZh9": "a bzip2 file; give its name the ending .bz2",
     b"PAR1": 'a Parquet file; give its name the ending .parquet, or set format = "parquet"',
     b"PK\x03\x04": "a zip or office file; unpack it, or save the table as CSV",
     b"%PDF": "a PDF; save its text as a text file",

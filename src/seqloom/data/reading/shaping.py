@@ -132,5 +132,6 @@ _CONVERT: dict[Shape, tuple[Callable[[Any, str], Any], ...]] = {
     "text": (_text,),
     "tags": (_words, _words),
     "classes": (_text, _label),
+    "timeline": (),
     "series": (_series, _label),
 }

@@ -2,7 +2,7 @@
 
 Products are in half precision, what a cell remembers is in float32.
 """
-# B rows  T steps  H hidden width  G gates × hidden width = 4 · H
+# B rows  T steps  H hidden width  G gates × hidden width = 4 · H  P width of what is carried on
 
 from typing import Any
 
@@ -55,9 +55,9 @@ def _forward(  # type: ignore[no-untyped-def]
 def _backward(  # type: ignore[no-untyped-def]
     dy_ptr, dh_ptr, dc_seen_ptr, dc_ptr, acts_ptr, c_before_ptr, c_ptr, dgates_ptr, dc_out_ptr,
     size, H, dy_row, dc_seen_row, acts_row, c_before_row, c_row, dgates_row,
-    BLOCK: tl.constexpr, OUT: tl.constexpr, LATER: tl.constexpr, SEEN: tl.constexpr,
+    BLOCK: tl.constexpr, OUT: tl.constexpr, LATER: tl.constexpr, CARRIED: tl.constexpr, SEEN: tl.constexpr,
 ):  # fmt: skip
-    """OUT: h is put out. LATER: a step comes behind. SEEN: somebody else looked at c."""
+    """OUT: h is put out. LATER: a step comes behind, CARRIED: which reads h as it is. SEEN: somebody looked at c."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     there = at < size
     b, j = (at // H).to(tl.int64), at % H
@@ -65,8 +65,9 @@ def _backward(  # type: ignore[no-untyped-def]
     dc = tl.zeros((BLOCK,), tl.float32)
     if OUT:
         dh += tl.load(dy_ptr + b * dy_row + j, mask=there, other=0.0).to(tl.float32)
-    if LATER:
+    if LATER and CARRIED:
         dh += tl.load(dh_ptr + at, mask=there, other=0.0).to(tl.float32)
+    if LATER:
         dc += tl.load(dc_ptr + at, mask=there, other=0.0)
     if SEEN:
         dc += tl.load(dc_seen_ptr + b * dc_seen_row + j, mask=there, other=0.0).to(tl.float32)
@@ -113,59 +114,79 @@ class _Step(torch.autograd.Function):
         before = torch.empty_like(new)
         _backward[(triton.cdiv(B * H, BLOCK),)](
             new if dh is None else dh, new, new if dc is None else dc, new, acts_BG, c_BH, new, dgates_BG, before,
-            B * H, H, H, H, 4 * H, H, H, 4 * H, BLOCK=BLOCK, OUT=dh is not None, LATER=False, SEEN=dc is not None,
+            B * H, H, H, H, 4 * H, H, H, 4 * H, BLOCK=BLOCK, OUT=dh is not None, LATER=False, CARRIED=True,
+            SEEN=dc is not None,
         )  # fmt: skip
         return dgates_BG, before.to(c_BH.dtype)
 
 
 class _Steps(torch.autograd.Function):
-    """x_BTG, what the input says to the gates, and a first state → h_BTH and c_BTH of all steps."""
+    """x_BTG, what the input says to the gates, and a first state → what is carried on and put out, and c_BTH.
+
+    weight_PH: maps what the gates let out to what is carried on; None: that is carried on itself.
+    """
 
     @staticmethod
-    def forward(ctx: Any, x_BTG: Tensor, h_BH: Tensor, c_BH: Tensor, weight_GH: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, x_BTG: Tensor, h_BP: Tensor, c_BH: Tensor, weight_GP: Tensor, weight_PH: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         x_BTG, c_BH = x_BTG.contiguous(), c_BH.contiguous()
         B, T, G = x_BTG.shape
         H, kind = G // 4, x_BTG.dtype
-        w_GH, h0_BH = weight_GH.to(kind), h_BH.to(kind)
-        h_BTH, c_BTH = x_BTG.new_empty(B, T, H), x_BTG.new_empty(B, T, H, dtype=torch.float32)
+        w_GP, p_PH, h0_BP = weight_GP.to(kind), None if weight_PH is None else weight_PH.to(kind), h_BP.to(kind)
+        m_BTH, c_BTH = x_BTG.new_empty(B, T, H), x_BTG.new_empty(B, T, H, dtype=torch.float32)
+        y_BTP = m_BTH if p_PH is None else x_BTG.new_empty(B, T, len(p_PH))
         acts_BTG, from_h_BG = torch.empty_like(x_BTG), x_BTG.new_empty(B, G)
         with torch.autocast("cuda", enabled=False):
             for t in range(T):
-                torch.mm(h_BTH[:, t - 1] if t else h0_BH, w_GH.T, out=from_h_BG)
+                torch.mm(y_BTP[:, t - 1] if t else h0_BP, w_GP.T, out=from_h_BG)
                 before, row = (c_BTH[:, t - 1], T * H) if t else (c_BH, H)
                 _forward[(triton.cdiv(B * H, BLOCK),)](
-                    x_BTG[:, t], from_h_BG, before, h_BTH[:, t], c_BTH[:, t], acts_BTG[:, t],
+                    x_BTG[:, t], from_h_BG, before, m_BTH[:, t], c_BTH[:, t], acts_BTG[:, t],
                     B * H, H, T * G, row, T * H, T * H, T * G, BLOCK=BLOCK, TWO=True,
                 )  # fmt: skip
-        ctx.save_for_backward(h0_BH, c_BH, w_GH, h_BTH, c_BTH, acts_BTG)
-        ctx.kinds = h_BH.dtype, c_BH.dtype, weight_GH.dtype
+                if p_PH is not None:
+                    y_BTP[:, t] = m_BTH[:, t] @ p_PH.T
+        none = m_BTH.new_empty(0)
+        ctx.save_for_backward(h0_BP, c_BH, w_GP, p_PH, y_BTP, none if p_PH is None else m_BTH, c_BTH, acts_BTG)
+        ctx.kinds = h_BP.dtype, c_BH.dtype, weight_GP.dtype
         ctx.set_materialize_grads(False)
-        return h_BTH, c_BTH
+        return y_BTP, c_BTH
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         dy, dseen = (None if grad is None else grad.contiguous() for grad in grads)
-        h0_BH, c0_BH, w_GH, h_BTH, c_BTH, acts_BTG = ctx.saved_tensors
+        h0_BP, c0_BH, w_GP, p_PH, y_BTP, m_BTH, c_BTH, acts_BTG = ctx.saved_tensors
         if dy is None and dseen is None:
-            return None, None, None, None
-        B, T, H = h_BTH.shape
+            return None, None, None, None, None
+        B, T, H = c_BTH.shape
         G = 4 * H
-        dgates_BTG, dh_BH = torch.empty_like(acts_BTG), torch.empty_like(h_BTH[:, 0])
-        dc_BH = torch.empty(B, H, dtype=torch.float32, device=dh_BH.device)
+        dgates_BTG, dh_BP = torch.empty_like(acts_BTG), torch.empty_like(y_BTP[:, 0])
+        dc_BH = torch.empty(B, H, dtype=torch.float32, device=dh_BP.device)
+        dh_BTP = torch.empty_like(y_BTP) if p_PH is not None else None
         for t in reversed(range(T)):
             before, row = (c_BTH[:, t - 1], T * H) if t else (c0_BH, H)
+            out, later, out_row = (c_BTH if dy is None else dy[:, t]), dh_BP, T * H
+            told = dy is not None
+            if dh_BTP is not None:
+                if dy is None:
+                    dh_BTP[:, t] = dh_BP if t < T - 1 else 0
+                else:
+                    dh_BTP[:, t] = dy[:, t] + dh_BP if t < T - 1 else dy[:, t]
+                out, told, out_row = dh_BTP[:, t] @ p_PH, True, H
             _backward[(triton.cdiv(B * H, BLOCK),)](
-                h_BTH if dy is None else dy[:, t], dh_BH, c_BTH if dseen is None else dseen[:, t], dc_BH,
+                out, later, c_BTH if dseen is None else dseen[:, t], dc_BH,
                 acts_BTG[:, t], before, c_BTH[:, t], dgates_BTG[:, t], dc_BH,
-                B * H, H, T * H, T * H, T * G, row, T * H, T * G,
-                BLOCK=BLOCK, OUT=dy is not None, LATER=t < T - 1, SEEN=dseen is not None,
+                B * H, H, out_row, T * H, T * G, row, T * H, T * G,
+                BLOCK=BLOCK, OUT=told, LATER=t < T - 1, CARRIED=dh_BTP is None, SEEN=dseen is not None,
             )  # fmt: skip
-            torch.mm(dgates_BTG[:, t], w_GH, out=dh_BH)
-        before_BTH = torch.cat((h0_BH[:, None], h_BTH[:, :-1]), 1)
-        dw_GH = dgates_BTG.flatten(0, 1).T @ before_BTH.flatten(0, 1)
+            torch.mm(dgates_BTG[:, t], w_GP, out=dh_BP)
+        before_BTP = torch.cat((h0_BP[:, None], y_BTP[:, :-1]), 1)
+        dw_GP = dgates_BTG.flatten(0, 1).T @ before_BTP.flatten(0, 1)
         kind, c_kind, w_kind = ctx.kinds
-        return dgates_BTG, dh_BH.to(kind), dc_BH.to(c_kind), dw_GH.to(w_kind)
+        dp_PH = None if dh_BTP is None else (dh_BTP.flatten(0, 1).T @ m_BTH.flatten(0, 1)).to(w_kind)
+        return dgates_BTG, dh_BP.to(kind), dc_BH.to(c_kind), dw_GP.to(w_kind), dp_PH
 
 
 def lstm_step(gates_BG: Tensor, c_BH: Tensor) -> tuple[Tensor, Tensor]:
@@ -173,6 +194,8 @@ def lstm_step(gates_BG: Tensor, c_BH: Tensor) -> tuple[Tensor, Tensor]:
     return h_BH, new
 
 
-def lstm_steps(x_BTG: Tensor, h_BH: Tensor, c_BH: Tensor, weight_GH: Tensor) -> tuple[Tensor, Tensor]:
-    h_BTH, c_BTH = _Steps.apply(x_BTG, h_BH, c_BH, weight_GH)  # type: ignore[no-untyped-call]
-    return h_BTH, c_BTH
+def lstm_steps(
+    x_BTG: Tensor, h_BP: Tensor, c_BH: Tensor, weight_GP: Tensor, weight_PH: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    y_BTP, c_BTH = _Steps.apply(x_BTG, h_BP, c_BH, weight_GP, weight_PH)  # type: ignore[no-untyped-call]
+    return y_BTP, c_BTH

@@ -55,6 +55,14 @@ class Padded(Layout):
         """No padding at all."""
         return cls(torch.full((rows,), width, device=device), width, full=True)
 
+    def split(self, rows: Sequence[int]) -> list["Padded"]:
+        """So many rows after the other as layouts of their own."""
+        if self.structure_BTT is not None:
+            raise ValueError("a structure says who sees whom in a whole batch; it cannot be split")
+        starts: Sequence[Tensor | None] = [None] * len(rows) if self.starts_B is None else self.starts_B.split(rows)
+        each = zip(self.lengths_B.split(rows), starts, strict=True)
+        return [Padded(lengths_B, self.width, starts_B, self.full) for lengths_B, starts_B in each]
+
     @property
     def longest(self) -> int:
         return self.width
@@ -69,6 +77,8 @@ class Padded(Layout):
         return steps_BT if self.starts_B is None else (steps_BT - self.starts_B[:, None]).clamp(min=0)
 
     def _places(self, after_B: Tensor | None) -> Tensor:
+        if after_B is not None and self.full and self.width == 1:
+            return after_B[:, None]
         return self.steps if after_B is None else self.steps + after_B[:, None]
 
     def of_rows(self, x_BD: Tensor) -> Tensor:

@@ -1,0 +1,1 @@
+"""Numbers in time: tables with a timestamp column → regular series → windows."""

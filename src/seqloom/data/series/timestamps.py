@@ -1,0 +1,166 @@
+"""How the times of a file are written: read with the line of every fault, and written back in the same way."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+
+from seqloom.data.reading.faults import DataError
+
+Times = npt.NDArray[np.datetime64]
+"""Of microseconds, without a zone."""
+
+ISO = "ISO 8601"
+SECONDS, MILLISECONDS = "seconds since 1970", "milliseconds since 1970"
+_SURE = (
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%d %H:%M",
+    "%Y/%m/%d %H:%M:%S",
+    "%Y/%m/%d %H:%M",
+    "%Y/%m/%d",
+    "%Y-%m",
+    "%Y/%m",
+    "%d.%m.%Y %H:%M:%S",
+    "%d.%m.%Y %H:%M",
+    "%d.%m.%Y",
+)
+_EITHER = ("%d/%m/%Y", "%m/%d/%Y"), ("%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M"), ("%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S")
+_YEAR = "%Y"
+_EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class TimeStyle:
+    """form: ISO 8601, a number, or as strptime says it. zone: what stands behind each time, such as +01:00."""
+
+    form: str = ISO
+    zone: str = ""
+    separator: str = " "
+    """between the day and the hour of ISO 8601"""
+    digits: int = 10
+    """characters of ISO 8601: 10 are a day alone"""
+
+    def write(self, times: Times) -> list[str]:
+        return [self._text(time) for time in times.astype("datetime64[us]").tolist()]
+
+    def _text(self, time: datetime) -> str:
+        if self.form == ISO:
+            if self.digits <= 10 and time.time() == datetime.min.time():
+                return time.date().isoformat() + self.zone
+            exact = "microseconds" if time.microsecond else "minutes" if 10 < self.digits <= 16 else "seconds"
+            return time.isoformat(self.separator, exact) + self.zone
+        if self.form in (SECONDS, MILLISECONDS):
+            since = (time - _EPOCH) / timedelta(seconds=1)
+            return str(round(since if self.form == SECONDS else 1000 * since))
+        return time.strftime(self.form)
+
+
+def looks_like_time(cells: Sequence[str]) -> bool:
+    """Whether each cell is a time; plain numbers are not, as readings are numbers too."""
+    some = [cell for cell in cells if cell]
+    if not some or any(_number(cell) for cell in some):
+        return False
+    return any(
+        all(_parses(cell, form) for cell in some) for form in (ISO, *_SURE, *(f for two in _EITHER for f in two))
+    )
+
+
+def parse_times(
+    cells: Sequence[str], lines: Sequence[int], file: str, column: str, form: str | None = None
+) -> tuple[Times, TimeStyle]:
+    """All times of a file, or the first cell that is none. form: as strptime says it; None: it is found out."""
+    form = form or _form(cells, lines, file, column)
+    read = _reader(form)
+    times, zone = list[datetime](), None
+    for cell, line in zip(cells, lines, strict=True):
+        try:
+            time = read(cell)
+        except (ValueError, OverflowError):
+            raise DataError(f"{file}:{line}: {column}: {_no_time(cell, form)}") from None
+        own = _zone(time, cell)
+        if zone is None:
+            zone = own
+        elif own != zone:
+            raise DataError(
+                f"{file}:{line}: {column}: {cell!r} is {_zone_words(own)}, but {file}:{lines[0]} is "
+                f"{_zone_words(zone)}; write all times in one zone, such as UTC: summer time would move the steps"
+            )
+        times.append(time.replace(tzinfo=None))
+    first = cells[0].strip()
+    plain = first.removesuffix(zone or "")
+    style = TimeStyle(form, zone or "", "T" if "T" in plain else " ", len(plain))
+    return np.array(times, "datetime64[us]"), style
+
+
+def _form(cells: Sequence[str], lines: Sequence[int], file: str, column: str) -> str:
+    first = cells[0].strip()
+    if first.isdecimal() and len(first) != 8:
+        return {4: _YEAR, 10: SECONDS, 13: MILLISECONDS}.get(len(first)) or _refuse(first, lines[0], file, column)
+    for form in (ISO, *_SURE):
+        if _parses(first, form):
+            return form
+    for two in _EITHER:
+        fitting = [form for form in two if all(_parses(cell, form) for cell in cells)]
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            raise DataError(
+                f"{file}:{lines[0]}: {column}: {first!r}: does the day or the month come first? "
+                f"--set task.time_format='{two[0]}' or '{two[1]}'"
+            )
+        if any(_parses(first, form) for form in two):
+            return two[0] if _parses(first, two[0]) else two[1]
+    return _refuse(first, lines[0], file, column)
+
+
+def _refuse(cell: str, line: int, file: str, column: str) -> str:
+    raise DataError(f"{file}:{line}: {column}: {_no_time(cell, None)}")
+
+
+def _no_time(cell: str, form: str | None) -> str:
+    if not cell.strip():
+        return "the time is missing; fill it in, or remove the row"
+    like = "" if form is None else f" as the rows before it ({form})"
+    how = "write 2024-12-31 23:00, or say how it is written: --set task.time_format='%d.%m.%Y'"
+    return f"{cell!r} is no time{like}; {how}"
+
+
+def _reader(form: str) -> Callable[[str], datetime]:
+    if form == ISO:
+        return lambda cell: datetime.fromisoformat(cell.strip())
+    if form in (SECONDS, MILLISECONDS):
+        unit = timedelta(seconds=1) if form == SECONDS else timedelta(milliseconds=1)
+        return lambda cell: _EPOCH + int(cell) * unit
+    return lambda cell: datetime.strptime(cell.strip(), form)
+
+
+def _parses(cell: str, form: str) -> bool:
+    try:
+        _reader(form)(cell)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+def _number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _zone(time: datetime, cell: str) -> str:
+    """As it is written: Z, +01:00, or nothing."""
+    if time.tzinfo is None:
+        return ""
+    if time.tzinfo is UTC and cell.strip()[-1] in "zZ":
+        return cell.strip()[-1]
+    offset = time.strftime("%z")
+    return f"{offset[:3]}:{offset[3:5]}"
+
+
+def _zone_words(zone: str) -> str:
+    return f"in zone {zone}" if zone else "without a zone"

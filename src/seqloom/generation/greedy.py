@@ -1,0 +1,124 @@
+"""Always the likeliest token, with nothing else to obey: the shortest way through a step.
+
+The same answers as a search with a beam of 1, which keeps its books in tensors; with one hypothesis to an item a list
+is enough, and what a step costs besides the model is what counts where few are written together.
+"""
+# A items
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.draft import Draft, Found
+from seqloom.generation.length import penalty
+from seqloom.generation.no_numbers import NoNumbersError
+from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.writing import ROOM, staying
+from seqloom.layers.mixer import State, join, reorder, roomy
+
+
+def is_greedy(settings: GenerationSettings, attention: bool) -> bool:
+    """Whether nothing but the likeliest token is asked for. attention: where the model looked, too."""
+    steered = settings.coverage or settings.no_repeat or settings.shortest or attention
+    return settings.beam == 1 and settings.sample is None and not steered
+
+
+def is_plain(item: Item) -> bool:
+    """Whether it has no wishes for its answer."""
+    return not (item.prefix or item.must or item.must_not or item.shortest) and item.refuses is None
+
+
+@dataclass
+class Line:
+    """What is being written to one item."""
+
+    draft: Draft
+    tokens: list[int] = field(default_factory=list)
+    log_probs: list[float] = field(default_factory=list)
+
+    def ended(self, settings: GenerationSettings, log_prob: float | None) -> Found:
+        """log_prob: of the end mark; None: it is cut."""
+        given = self.log_probs if log_prob is None else [*self.log_probs, log_prob]
+        score = sum(given) / penalty(settings.length, float(max(1, len(given))))
+        tokens, log_probs = np.array(self.tokens, np.int64), np.array(given, np.float32)
+        return Found(score, tokens, log_probs, ended=log_prob is not None)
+
+
+class Greedy:
+    """Items join, and leave when they are done, as in `Writing`; they have no wishes."""
+
+    state: State
+    last_A: Tensor
+
+    def __init__(self, scorer: Scorer, settings: GenerationSettings) -> None:
+        self.scorer, self.settings = scorer, settings
+        self.lines: list[Line] = []
+        self.cohorts: list[int] = []  # of the lines so many began together
+
+    @property
+    def items(self) -> int:
+        return len(self.lines)
+
+    @torch.inference_mode()
+    def begin(self, items: Sequence[Item]) -> None:
+        """These join those that are being written."""
+        if not items:
+            return
+        state, last_A = self.scorer.start(items)
+        state = roomy(state, ROOM)
+        if self.lines:
+            state, last_A = join([self.state, state]), torch.cat((self.last_A, last_A))
+        self.state, self.last_A = state, last_A
+        self.lines += [Line(Draft(item, 1)) for item in items]
+        self.cohorts.append(len(items))
+
+    @torch.inference_mode()
+    def step(self) -> list[Draft]:
+        """One more token to each; the drafts that are complete with it."""
+        if not self.lines:
+            return []
+        log_probs_AV, _, self.state = self.scorer.step(self.last_A, self.state, False)
+        self.last_A, best_A = _likeliest(log_probs_AV)
+        tokens, log_probs = self.last_A.tolist(), best_A.tolist()
+        done = []
+        for a, (line, token, log_prob) in enumerate(zip(self.lines, tokens, log_probs, strict=True)):
+            if log_prob != log_prob:
+                raise NoNumbersError
+            nothing = log_prob == -np.inf
+            if token != self.scorer.end and len(line.tokens) < line.draft.item.longest and not nothing:
+                line.tokens.append(token)
+                line.log_probs.append(log_prob)
+                continue
+            ends = token == self.scorer.end and not nothing
+            line.draft.add(line.ended(self.settings, log_prob if ends else None), 1)
+            done.append(a)
+        complete = [self.lines[a].draft for a in done]
+        if done:
+            self._leave(set(done))
+        return complete
+
+    def answers(self, draft: Draft) -> list[Written]:
+        """Of a draft that is complete: one."""
+        return draft.answers(1, distinct=True)
+
+    def _leave(self, done: set[int]) -> None:
+        if len(done) == len(self.lines):
+            self.lines, self.cohorts, self.state = [], [], None
+            return
+        kept, self.cohorts = staying(self.cohorts, done)
+        self.lines = [self.lines[a] for a in kept]
+        rows = torch.tensor(kept, device=self.last_A.device)
+        self.last_A, self.state = self.last_A[rows], reorder(self.state, rows)
+
+
+def _likeliest(scores_AV: Tensor) -> tuple[Tensor, Tensor]:
+    if scores_AV.device.type != "cpu":
+        best_A, place_A = scores_AV.max(-1)
+        return place_A, best_A
+    # numpy finds it ten times as fast; of equals it, too, takes the lower place
+    place_A = torch.from_numpy(scores_AV.numpy().argmax(-1))
+    return place_A, scores_AV.gather(1, place_A[:, None])[:, 0]

@@ -1,0 +1,81 @@
+"""Rows that began together stay together: what each cohort remembers is as wide as its own rows need.
+
+Joined into one tensor, all rows would be filled up to the longest, hidden behind masks, and copied whenever others
+join. Side by side only attention itself goes cohort by cohort; all that is done token by token is done for all at once.
+"""
+# R rows of all cohorts
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, Protocol, Self, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+MOST = 6
+"""Cohorts; where rows come one by one, more of them would take longer than all filled up to the longest."""
+
+
+class Part(Protocol):
+    """The state of one cohort."""
+
+    @property
+    def rows(self) -> int: ...
+    def reorder(self, rows_R: Tensor) -> Self: ...
+    def fork(self, rows_R: Tensor) -> Self: ...
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self: ...
+
+
+P = TypeVar("P", bound=Part)
+
+
+@dataclass(frozen=True)
+class Cohorts(Generic[P]):
+    parts: tuple[P, ...]
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        return [part.rows for part in self.parts]
+
+    @classmethod
+    def join(cls, cohorts: Sequence["Cohorts[P]"]) -> "Cohorts[P]":
+        parts = [part for some in cohorts for part in some.parts if part.rows or len(cohorts) == 1]
+        if len({id(part) for part in parts}) < len(parts) or not parts or len(parts) > MOST:
+            # they are written in place, so no two may be the same
+            parts = [type(cohorts[0].parts[0]).join([part for some in cohorts for part in some.parts])]
+        return cls(tuple(parts))
+
+    def roomy(self, room: int) -> "Cohorts[P]":
+        return self
+
+    def together(self) -> P:
+        """All as one."""
+        return self.parts[0] if len(self.parts) == 1 else type(self.parts[0]).join(self.parts)
+
+    def reorder(self, rows_R: Tensor) -> "Cohorts[P]":
+        """Rows that stay with their cohort are moved within it; where one goes to another, all become one."""
+        if len(self.parts) == 1:
+            return Cohorts((self.parts[0].reorder(rows_R),))
+        ends = np.cumsum(self.sizes)
+        rows = rows_R.cpu().numpy()
+        of_R = np.searchsorted(ends, rows, side="right")
+        if (of_R[1:] < of_R[:-1]).any():
+            return Cohorts((self.together().reorder(rows_R),))
+        counts = np.bincount(of_R, minlength=len(self.parts)).tolist()
+        kept, begin, first = [], 0, 0
+        for part, size, count in zip(self.parts, self.sizes, counts, strict=True):
+            own = rows[first : first + count] - begin
+            stays = count == size and bool((own == np.arange(size)).all())
+            if count:
+                kept.append(part if stays else part.reorder(torch.from_numpy(own).to(rows_R.device)))
+            begin, first = begin + size, first + count
+        return Cohorts(tuple(kept))
+
+    def fork(self, rows_R: Tensor) -> "Cohorts[P]":
+        """Every row stays with those that it shares a memory with, and so with its cohort."""
+        begins = [0, *torch.tensor(self.sizes).cumsum(0).tolist()]
+        each = zip(self.parts, rows_R.split(self.sizes), begins, strict=False)
+        return Cohorts(tuple(part.fork(rows - begin) for part, rows, begin in each))

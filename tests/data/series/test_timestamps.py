@@ -1,0 +1,74 @@
+"""Times of many ways of writing; what cannot be read is told with its line."""
+
+import numpy as np
+import pytest
+
+from seqloom.data.reading.faults import DataError
+from seqloom.data.series.timestamps import looks_like_time, parse_times
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["2016-07-01 00:00:00", "2016-07-01 01:00:00"],
+        ["2016-07-01T00:00", "2016-07-01T01:00"],
+        ["2016-07-01", "2016-07-02"],
+        ["2016-07-01T00:00:00Z", "2016-07-01T01:00:00Z"],
+        ["2016-07-01 00:00+01:00", "2016-07-01 01:00+01:00"],
+        ["01.07.2016 00:00", "01.07.2016 01:00"],
+        ["2016-07", "2016-08"],
+        ["2016", "2017"],
+        ["1467331200", "1467334800"],
+        ["1467331200000", "1467334800000"],
+    ],
+)
+def test_times_are_written_as_they_were_read(cells: list[str]) -> None:
+    times, style = parse_times(cells, [2, 3], "a.csv", "date")
+    assert times[0] == np.datetime64("2016-07-01" if len(cells[0]) > 4 else "2016-01-01")
+    assert style.write(times) == cells
+
+
+def test_other_known_forms() -> None:
+    times, style = parse_times(["1990/1/1 0:00", "1990/1/2 0:00"], [2, 3], "a.csv", "date")
+    assert np.diff(times).tolist() == [np.timedelta64(1, "D")]
+    assert style.write(times) == ["1990/01/01 00:00", "1990/01/02 00:00"]
+
+
+def test_a_day_above_twelve_tells_what_comes_first() -> None:
+    times, _ = parse_times(["1/2/2020", "13/2/2020"], [2, 3], "a.csv", "day")
+    assert times[0] == np.datetime64("2020-02-01")
+    times, _ = parse_times(["1/2/2020", "1/13/2020"], [2, 3], "a.csv", "day")
+    assert times[0] == np.datetime64("2020-01-02")
+    with pytest.raises(
+        DataError, match=r"a\.csv:2: day: '1/2/2020': does the day or the month come first\? --set task\."
+    ):
+        parse_times(["1/2/2020", "2/2/2020"], [2, 3], "a.csv", "day")
+    times, _ = parse_times(["1/2/2020", "2/2/2020"], [2, 3], "a.csv", "day", "%m/%d/%Y")
+    assert times[1] == np.datetime64("2020-02-02")
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["2020-01-01", "soon"], r"a\.csv:3: date: 'soon' is no time as the rows before it \(ISO 8601\); write 2024-"),
+        (["2020-01-01", ""], r"a\.csv:3: date: the time is missing; fill it in, or remove the row"),
+        (["yesterday", "soon"], r"a\.csv:2: date: 'yesterday' is no time; write 2024-12-31 23:00, or say how"),
+        (["12345", "12346"], r"a\.csv:2: date: '12345' is no time"),
+        (
+            ["2020-03-29T01:00+01:00", "2020-03-29T03:00+02:00"],
+            r"a\.csv:3: date: '2020-03-29T03:00\+02:00' is in zone \+02:00, but a\.csv:2 is in zone \+01:00; write all",
+        ),
+        (["2020-03-29T01:00Z", "2020-03-29T03:00"], r"a\.csv:3: .* is without a zone, but a\.csv:2 is in zone Z"),
+    ],
+)
+def test_what_is_no_time_is_told_with_its_line(cells: list[str], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        parse_times(cells, [2, 3], "a.csv", "date")
+
+
+def test_numbers_do_not_look_like_times() -> None:
+    assert looks_like_time(["2020-01-01", "2020-01-02"])
+    assert looks_like_time(["31.12.2020", ""])
+    assert not looks_like_time(["20200101", "20200102"])
+    assert not looks_like_time(["1.5", "2.5"])
+    assert not looks_like_time(["hello"])

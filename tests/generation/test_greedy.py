@@ -1,0 +1,88 @@
+"""The short way says what the search says."""
+# A items  V tokens
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqloom.generation import GenerationSettings, Item, PairScorer, Written, write
+from seqloom.generation import search as searching
+from seqloom.generation.greedy import is_greedy, is_plain
+from seqloom.generation.no_numbers import NoNumbersError
+from seqloom.generation.settings import MeanLength
+from seqloom.generation.writing import staying
+from tests.generation.tiny import BEGIN, END, PAIRS, SIZE, pair_model
+
+ITEMS = [Item([2 + (n * 7 + place) % 3 for place in range(1 + n % 6)], n, 3 + n % 5) for n in range(10)]
+
+
+def answers(scorer: PairScorer, items: Sequence[Item], settings: GenerationSettings) -> dict[int, Written]:
+    return {number: best for number, (best,) in write(scorer, items, settings)}
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_same_answers_as_a_search_with_one_hypothesis(
+    name: str, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, ends = GenerationSettings(beam=1, batch=batch, length=MeanLength()), set[bool]()
+    for seed in range(5):
+        scorer = PairScorer(pair_model(name, seed, sharpness=3), BEGIN, END, never=[4])
+        monkeypatch.setattr(searching, "is_greedy", is_greedy)
+        short = answers(scorer, ITEMS, settings)
+        monkeypatch.setattr(searching, "is_greedy", lambda *_: False)
+        searched = answers(scorer, ITEMS, settings)
+        for number, written in searched.items():
+            assert (short[number].tokens, short[number].ended) == (written.tokens, written.ended)
+            assert short[number].log_probs == pytest.approx(written.log_probs, abs=1e-5)
+            assert short[number].score == pytest.approx(written.score, abs=1e-5)
+            ends.add(written.ended)
+    assert ends == {True, False}, "some end, some are cut"
+
+
+def test_who_has_wishes_is_answered_too() -> None:
+    scorer = PairScorer(pair_model("attention", 3), BEGIN, END)
+    wished = [Item([2, 3], 0, 6), Item([2, 3], 1, 6, prefix=(4, 4)), Item([3], 2, 6), Item([3], 3, 6, shortest=4)]
+    assert [is_plain(item) for item in wished] == [True, False, True, False]
+    found = answers(scorer, wished, GenerationSettings(beam=1))
+    assert sorted(found) == [0, 1, 2, 3]
+    assert found[1].tokens[:2] == (4, 4)
+    assert len(found[3].tokens) >= 4
+
+
+@pytest.mark.parametrize(
+    ("settings", "greedy"),
+    [
+        ({"beam": 1}, True),
+        ({"beam": 2}, False),
+        ({"beam": 1, "no_repeat": 2}, False),
+        ({"beam": 1, "coverage": 0.2}, False),
+        ({"beam": 1, "sample": {"temperature": 1.0}}, False),
+    ],
+)
+def test_what_is_asked_for_besides_needs_the_search(settings: dict[str, object], greedy: bool) -> None:
+    assert is_greedy(GenerationSettings.model_validate(settings), attention=False) is greedy
+    assert not is_greedy(GenerationSettings.model_validate(settings), attention=True)
+
+
+class NoNumbers:
+    begin, end, size = BEGIN, END, SIZE
+
+    def start(self, items: Sequence[Item]) -> tuple[Tensor, Tensor]:
+        return torch.zeros(len(items)), torch.zeros(len(items), dtype=torch.int64)
+
+    def step(self, last_A: Tensor, state: Tensor, attention: bool) -> tuple[Tensor, None, Tensor]:
+        return torch.full((len(last_A), self.size), torch.nan), None, state
+
+
+def test_scores_that_are_no_numbers_are_told() -> None:
+    with pytest.raises(NoNumbersError):
+        list(write(NoNumbers(), ITEMS[:2], GenerationSettings(beam=1)))
+
+
+def test_rows_stay_with_their_cohort_and_few_of_them_move() -> None:
+    assert staying([4, 3], {1, 4}) == ([0, 3, 2, 6, 5], [3, 2])
+    assert staying([2, 2], {0, 1}) == ([2, 3], [2])
+    assert staying([3], {2}) == ([0, 1], [2])

@@ -1,0 +1,106 @@
+"""Rows that began together keep their own width, and go on as if all were one."""
+# B rows  T steps  D width  S memory positions
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqloom.layers.attention import Attention, SelfAttention
+from seqloom.layers.cache import Cache
+from seqloom.layers.cohorts import MOST, Cohorts
+from seqloom.layers.cross_attention import CrossAttention, MemoryAttention, SharedMemory
+from seqloom.layers.layout import Packed, Padded
+from seqloom.layers.mixer import Memory, Mixer, fan_out, fork, join, reorder, roomy
+
+D = 8
+torch.manual_seed(0)
+SELF = SelfAttention(Attention(heads=2), D, causal=True).eval()
+CROSS = MemoryAttention(CrossAttention(heads=2), D).eval()
+SOURCES = [torch.randn(3, 5, D), torch.randn(2, 2, D)]
+
+
+@torch.no_grad()
+def started(mixer: Mixer, which: int) -> object:
+    source = SOURCES[which]
+    state = mixer.start(len(source), Memory(source, Padded.whole(*source.shape[:2])))
+    return mixer(source, Padded.whole(*source.shape[:2]), state)[1] if isinstance(mixer, SelfAttention) else state
+
+
+@torch.no_grad()
+def stepped(mixer: Mixer, state: object, x_BD: Tensor) -> tuple[Tensor, object]:
+    y, state = mixer(x_BD[:, None], Padded.whole(len(x_BD), 1), state)
+    return y[:, 0], state
+
+
+@pytest.mark.parametrize("mixer", [SELF, CROSS], ids=["self", "cross"])
+def test_cohorts_side_by_side_are_as_one(mixer: Mixer) -> None:
+    apart = join([roomy(started(mixer, which), 4) for which in (0, 1)])
+    plain = join([started(mixer, which) for which in (0, 1)])
+    assert isinstance(apart, Cohorts)
+    assert apart.sizes == [3, 2]
+    for rows in ([0, 2, 3, 4], [1, 0, 2], [2, 0], [1]):  # within their cohorts, then across them
+        x_BD = torch.randn(sum(apart.sizes), D)
+        y, apart = stepped(mixer, apart, x_BD)
+        wanted, plain = stepped(mixer, plain, x_BD)
+        assert torch.allclose(y, wanted, atol=1e-5)
+        apart, plain = reorder(apart, torch.tensor(rows)), reorder(plain, torch.tensor(rows))
+        assert isinstance(apart, Cohorts)
+
+
+def test_each_cohort_is_as_wide_as_its_own_rows() -> None:
+    steps, memory = (join([roomy(started(mixer, which), 4) for which in (0, 1)]) for mixer in (SELF, CROSS))
+    _, steps = stepped(SELF, steps, torch.randn(5, D))
+    assert isinstance(steps, Cohorts)
+    assert isinstance(memory, Cohorts)
+    assert [part.seen[0].shape[2] for part in steps.parts if isinstance(part, Cache)] == [6, 3]
+    assert [part.keys_AGSK.shape[2] for part in memory.parts if isinstance(part, SharedMemory)] == [5, 2]
+    assert all(part.even for part in (*steps.parts, *memory.parts)), "nothing to hide"
+
+
+def test_a_cohort_that_is_done_is_gone() -> None:
+    state = join([roomy(started(SELF, which), 4) for which in (0, 1)])
+    assert isinstance(state, Cohorts)
+    assert state.reorder(torch.tensor([3, 4])).sizes == [2]
+
+
+def test_a_state_joined_with_itself_is_copied() -> None:
+    """Its buffers are written in place."""
+    state = roomy(started(SELF, 0), 4)
+    both = join([state, state])
+    x_BD = torch.randn(6, D)
+    y, _ = stepped(SELF, both, x_BD)
+    for part, wanted in zip(x_BD.split(3), y.split(3), strict=True):
+        assert torch.allclose(stepped(SELF, started(SELF, 0), part)[0], wanted, atol=1e-5)
+
+
+def test_rows_that_come_one_by_one_do_not_stay_alone() -> None:
+    state = roomy(started(SELF, 0), 4)
+    for count in range(1, MOST + 3):
+        state = join([state, roomy(started(SELF, 1), 4)])
+        assert isinstance(state, Cohorts)
+        assert sum(state.sizes) == 3 + 2 * count
+        assert len(state.parts) <= MOST
+        y, state = stepped(SELF, state, torch.randn(3 + 2 * count, D))
+        assert not torch.isnan(y).any()
+
+
+def test_hypotheses_fork_within_their_cohorts() -> None:
+    forked = join([roomy(fan_out(started(SELF, which), 2), 4) for which in (0, 1)])
+    copied = join([started(SELF, which) for which in (0, 1)])
+    copied = reorder(copied, torch.arange(5).repeat_interleave(2))
+    rows = torch.tensor([1, 1, 2, 3, 5, 4, 6, 6, 9, 8])
+    for _ in range(3):
+        x_BD = torch.randn(10, D)
+        y, forked = stepped(SELF, forked, x_BD)
+        wanted, copied = stepped(SELF, copied, x_BD)
+        assert torch.allclose(y, wanted, atol=1e-5)
+        forked, copied = fork(forked, rows), reorder(copied, rows)
+
+
+def test_packed_steps_meet_cohorts_too() -> None:
+    apart = join([roomy(started(SELF, which), 4) for which in (0, 1)])
+    x_ND = torch.randn(5, D)
+    with torch.no_grad():
+        y, _ = SELF(x_ND, Packed.of([1] * 5), apart)
+    wanted, _ = stepped(SELF, join([started(SELF, which) for which in (0, 1)]), x_ND)
+    assert torch.allclose(y, wanted, atol=1e-5)
