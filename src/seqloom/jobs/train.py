@@ -36,6 +36,7 @@ from seqloom.store.atomic import write_text
 from seqloom.tasks import Codecs
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.sentence_pairs import several
 from seqloom.text import Vocabulary
 from seqloom.training.freezing import freeze
@@ -118,7 +119,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
 
 def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     """What is allowed, but may not be meant. begun: from another run."""
-    if not isinstance(data.task, ForecastTask):
+    if not isinstance(data.task, NodesTask | ForecastTask):
         yield shown(*first_example(data))
     if recipe.training.freeze and not begun:
         yield "training.freeze: what is frozen stays as it was drawn by chance; begin from a run: --from RUN"
@@ -138,6 +139,8 @@ def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     for name in sides:
         stack = recipe.model.side(name)
         orderless = all(isinstance(mixer, Attention) and mixer.relative is None for mixer in stack.mixers())
+        if isinstance(data.task, NodesTask):
+            continue
         if name in recipe.model.family and orderless and isinstance(stack.positions, NoPositions) and stack.depth:
             yield (
                 f"the {name} knows no positions, so that it sees a set, not a sequence: "
