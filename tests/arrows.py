@@ -11,7 +11,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "seqloom"
 RANKS = [
     ("settings",),
-    ("text", "layers"),
+    ("text", "layers", "music"),
     ("data", "models"),
     ("store", "tasks", "generation", "inspect"),
     ("training", "evaluation", "export"),

@@ -35,6 +35,10 @@ BOTH: dict[str, MixerSettings] = {
     "attention-additive": Attention(heads=2, score="additive"),
     "attention-parameter-free": Attention(heads=1, score="dot", project=False, output=False),
     "attention-unprojected-additive": Attention(heads=2, score="additive", project=False),
+    "attention-leaky-additive": Attention(heads=2, score="leaky-additive"),
+    "attention-graph": Attention(
+        heads=2, score="leaky-additive", project=False, output=False, input_dropout=0.5, output_activation="elu"
+    ),
     "attention-multi-query": Attention(heads=4, key_heads=1),
     "attention-grouped-query": Attention(heads=4, key_heads=2, head_width=3, output_bias=False),
     "attention-grouped-additive": Attention(heads=4, key_heads=2, score="additive"),

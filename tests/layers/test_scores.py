@@ -1,4 +1,4 @@
-"""The four scores, for several heads, against their formulas."""
+"""The scores, for several heads, against their formulas."""
 
 import math
 
@@ -61,6 +61,7 @@ def test_additive_with_shared_keys(groups: int) -> None:
         ("scaled-dot", K**-0.5, 0),
         ("multiplicative", 1.0, H * K * J),
         ("additive", None, H * K * J + 2 * J * J + 2 * H * J),
+        ("leaky-additive", None, H * K + 2 * J),
     ],
 )
 def test_built_by_name(name: ScoreName, scale: float | None, parameters: int) -> None:
@@ -69,7 +70,7 @@ def test_built_by_name(name: ScoreName, scale: float | None, parameters: int) ->
     assert sum(p.numel() for p in score.parameters()) == parameters
 
 
-@pytest.mark.parametrize("name", ["multiplicative", "additive"])
+@pytest.mark.parametrize("name", ["multiplicative", "additive", "leaky-additive"])
 def test_first_scores_are_neither_huge_nor_tiny(name: ScoreName) -> None:
     """Before training, queries and keys of variance 1 should neither freeze the softmax nor leave it flat."""
     torch.manual_seed(0)

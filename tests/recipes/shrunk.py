@@ -17,6 +17,7 @@ from seqloom.models.sizes import Sizes
 from seqloom.settings import load
 from seqloom.tasks import Goals, Task
 from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.music import MusicTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import BEGIN
 from seqloom.training.optimisers import build_optimiser, clip
@@ -55,7 +56,8 @@ def learnt(made: Recipe, task: Task, columns: Sequence[Sequence[str]], steps: in
     torch.manual_seed(seed)
     model = build_model(made.model, task.sizes()).train()
     optimiser = build_optimiser(made.training.optimiser, model)
-    batch = task.batch(encoded(task, *columns))
+    examples = encoded(task, *columns)
+    batch = task.batch(task.parts(examples, None) if isinstance(task, MusicTask) else examples)
     for step in range(steps):
         model.zero_grad()
         (task.loss(model, batch, Goals()) / batch.count).backward()

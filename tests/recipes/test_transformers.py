@@ -24,7 +24,7 @@ SMALLER = {
     "gpt-small": TEXT,
     "llama-style-small": TEXT,
     "hybrid-small": TEXT,
-    "music-transformer-small": (*TEXT, "model.mixer.relative.distance=4"),
+    "music-transformer-small": ("model.width=48", "model.dropout=0.0", "model.mixer.relative.distance=4"),
 }
 STEPS = {"transformer-base-small": 200, "transformer-modern-small": 130}
 

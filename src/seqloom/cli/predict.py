@@ -14,7 +14,8 @@ def predict(
         str,
         typer.Argument(
             metavar="[FILE|-]",
-            help="A text a line, or series as in training; .gz and .zst too. Without it: standard input.",
+            help="A text a line, or series as in training; .gz and .zst too. Without it: standard input. "
+            "Of music: a MIDI file, or none.",
         ),
     ] = "-",
     beam: Annotated[
@@ -82,6 +83,9 @@ def predict(
       seqloom predict runs/shakespeare --sample --set generation.longest=500
       echo "Paris is the [MASK] of France" | seqloom predict runs/bert --n-best 5 --scores
       echo "3 Mai 2024" | seqloom predict runs/demo-dates --beam 8 --alignment
+      seqloom predict runs/cora --scores --out labels.tsv
+      seqloom predict runs/music prompt.mid --sample --out continued.mid
+      seqloom predict runs/music --sample --set generation.longest=2000 --out new.mid
       seqloom predict runs/sales sales.csv --out next.csv --picture next.svg
       seqloom predict runs/motions new.csv --n-best 3 --format tsv
       echo '{"values": [[0.1, 2.0], [0.3, 1.9]]}' | seqloom predict runs/motions
@@ -98,13 +102,17 @@ def predict(
       generation.length.kind=none        ranked by log-probability alone; generation.length.alpha=1 helps long answers
     """
     from seqloom.jobs.answer_lines import AnswerLines
+    from seqloom.jobs.composing import Composing, compose
     from seqloom.jobs.generation import generation_of
     from seqloom.jobs.model import load
+    from seqloom.jobs.node_labels import label_nodes
     from seqloom.jobs.opened import still_training
     from seqloom.jobs.predict import Asking, refuse_swapped
     from seqloom.jobs.predict import predict as job
     from seqloom.jobs.predict_series import AskingSeries, predict_series
     from seqloom.settings import UserError
+    from seqloom.tasks.music import MusicTask
+    from seqloom.tasks.nodes import NodesTask
 
     refuse_swapped(run, file)
     model = load([run, *(ensemble or ())], device)
@@ -119,6 +127,21 @@ def predict(
     if picture is not None:
         raise UserError(f"--picture: is of forecasts, and {run} does {model.recipe.task.kind}; leave it out")
     settings = generation_of(model.opened[0], changes or (), beam, n_best, sample)
+    unread: dict[str, object] = {
+        "--alignment": alignment,
+        "--column": column,
+        "--skip-bad": skip_bad,
+        "--input jsonl": given != "text",
+    }
+    if isinstance(model.task, MusicTask):
+        _refuse("music is written as a MIDI file", unread | {"--scores": scores, f"--format {form}": form != "text"})
+        compose(model, Composing(file, out, settings, force), _note)
+        return
+    if isinstance(model.task, NodesTask):
+        graph = "a model of a graph labels the nodes that it was trained with"
+        _refuse(graph, unread | {file: file != "-"})
+        label_nodes(model, out, form, scores, settings.n_best, force, _note)
+        return
     talk = file == "-" and sys.stdin.isatty()
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
     live = out is None and lines.plain and sys.stdout.isatty()
@@ -134,6 +157,15 @@ def predict(
         raise typer.Exit(130) from None
     except BrokenPipeError:  # whoever read the answers has enough of them
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refuse(why: str, words: dict[str, object]) -> None:
+    """words: those that mean nothing here, each true where it was typed."""
+    from seqloom.settings import UserError
+
+    for name, typed in words.items():
+        if typed:
+            raise UserError(f"{name}: {why}; leave it out")
 
 
 def _note(text: str) -> None:

@@ -15,7 +15,9 @@ def train(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            "--data", metavar="FILE…", help="What to learn from; two aligned text files, or one with columns."
+            "--data",
+            metavar="FILE…",
+            help="What to learn from; two aligned text files, one with columns, or MIDI files.",
         ),
     ] = None,
     valid: Annotated[
@@ -64,6 +66,8 @@ def train(
       seqloom train --data table.csv --source English --target 3
       seqloom train transformer-base --data train.en train.de --valid dev.en dev.de --out runs/mine
       seqloom train my.toml --data corpus.jsonl.gz --set training.steps=20000
+      seqloom train music-transformer --data folder/*.mid
+      seqloom train gat --data nodes.tsv edges.tsv
       seqloom train gnmt-rl --from runs/gnmt --data train.en train.de --out runs/gnmt-rl
       seqloom train --data sales.csv --set task.horizon=28 --minutes 3    (a column of times, and numbers: forecast)
       seqloom train --from runs/pretrained --data train.conllu --set 'training.freeze=["embedding"]' --out runs/tagger
@@ -100,4 +104,5 @@ def train(
         typer.echo("scores are of z-scores, over all windows of that part", err=True)
         typer.echo(f"next: seqloom predict {trained.run.path} FILE --picture next.svg", err=True)
         return
-    typer.echo(f"next: seqloom predict {trained.run.path}", err=True)
+    more = " --out new.mid" if trained.recipe.task.kind == "music" else ""
+    typer.echo(f"next: seqloom predict {trained.run.path}{more}", err=True)

@@ -4,7 +4,9 @@ import re
 from pathlib import PurePath
 from typing import Literal
 
-Format = Literal["aligned", "tsv", "csv", "jsonl", "parquet", "text", "conllu", "hub", "ts", "npz", "images"]
+Format = Literal[
+    "aligned", "tsv", "csv", "jsonl", "parquet", "text", "conllu", "hub", "ts", "npz", "images", "midi", "graph"
+]
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2"}
 STDIN = "-"
@@ -27,6 +29,8 @@ _ENDINGS: dict[str, Format] = {
     ".iob": "conllu",
     ".iob2": "conllu",
     ".bio": "conllu",
+    ".mid": "midi",
+    ".midi": "midi",
     ".npz": "npz",
 }
 # plain text is often named after its language: train.de, train.pt_BR

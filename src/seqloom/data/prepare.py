@@ -19,6 +19,7 @@ from seqloom.data.encoding import Encoder, Fields, SeriesEncoder, names_of_label
 from seqloom.data.ragged import ColumnType
 from seqloom.data.reading import Block, Shape, Skipped, fingerprint, read, size
 from seqloom.data.reading.format_choice import format_of
+from seqloom.data.reading.midi import files_of
 from seqloom.data.reading.stored_file import shown
 from seqloom.data.series_faults import fitting
 from seqloom.data.settings import Bad, Corpus
@@ -54,8 +55,8 @@ class Fit:
 class HeldOut:
     """Which examples are kept from training, for validation.
 
-    share       of all examples. Of pairs, tags and classes those whose source's checksum is low: a source that stands
-                twice is on one side both times. Of texts the end.
+    share       of all examples. Of pairs, tags, classes and music those whose source's checksum is low: a source that
+                stands twice is on one side both times. Of texts the end.
     examples    how many there are in the corpus
     characters  of a running text, line ends included: it is split there, even if it is all one line
     sums        the lowest and the highest checksum of all sources, so that something is on both sides
@@ -74,7 +75,7 @@ class HeldOut:
         if self.characters is not None:
             return self._running(block, before, self.characters)
         after = before + len(block.lines)
-        if shape == "text":
+        if shape == "text" and self.sums is None:
             first = min(round(self.examples * (1 - self.share)), max(self.examples - 1, 1))
             return block, np.arange(before, after) >= first, after
         limit = self.share * 2**32 - 1
@@ -153,7 +154,7 @@ def prepare(
     try:
         main = Cache(folder / "examples.arrow")
         other = None if held_out is None else Cache(folder / "held_out.arrow")
-        skipped = _skipped(main.facts["skipped"]).renamed(_NUMBERS, _names(corpus))
+        skipped = _skipped(main.facts["skipped"]).renamed(_numbers(corpus), _names(corpus))
         labels = LabelCount(**main.facts["labels"])
         return Prepared(corpus, main, other, skipped, main.facts["too_long"], labels)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -189,7 +190,7 @@ def _build(
             examples, long = _fitting(Examples(encoded, np.zeros(len(lines), np.int64), lines), fit)
             too_long += int(long.sum())
             blank = _blank(examples)
-            for line in lines[blank]:
+            for line in lines[blank]:  # which a MIDI file never is
                 skipped.note("blank line", (f"{block.file}:{line}",))
             kept = ~blank if fit.too_long == "truncate" else ~(blank | long)
             main.add(examples.take(np.flatnonzero(kept & ~mask)))
@@ -198,7 +199,7 @@ def _build(
             if report is not None:
                 report(block.bytes)
         facts |= {
-            "skipped": asdict(skipped.renamed(_names(corpus), _NUMBERS)),
+            "skipped": asdict(skipped.renamed(_names(corpus), _numbers(corpus))),
             "too_long": too_long,
             "labels": asdict(strange.count()),
         }
@@ -270,12 +271,13 @@ def _text(source: Any) -> bytes:
     return (source if isinstance(source, str) else " ".join(source)).encode()
 
 
-_NUMBERS = ("0", "1")
-"""What files are called in the cache, where another corpus of the same content may find them."""
+def _numbers(corpus: Corpus) -> tuple[str, ...]:
+    """What files are called in the cache, where another corpus of the same content may find them."""
+    return tuple(map(str, range(len(files_of(corpus)))))
 
 
 def _names(corpus: Corpus) -> tuple[str, ...]:
-    return tuple(map(shown, corpus.files))
+    return tuple(map(shown, files_of(corpus)))
 
 
 def _skipped(kept: Mapping[str, Any]) -> Skipped:

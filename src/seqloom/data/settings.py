@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from seqloom.data.file_format import HUB, STDIN, Format, ending, format_by_name
+from seqloom.data.folder import holds_midi
+from seqloom.music.settings import EventSettings
 from seqloom.settings import Frozen, UserError, impossible
 
 Bad = Literal["stop", "skip"]
@@ -20,14 +22,14 @@ Column = Annotated[str, Field(min_length=1), BeforeValidator(_column, json_schem
 
 
 class Corpus(Frozen):
-    """One file of examples, or two whose lines belong together.
+    """One file of examples, two whose lines belong together, or any number of MIDI files.
 
     A file may be compressed (.gz, .zst, .xz, .bz2), be `-` for standard input, or be a Hugging Face dataset
     `hub:owner/name[/config][:split]`.
     """
 
-    files: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
-    """one file, or two aligned ones: ["train.en", "train.de"]"""
+    files: Annotated[tuple[str, ...], Field(min_length=1)]
+    """one file, or two aligned ones: ["train.en", "train.de"]; of MIDI, any number, and folders of them"""
     weight: Annotated[float, Field(gt=0)] = 1.0
     """how often each example is seen in an epoch"""
     format: Literal["auto"] | Format = "auto"
@@ -39,6 +41,8 @@ class Corpus(Frozen):
     header: bool | None = None
     """whether the first row of TSV or CSV names the columns; if not set, usual names such as source are recognised,
     and words above columns of numbers or sentences"""
+    events: EventSettings | None = None
+    """how MIDI files are read; if not set, as the task music says"""
 
     series: Column | None = None
     """of a table of readings with a row for each step: the column that tells the series apart; if not set, usual names
@@ -52,6 +56,12 @@ class Corpus(Frozen):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.midi:
+            return self._check_midi()
+        if self.format == "graph":
+            return self._check_graph()
+        if self.events is not None:
+            raise impossible("only MIDI files are read as events", "events")
         aligned = self.format == "aligned" or (self.format == "auto" and len(self.files) == 2)
         if self.format == "aligned" and len(self.files) != 2:
             raise impossible("aligned text needs two files", "files")
@@ -65,6 +75,26 @@ class Corpus(Frozen):
             raise impossible("only TSV and CSV may have a header", "header")
         if (self.format == "hub") > self.files[0].startswith(HUB):
             raise impossible(f"a Hugging Face dataset is written {HUB}owner/name", "files")
+        return self
+
+    @property
+    def midi(self) -> bool:
+        """Whether its files are music."""
+        by_name = self.format == "auto" and all(format_by_name(name) == "midi" for name in self.files)
+        return self.format == "midi" or by_name
+
+    def _check_graph(self) -> Self:
+        if len(set(self.files)) != 2:
+            raise impossible("a graph is two files: its nodes and its edges", "files")
+        for name, value in (("source", self.source), ("target", self.target), ("header", self.header)):
+            if value is not None:
+                raise impossible("the columns of a graph have fixed names: id, label, features, split", name)
+        return self
+
+    def _check_midi(self) -> Self:
+        for name, value in (("source", self.source), ("target", self.target), ("header", self.header)):
+            if value is not None:
+                raise impossible("MIDI files have no columns", name)
         return self
 
 
@@ -103,9 +133,14 @@ def refuse_other_than_utf_8(name: str, fix: str) -> None:
 
 
 def corpora_of(files: Sequence[str]) -> tuple[Corpus, ...]:
-    """The files of a command line: two of plain text are one aligned corpus, otherwise each is a corpus of its own."""
+    """The files of a command line: two of plain text are one aligned corpus, all of MIDI are one; otherwise each is a
+    corpus of its own."""
     for name in files:
         refuse_other_than_utf_8(name, "rename the file")
+    music = tuple(name for name in files if format_by_name(name) == "midi" or holds_midi(name))
+    if music:
+        others = corpora_of([name for name in files if name not in music])
+        return (Corpus(files=music, format="midi"), *others)
     plain = all(name != STDIN and format_by_name(name) in ("text", None) for name in files)
     series = all(ending(name) == ".ts" for name in files)  # of one language alone there are no pairs
     if len(files) == 2 and plain and not series and files[0] != files[1]:

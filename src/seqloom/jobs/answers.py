@@ -10,6 +10,7 @@ from seqloom.jobs.writing import MORE, TIMES, room
 from seqloom.models.build import Model
 from seqloom.tasks import Batch
 from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 
@@ -51,7 +52,7 @@ def far_enough(examples: Examples) -> int:
 
 
 @torch.no_grad()
-def chosen(task: TagTask | ClassifyTask, model: Model, batch: Batch, device: torch.device) -> Tensor:
+def chosen(task: TagTask | ClassifyTask | NodesTask, model: Model, batch: Batch, device: torch.device) -> Tensor:
     """The likeliest tag of each piece, or class of each row."""
     was = model.training
     model.eval()

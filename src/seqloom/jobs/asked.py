@@ -9,18 +9,20 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from seqloom.data.file_format import ending
+from seqloom.data.file_format import ending, format_by_name
 from seqloom.data.reading import shape_of, table
 from seqloom.data.settings import Corpus, corpora_of, refuse_other_than_utf_8
 from seqloom.jobs import rates
 from seqloom.jobs.chosen import Part, chosen, named_task
 from seqloom.jobs.default import look
+from seqloom.jobs.graph_corpora import graph_files
+from seqloom.jobs.music_files import with_events
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find, names
 from seqloom.jobs.start import Start, start_of
 from seqloom.settings import UserError, loads
 from seqloom.settings.load import text_of
-from seqloom.tasks import Language, Masked, task_class
+from seqloom.tasks import Language, Masked, Nodes, task_class
 
 NOTHING = "nothing to train on: name a file with --data"
 
@@ -108,6 +110,7 @@ def asked(command: Command) -> Asked:
         recipe = rates.in_step(recipe, command.changes)
     if not recipe.data.corpora:
         raise UserError(f"{NOTHING}, or corpora in the recipe's [data]")
+    recipe = with_events(recipe)
     if start is not None:
         notes = (*notes, *start.notes(recipe))
     elif recipe.text.extend is not None:
@@ -185,7 +188,7 @@ def _with_files(recipe: Recipe, command: Command, whole: bool) -> Recipe:
     for name, files in ("corpora", command.data), ("valid", command.valid), ("test", command.test):
         if files and (whole or name != "corpora"):
             # how the recipe reads what it learns from holds for the other files, if it says nothing of them
-            data[name] = corpora_like(files, getattr(recipe.data, name) or recipe.data.corpora, command.columns)
+            data[name] = _corpora(files, recipe, getattr(recipe.data, name) or recipe.data.corpora, command.columns)
     if command.skip_bad:
         data["bad"] = "skip"
     training: dict[str, float | None] = {} if command.minutes is None else {"minutes": command.minutes}
@@ -195,6 +198,10 @@ def _with_files(recipe: Recipe, command: Command, whole: bool) -> Recipe:
     return recipe.model_copy(
         update={"data": recipe.data.model_copy(update=data), "training": recipe.training.model_copy(update=training)}
     )
+
+
+def _corpora(files: Sequence[str], recipe: Recipe, old: Sequence[Corpus], columns: Columns) -> tuple[Corpus, ...]:
+    return graph_files(files) if isinstance(recipe.task, Nodes) else corpora_like(files, old, columns)
 
 
 def corpora_like(files: Sequence[str], old: Sequence[Corpus], columns: Columns = NONE) -> tuple[Corpus, ...]:
@@ -225,5 +232,8 @@ def _refuse_plain(corpora: Sequence[Corpus], columns: Columns) -> None:
 def _out(command: Command, files: Sequence[str]) -> Path:
     if command.out is not None:
         return command.out
-    first = Path(files[0] if files else "").name.split(".")[0] or "stdin"
+    file = Path(files[0] if files else "")
+    # one MIDI file of many is no name for them all
+    file = file.resolve().parent if len(files) > 2 and format_by_name(file.name) == "midi" else file
+    first = file.name.split(".")[0] or "stdin"
     return Path("runs") / (first if first != "-" else "stdin")

@@ -1,5 +1,6 @@
 """What is wrong with the data, and what training on it would take: before an hour is spent."""
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,15 +14,26 @@ from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked, corpora_like
 from seqloom.jobs.check_series import check_series
 from seqloom.jobs.chosen import named_shape
-from seqloom.jobs.corpora import longest_of, name_of, names_of, shortened, shown, table_notes, text_of, vocabularies
+from seqloom.jobs.corpora import (
+    Longest,
+    longest_of,
+    name_of,
+    names_of,
+    shortened,
+    shown,
+    table_notes,
+    text_of,
+    vocabularies,
+)
 from seqloom.jobs.decide import Decided, decide, device_of
 from seqloom.jobs.memory import bytes_per_token
 from seqloom.jobs.plan import about_steps, amount, flops_per_token, passes, throwaway
 from seqloom.jobs.progress import bar
+from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.splitting import NoSplitError, held_out
 from seqloom.models import model_cost
 from seqloom.settings import UserError
-from seqloom.tasks import Forecast, task_class
+from seqloom.tasks import Forecast, Music, Nodes, task_class
 from seqloom.text import UNKNOWN, Vocabulary
 from seqloom.training.figures import duration, memory
 
@@ -51,6 +63,8 @@ def check(command: Command) -> Checked:
         wish = asked(replace(command, skip_bad=True))
     except DataError:
         return Checked(_bare(command), ())  # what is wrong with the files is what the report says
+    if isinstance(wish.recipe.task, Nodes):
+        raise UserError("a graph is checked when it is read: `seqloom train` tells each fault with its line at once")
     if isinstance(wish.recipe.task, Forecast):
         found, notes = check_series(wish.recipe)
         return Checked(found, () if found.faulty else tuple(_forecast(wish, command.changes)), (*wish.notes, *notes))
@@ -61,7 +75,7 @@ def check(command: Command) -> Checked:
             data.valid,
             data.test,
             shape=task_class(wish.recipe.task).shape,
-            longest=data.longest if longest is None else longest.tokens,
+            longest=_longest(wish.recipe, longest),
             measures=[_Measure(vocabulary) for vocabulary in _vocabularies(wish)],
             progress=report,
         )
@@ -114,6 +128,13 @@ class _Measure:
         ends = np.cumsum(lengths)
         unknown = np.concatenate(([0], np.cumsum(values == UNKNOWN)))
         return lengths.tolist(), (unknown[ends] - unknown[ends - lengths]).tolist()
+
+
+def _longest(recipe: Recipe, limit: Longest | None) -> int:
+    """Tokens of an example that is not remarkable."""
+    if isinstance(recipe.task, Music):
+        return sys.maxsize  # pieces are cut into parts, however long
+    return recipe.data.longest if limit is None else limit.tokens
 
 
 def _vocabularies(wish: Asked) -> list[Vocabulary]:

@@ -106,6 +106,8 @@ def _filled(part: Part, settings: dict[str, Any], shape: Shape, changes: Sequenc
     shared = [change.partition("=")[2].strip() for change in changes if change.startswith("text.shared=")]
     settings["text"] |= {"shared": shared[-1] == "true"} if shared else {}
     settings["model"] = _smallest(shape, bool(settings["text"].get("shared")), changes)
+    if "generation" in part.says():
+        settings.pop("generation", None)
     if "training" not in part.says():
         settings["training"] = training
     named = isinstance(part.says().get("training"), dict)  # what is no table is told with its line
@@ -151,8 +153,8 @@ def _loaded(text: str, part: Part, changes: Sequence[str]) -> Recipe:
 
 def named_shape(changes: Sequence[str]) -> Shape | None:
     """Of the task that was named with --set, if one was."""
-    tasks: dict[str, Shape] = {"translate": "pairs", "language": "text", "tag": "tags", "classify": "classes"}
-    tasks["forecast"] = "timeline"
+    tasks: dict[str, Shape] = {"translate": "pairs", "tag": "tags", "classify": "classes"}
+    tasks |= {"language": "text", "music": "text", "forecast": "timeline"}
     shape = tasks.get(named_task(changes) or "")
     reads = [value.strip(" \"'") for key, _, value in (change.partition("=") for change in changes) if key == READS]
     return "series" if reads and reads[-1] == "series" and shape in (None, "classes") else shape

@@ -20,7 +20,7 @@ from seqloom.jobs.evaluated import Note
 from seqloom.jobs.generation import refuse_unused, typed_changes
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
-from seqloom.tasks import task_class
+from seqloom.tasks import Nodes, task_class
 from seqloom.training.watch import View
 
 HELD_OUT = "which also chose each system's best model; what no training saw would be --test FILE"
@@ -121,6 +121,12 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
         raise UserError(
             f"{trained[0].name}: how much may its training cost? Give --minutes N, --flops N or --epochs N, "
             "which hold for every recipe"
+        )
+    graph = next((system for system in systems if isinstance(system.recipe.task, Nodes)), None)
+    if graph is not None:
+        raise UserError(
+            f"{graph.name}: nodes of a graph are not compared here; train each run, and `seqloom evaluate A B --data "
+            "nodes.tsv edges.tsv` tests the difference"
         )
     rewarded = next((system for system in trained if system.recipe.training.reward is not None), None)
     if rewarded is not None:

@@ -15,18 +15,22 @@ from seqloom.data.order import Order, Weighted
 from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.ragged import Values
 from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
+from seqloom.data.reading.stored_file import shown_all
 from seqloom.data.readings import Readings, series_text
 from seqloom.data.settings import Corpus, DataSettings
+from seqloom.jobs.graph_corpora import graph_corpora
 from seqloom.jobs.pictures import pixels, refuse_other_form, refuse_unknown_in
 from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, joins, learned_positions
 from seqloom.jobs.series_corpora import series_corpora
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
 from seqloom.jobs.vector_words import vector_words
+from seqloom.music import event_words
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
-from seqloom.tasks import Codecs, Forecast, Known, Language, Masked, Task, build_task, learn, task_class
+from seqloom.tasks import Codecs, Forecast, Known, Language, Masked, Music, Nodes, Task, build_task, learn, task_class
 from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.settings import TaskSettings
 from seqloom.text import END, Labels, Vocabulary
 
 FORMAT = 5  # of vocabularies in the cache
@@ -125,7 +129,7 @@ def names_of(recipe: Recipe) -> str:
 
 
 def named(files: Sequence[str]) -> str:
-    return " and ".join(files)
+    return shown_all(files)
 
 
 def fingerprints(data: DataSettings) -> dict[str, str]:
@@ -135,6 +139,9 @@ def fingerprints(data: DataSettings) -> dict[str, str]:
 def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
     """given: codecs to take as they are, or what of another run's is known; None: they are learnt."""
     data = recipe.data
+    if isinstance(recipe.task, Nodes):
+        graph = graph_corpora(recipe, given if isinstance(given, Codecs) else None)
+        return Corpora(graph.task, graph.train, graph.valid, graph.test, graph.files, graph.notes)
     if isinstance(recipe.task, Forecast):
         scales = None if given is None else given.scales
         found = series_corpora(recipe.task, data.corpora, data.valid, data.test, scales)
@@ -206,16 +213,17 @@ def vocabularies(recipe: Recipe, given: Codecs | Known | None = None) -> Vocabul
     facts: list[Any] = [FORMAT, shape, recipe.text.model_dump(mode="json"), data.bad]
     facts += [content(corpus, shape) for corpus in data.corpora]
     facts += [] if data.valid else [data.held_out, data.held_out_most, recipe.task.model_dump(mode="json")]
-    more = pixels(recipe.model) or vector_words(recipe)
+    more = pixels(recipe.model) or vector_words(recipe) or events_of(recipe.task)
     facts += [] if given is None else [type(given).__name__, given.fingerprint]
     facts += [more] if more else []
     facts += [recipe.readings.model_dump(mode="json")] if shape == "series" else []
     folder = cache_folder() / "vocabularies" / digest(facts)
     if not folder.exists():
         with Building(folder) as partial, bar("learning the vocabulary", sum(map(size, data.corpora))) as report:
-            blocks = _Counted(data, shape, report)
+            blocks = _Counted(data, shape, report, isinstance(recipe.task, Music))
             if not isinstance(given, Codecs):
-                given = learn(recipe.text, shape, _training(recipe, blocks), more, given or Known(), recipe.readings)
+                read_training = _nothing if isinstance(recipe.task, Music) else _training(recipe, blocks)
+                given = learn(recipe.text, shape, read_training, more, given or Known(), recipe.readings)
             given.save(partial)
             counts = json.dumps([asdict(count) for count in blocks.all()])
             (partial / "counts.json").write_text(counts, encoding="utf-8")
@@ -224,6 +232,15 @@ def vocabularies(recipe: Recipe, given: Codecs | Known | None = None) -> Vocabul
         return Vocabularies(Codecs.load(folder), tuple(Count(**count) for count in kept))
     except (OSError, ValueError, TypeError, UserError) as error:
         raise UserError(f"{folder}: cannot be read ({error}); remove this folder, it will be made again") from None
+
+
+def events_of(task: TaskSettings) -> str:
+    """All events that music is written with, whether training sees them or not; "" for other tasks."""
+    return " ".join(event_words(task.events)) if isinstance(task, Music) else ""
+
+
+def _nothing() -> Iterator[Block]:
+    return iter(())
 
 
 def _training(recipe: Recipe, blocks: "_Counted") -> Callable[[], Iterator[Block]]:
@@ -265,8 +282,8 @@ def validation_blocks(recipe: Recipe) -> Iterator[Block]:
 class _Counted:
     """The blocks of all training corpora, as often as asked for; and what each corpus holds."""
 
-    def __init__(self, data: DataSettings, shape: Shape, report: Report) -> None:
-        self.data, self.shape, self.report = data, shape, report
+    def __init__(self, data: DataSettings, shape: Shape, report: Report, mixed: bool = False) -> None:
+        self.data, self.shape, self.report, self.mixed = data, shape, report, mixed
         self.counts: list[Count] | None = None
 
     def __call__(self) -> Iterator[Block]:
@@ -277,7 +294,7 @@ class _Counted:
         counts = [Count() for _ in self.data.corpora]
         for number, corpus in enumerate(self.data.corpora):
             for block in read(corpus, self.shape, self.data.bad):
-                counts[number].add(block, self.shape)
+                counts[number].add(block, self.shape, self.mixed)
                 self.report(block.bytes)
                 yield number, block
         self.counts = counts
@@ -313,7 +330,7 @@ def longest_of(recipe: Recipe) -> Longest | None:
     None: running text, or a series, which is cut into windows.
     """
     task = recipe.task
-    if isinstance(task, Masked | Forecast) or (isinstance(task, Language) and task.lines == "text"):
+    if isinstance(task, Masked | Forecast | Music | Nodes) or (isinstance(task, Language) and task.lines == "text"):
         return None
     limits = [Longest(recipe.data.longest, "data.longest")]
     limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []

@@ -48,6 +48,8 @@ class Look:
     """The share of words that are seen only once, on the side that has more of them."""
     labels_first: tuple[str, ...] = ()
     """Some labels, where they stand in the first column and the texts in the second."""
+    midi: bool = False
+    """Whether the texts are events of music."""
     task: tuple[tuple[str, int], ...] = ()
     """Of series: settings of the task that suit their length and their steps."""
 
@@ -72,7 +74,7 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
         return Look(guess, examples, 0.0, total)
     sides = [_side(blocks, 1)] if labels else [_side(blocks, side) for side in range(2 if guess == "pairs" else 1)]
     longer, rare = (_longer(sides, _words), _longer(sides, _characters)), max(map(_rare, sides))
-    return Look(guess, examples, longer[0], total, longer[1], rare, labels)
+    return Look(guess, examples, longer[0], total, longer[1], rare, labels, midi=first.midi)
 
 
 def _side(blocks: Sequence[Block], side: int) -> list[Any]:
@@ -148,6 +150,11 @@ def _task(seen: Look) -> dict[str, Any]:
             size = SIZES[0][1] if seen.rare > RARE else _pieces(seen.examples)
             pieces: dict[str, Any] = {"kind": "characters"} if _by_characters(seen) else {"kind": "bpe", "size": size}
             return {"task": {"kind": "translate"}, "text": {"source": pieces, "shared": True}}
+        case "text" if seen.midi:
+            # all keys are played alike, so that each piece can be heard in many
+            music = {"kind": "music", "transpose": 3, "stretch": 0.05}
+            drawn = {"sample": {"temperature": 1.0}}  # the likeliest music goes round in circles
+            return {"task": music, "text": {"source": {"kind": "words"}}, "generation": drawn}
         case "text":
             small = seen.bytes < SMALL_TEXT
             pieces = {"kind": "characters"} if small else {"kind": "bpe", "size": max(4000, _pieces(seen.examples))}

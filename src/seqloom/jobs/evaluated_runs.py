@@ -14,6 +14,7 @@ from seqloom.jobs.asked import Columns, corpora_like
 from seqloom.jobs.corpora import name_of, table_notes, text_of
 from seqloom.jobs.evaluated import Evaluated, Note
 from seqloom.jobs.model import Model, load
+from seqloom.jobs.node_labels import asked_nodes, graph_of
 from seqloom.jobs.opened import still_training
 from seqloom.jobs.progress import share_bar
 from seqloom.jobs.request import data_of
@@ -22,6 +23,7 @@ from seqloom.jobs.said import Data, Said, metrics_of_task, read_data, refuse_oth
 from seqloom.jobs.system_name import name_systems
 from seqloom.settings import UserError
 from seqloom.tasks.forecast import ForecastTask
+from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.settings import TaskSettings
 
 
@@ -41,12 +43,12 @@ def evaluated_runs(
     """
     systems, runs = name_systems(runs, "run")
     model = load(runs[0], device)
-    corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
     if isinstance(model.task, ForecastTask):
-        return evaluated_forecasts(systems, runs, corpora, metrics, changes, device, note)
+        given = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
+        return evaluated_forecasts(systems, runs, given, metrics, changes, device, note)
     bad: Bad = "skip" if skip_bad else "stop"
-    data = read_data(block for corpus in corpora for block in read(corpus, model.task.shape, bad))
-    for line in (*table_notes(corpora, model.task.shape), *data.skipped.lines(), *_learnt(model, corpora)):
+    corpora, data, said = _data(model, files, columns, bad)
+    for line in (*said, *data.skipped.lines(), *_learnt(model, corpora)):
         note(line)
     names = metrics_of_task(model.task, data, metrics)
     refuse_other_labels(model, data, runs[0], files)
@@ -59,11 +61,28 @@ def evaluated_runs(
         for line in _learnt(other, corpora):
             note(line)
         parts.append(_said(other, data, names, changes, run, note))
-    what = together(systems, data.columns, parts, names, model.task.shape, unknown)
+    shape: Shape = "classes" if data.graph is not None else model.task.shape
+    what = together(systems, data.columns, parts, names, shape, unknown)
     for metric in (count.metric for count in what.counts if len(set(count.units)) > 1):
         remedy = "; --metrics bpc compares them" if metric.name == "perplexity" else ""
         note(f"{metric.title} is per token, and the runs' vocabularies differ: it is not compared{remedy}")
     return what, names
+
+
+def _data(
+    model: Model, files: Sequence[str], columns: tuple[str | None, str | None], bad: Bad
+) -> tuple[tuple[Corpus, ...], Data, tuple[str, ...]]:
+    """What the files hold as the model's task reads them; and what was guessed of them."""
+    if isinstance(model.task, NodesTask):
+        graph, skipped = graph_of(model, files, bad)
+        numbers = asked_nodes(graph)
+        both = [[column[number] for number in numbers] for column in (graph.ids, graph.labels)]
+        places = [f"{files[0]}: {name}" for name in both[0]]
+        # the graph itself was read in training, and only the labels of its test were not
+        return (), Data(both, places, skipped, graph), (f"{len(numbers):,} nodes are scored",)
+    corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
+    data = read_data(block for corpus in corpora for block in read(corpus, model.task.shape, bad))
+    return corpora, data, tuple(table_notes(corpora, model.task.shape))
 
 
 def evaluated_forecasts(

@@ -16,6 +16,7 @@ ARGUMENTS = {"beam": "beam=", "n_best": "n_best=", "sample": "sample=True"}
 UNWRITTEN = {
     "tag": ("a tagger gives each word its likeliest tag", {"batch"}),
     "classify": ("a classifier chooses among its labels", {"batch", "n_best"}),
+    "nodes": ("each node gets its likeliest label", {"batch", "n_best"}),
     "masked": ("a masked model fills the gaps of a text", {"batch", "n_best"}),
     "forecast": ("a forecast is numbers, all said at once", set[str]()),
 }

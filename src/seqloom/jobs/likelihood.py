@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from seqloom.data.cache import Examples
 from seqloom.jobs.answer import Scored
 from seqloom.jobs.model import Model
 from seqloom.jobs.progress import share_bar
 from seqloom.jobs.scoring import Given, score
 from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.music import MusicTask
 from seqloom.text import UNKNOWN, Vocabulary
 
 TOGETHER = 256  # examples that are scored at once
@@ -56,6 +58,8 @@ def of_texts(model: Model, texts: Sequence[str]) -> Likelihood:
     task = model.task
     if isinstance(task, LanguageTask) and task.encoder.running:
         return _running(model, task, texts)
+    if isinstance(task, MusicTask):
+        return _music(model, task, texts)
     found: list[Scored] = []
     with share_bar("scoring") as moved:
         for begin in range(0, len(texts), TOGETHER):
@@ -79,6 +83,22 @@ def _running(model: Model, task: LanguageTask, texts: Sequence[str]) -> Likeliho
             moved(len(part) / len(given))
     ends, sums = np.cumsum(rows.lengths_B), np.concatenate(([0.0], np.cumsum(log_probs)))
     return _likelihood(model, (sums[ends] - sums[ends - rows.lengths_B]).tolist(), rows.lengths_B.tolist(), texts)
+
+
+def _music(model: Model, task: MusicTask, texts: Sequence[str]) -> Likelihood:
+    """In the parts of a validation: of a long piece, each part is read without what goes before it."""
+    rows = task.encoder([list(texts)])["target"]
+    number_B = np.arange(len(rows))
+    parts = task.parts(Examples({"target": rows}, np.zeros_like(number_B), number_B), None)
+    log_probs, tokens = np.zeros(len(rows)), np.zeros(len(rows))
+    with share_bar("scoring") as moved:
+        for part in range(len(parts)):
+            first, *rest = parts.columns["target"][part].tolist()
+            (found,) = score(model.networks, [Given([first], rest)], task.vocabulary, model.device)
+            log_probs[parts.line_B[part]] += found.log_prob
+            tokens[parts.line_B[part]] += len(rest)
+            moved(1 / len(parts))
+    return _likelihood(model, log_probs.tolist(), tokens.astype(int).tolist(), texts)
 
 
 def _windows(ids_N: NDArray[np.int64], context: int) -> Iterator[Given]:

@@ -24,6 +24,7 @@ from seqloom.jobs.represented import Represented
 from seqloom.jobs.representing import Layer, Representer
 from seqloom.jobs.series_labelling import SeriesLabeller
 from seqloom.jobs.streaming import Streamed
+from seqloom.jobs.unasked import Unasked
 from seqloom.jobs.writing import Prepared, Writer
 from seqloom.models.build import Model as Network
 from seqloom.models.encoder_decoder import EncoderDecoder
@@ -34,6 +35,7 @@ from seqloom.tasks.classify_series import ClassifySeriesTask
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import Vocabulary
@@ -114,7 +116,7 @@ class Model:
         """What writes its answers token by token; None: they are labels, numbers, or fill gaps."""
         return self._answerer if isinstance(self._answerer, Writer) else None
 
-    def _build(self) -> Writer | Labeller | Filler | Forecaster:
+    def _build(self) -> Writer | Labeller | Filler | Forecaster | Unasked:
         match self.task:
             case ForecastTask():
                 return Forecaster(self.task, self.networks, self.device)
@@ -124,6 +126,8 @@ class Model:
                 return Writer(self.task, self.networks, self.device, self.recipe.longest_seen, reads)
             case MaskedTask():
                 return Filler(self.task, self.networks, self.device)
+            case NodesTask():
+                return Unasked()
             case TagTask() | ClassifyTask():
                 return self._labeller()
             case _:

@@ -17,11 +17,13 @@ from seqloom.jobs.sizes import Size
 from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
-from seqloom.tasks import Goals
+from seqloom.tasks import Goals, Language
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.music import MusicTask
+from seqloom.tasks.nodes import NodesTask
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 
@@ -56,6 +58,8 @@ class Amount:
     length: float
     source_length: float
     asked: float = 1.0
+    seen: float | None = None
+    """What a position of a graph sees, where that is not all of it."""
 
 
 def amount(corpora: Corpora) -> Amount:
@@ -76,10 +80,16 @@ def amount(corpora: Corpora) -> Amount:
                 share = task.settings.share
                 return Amount(max(1, round(share * target)), target, rows, min(target, context), 1.0, share)
             assert isinstance(task, LanguageTask)
-            if task.settings.lines == "documents":
+            if isinstance(task, MusicTask):
+                whole, context = target + rows, task.settings.context
+                parts = max(rows, -(-whole // context))
+                return Amount(whole, whole, parts, whole / parts, 1.0)
+            if isinstance(task.settings, Language) and task.settings.lines == "documents":
                 return Amount(target + rows, target + rows, rows, target / rows + 1, 1.0)
             windows = -(-target // task.settings.context)
             return Amount(target, target, windows, min(target, task.settings.context), 1.0)
+        case "tags" if isinstance(task, NodesTask):
+            return Amount(target, target, rows, target / rows, target / rows, seen=task.neighbours)
         case "tags":
             return Amount(target, source, rows, max(1.0, source / rows), max(1.0, source / rows))
         case "timeline":
@@ -94,7 +104,7 @@ def amount(corpora: Corpora) -> Amount:
 
 def flops_per_token(model: ModelSettings, sizes: Sizes, much: Amount, counted_per_row: float) -> float:
     """Of training, for each token that counts."""
-    cost = training_flops(model_cost(model, sizes, much.length, much.source_length, much.asked))
+    cost = training_flops(model_cost(model, sizes, much.seen or much.length, much.source_length, much.asked))
     return cost * much.length / max(counted_per_row, 1e-9)
 
 

@@ -14,7 +14,7 @@ from seqloom.layers.images import Images
 from seqloom.layers.positions import Learned
 from seqloom.models.settings import HorizonOutput, ModelSettings, TokensOutput
 from seqloom.settings import Frozen, all_impossible
-from seqloom.tasks import Classify, Forecast, Language, Masked, Tag, TaskSettings, Translate, task_class
+from seqloom.tasks import Classify, Forecast, Language, Masked, Music, Tag, TaskSettings, Translate, task_class
 from seqloom.text import BPE, TextSettings, Words
 from seqloom.training.settings import TrainingSettings
 
@@ -35,7 +35,7 @@ class Recipe(Frozen):
     @property
     def longest_seen(self) -> int:
         """Tokens that a side of an example has at most in training."""
-        if isinstance(self.task, Language) and self.task.lines == "text":
+        if isinstance(self.task, Music) or (isinstance(self.task, Language) and self.task.lines == "text"):
             return self.task.context
         return self.data.longest
 
@@ -64,13 +64,18 @@ class Recipe(Frozen):
         ):
             what = "tagged words" if isinstance(self.task, Tag) else "running text"
             yield ("text", "source", "dropout"), f"{what} cannot be cut anew in each epoch; set dropout = 0"
-        if running or isinstance(self.task, Masked):
-            assert isinstance(self.task, Language | Masked)
+        if running or isinstance(self.task, Masked | Music):
+            assert isinstance(self.task, Language | Masked | Music)
             for length in learned_positions(self.model):
                 if self.task.context > length:
                     yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
         yield from self._joined_faults()
         yield from self._picture_faults()
+        if isinstance(self.task, Music) and not self._every_word:
+            yield (
+                ("text", "source"),
+                "events are words, of which none may be unknown: source = { kind = 'words' }, without size and least",
+            )
         if isinstance(self.task, Forecast):
             yield from self._series_faults(self.task)
         yield from self._spelled_faults()
@@ -130,10 +135,13 @@ class Recipe(Frozen):
                 "the file's words are whole ones: source = { kind = 'words' }, without size and least",
             )
 
-    def _picture_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    @property
+    def _every_word(self) -> bool:
         text = self.text.source
-        every = isinstance(text, Words) and text.split == "spaces" and text.size is None and text.least == 1
-        if isinstance(self.model.input, Images) and not every and task_class(self.task).shape != "series":
+        return isinstance(text, Words) and text.split == "spaces" and text.size is None and text.least == 1
+
+    def _picture_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        if isinstance(self.model.input, Images) and not self._every_word and task_class(self.task).shape != "series":
             yield (
                 ("text", "source"),
                 "a picture's pixels are numbers with spaces between them, of which none may be unknown: "

@@ -8,7 +8,8 @@ from seqloom.jobs.recipe_list import CHANNELS, CHARACTERS, LABELS, LENGTH, WORDS
 from seqloom.layers.images import Images
 from seqloom.models import Sizes, model_cost
 from seqloom.models.cost import training_flops
-from seqloom.tasks import Forecast, Language, Masked, Translate, task_class
+from seqloom.music import event_words
+from seqloom.tasks import Forecast, Language, Masked, Music, Translate, task_class
 from seqloom.text import BPE, Bytes, Characters, Unigram, Words
 from seqloom.text.settings import BYTES, PieceSettings
 from seqloom.text.specials import SPECIALS
@@ -45,7 +46,7 @@ def _of_series(recipe: Recipe, task: Forecast) -> Listed:
 
 def _lengths(recipe: Recipe) -> tuple[float, float]:
     """Of the sequence, and of the part of it whose tokens the cost is for."""
-    if isinstance(recipe.task, Language | Masked):
+    if isinstance(recipe.task, Language | Masked | Music):
         return recipe.task.context, recipe.task.context
     # a decoder alone reads source and target as one
     joined = recipe.model.family == "decoder-only"
@@ -63,6 +64,9 @@ def _asked(recipe: Recipe) -> float:
 def _sizes(recipe: Recipe) -> tuple[_Size, _Size]:
     """What was published; else what the recipe allows; else what is usual."""
     published, text = recipe.target, recipe.text
+    if isinstance(recipe.task, Music) and not published.source_size:
+        events = _Size(len(event_words(recipe.task.events)) + len(SPECIALS))
+        return events, events
     source = _Size(published.source_size) if published.source_size else _read(recipe)
     if published.target_size:
         return source, _Size(published.target_size)

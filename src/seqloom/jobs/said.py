@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from seqloom.data.graph import Graph
 from seqloom.data.reading import Block, Skipped
 from seqloom.evaluation.build import LABEL, RATE, TEXT, MetricName, RateMetric, named
 from seqloom.evaluation.labels import Labels
@@ -14,6 +15,7 @@ from seqloom.jobs.evaluated import Note
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.likelihood import Likelihood, of_pairs, of_texts
 from seqloom.jobs.model import Model
+from seqloom.jobs.node_labels import node_labels
 from seqloom.jobs.predict import CUT, UNENDED
 from seqloom.jobs.progress import share_bar
 from seqloom.jobs.rolling import Errors
@@ -23,6 +25,8 @@ from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.music import MusicTask
+from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import UNKNOWN, Characters, Vocabulary, Words
@@ -43,6 +47,8 @@ class Data:
     columns: list[list[Any]] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     skipped: Skipped = field(default_factory=Skipped)
+    graph: Graph | None = None
+    """What the examples are nodes of."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ def read_data(blocks: Iterable[Block]) -> Data:
         data.columns = data.columns or [[] for _ in block.columns]
         for into, column in zip(data.columns, block.columns, strict=True):
             into.extend(column)
-        data.places += [f"{block.file}:{line}" for line in block.lines]
+        data.places += [block.place(row) for row in range(len(block.lines))]
         data.skipped.add(block.report)
     return data
 
@@ -85,10 +91,14 @@ def metrics_of_task(task: Task, data: Data, asked: Sequence[str]) -> list[Metric
     match task:
         case TranslateTask():
             return named(asked or _of_texts(task), (*TEXT, *LIKELIHOOD), "translations")
+        case MusicTask():
+            return named(asked or LIKELIHOOD[:1], LIKELIHOOD[:1], "models of music")
         case LanguageTask():
             return named(asked or LIKELIHOOD, LIKELIHOOD, "language models")
         case MaskedTask():
             return named(asked or PSEUDO, PSEUDO, "masked language models")
+        case NodesTask():
+            return named(asked or ("accuracy", "f1-macro"), ("accuracy", "f1-macro", "f1-micro"), "nodes")
         case TagTask():
             spans = marks_spans(tag for tags in data.columns[1] for tag in tags)
             return named(asked or ("accuracy", "span-f1" if spans else "f1-macro"), LABEL, "tags")
@@ -111,6 +121,9 @@ def say(model: Model, data: Data, names: Sequence[MetricName], changes: Sequence
     """note: hears what is wrong with the answers; whose they are, it knows."""
     settings = generation_of(model.opened[0], changes)
     likely = None
+    if isinstance(model.task, NodesTask):
+        assert data.graph is not None
+        return Said([], node_labels(model, data.graph, data.columns[0]), None)
     if isinstance(model.task, LanguageTask | MaskedTask):
         return Said([], [], of_texts(model, data.columns[0]))
     if any(name in RATE for name in names):
@@ -168,7 +181,8 @@ def _tags(answer: Answer, words: int) -> Labels:
 def unknown_of(model: Model, data: Data) -> list[int] | None:
     """How many pieces of each source the vocabulary does not have."""
     source = model.task.codecs.source
-    if isinstance(model.task, LanguageTask | MaskedTask) or not isinstance(source, Vocabulary):
+    labels = isinstance(model.task, LanguageTask | MaskedTask | NodesTask)
+    if labels or not isinstance(source, Vocabulary):
         return None
     if isinstance(model.task, TagTask):
         return [source.encode_words(words)[0].count(UNKNOWN) for words in data.columns[0]]

@@ -20,6 +20,7 @@ from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.forecast import ForecastTask, levels_of
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask, read
+from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import Characters
@@ -87,7 +88,7 @@ def _own(
             return {"perplexity": math.exp(min(loss, 700.0))}
         case MaskedTask():
             return masked_accuracy(task, model, batches(), device)
-        case TagTask() | ClassifyTask():
+        case TagTask() | ClassifyTask() | NodesTask():
             return {"accuracy": accuracy(task, model, batches(), device)}
         case _:
             return {}
@@ -128,7 +129,9 @@ def signature(metrics: Sequence[Metric[str]]) -> str:
     return f"Written greedily; of validation examples {WRITTEN:,} at most. {counted}."
 
 
-def accuracy(task: TagTask | ClassifyTask, model: Model, batches: Iterable[Examples], device: torch.device) -> float:
+def accuracy(
+    task: TagTask | ClassifyTask | NodesTask, model: Model, batches: Iterable[Examples], device: torch.device
+) -> float:
     """In percent. A label that training never saw cannot be given, and counts as wrong."""
     right, count = 0, 0
     for examples in batches:
@@ -188,7 +191,7 @@ def main_score(task: Task) -> str:
             return "exact" if isinstance(task.target.settings, Characters) else "chrf"
         case LanguageTask():
             return "perplexity"
-        case TagTask() | ClassifyTask() | MaskedTask():
+        case TagTask() | ClassifyTask() | MaskedTask() | NodesTask():
             return "accuracy"
         case ForecastTask():
             return "mse"

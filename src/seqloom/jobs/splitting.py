@@ -30,9 +30,10 @@ class Count:
     """Checksums of the sources of other shapes."""
     highest: int | None = None
 
-    def add(self, block: Block, shape: Shape) -> None:
+    def add(self, block: Block, shape: Shape, mixed: bool = False) -> None:
+        """mixed: texts that do not follow each other."""
         self.examples += len(block.lines)
-        if shape == "text":
+        if shape == "text" and not mixed:
             self.characters += sum(map(len, block.columns[0])) + len(block.lines)
         elif block.lines:
             sums = checksums(block)

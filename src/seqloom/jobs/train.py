@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 
 from seqloom.data.reading import size
+from seqloom.data.reading.stored_file import is_folder, stored
 from seqloom.evaluation.bleu import ORDER, Bleu
 from seqloom.evaluation.scripts import told
 from seqloom.jobs.asked import Asked, Command, asked
@@ -33,9 +34,10 @@ from seqloom.settings import FailedError, UserError, dump, load
 from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
-from seqloom.tasks import Codecs
+from seqloom.tasks import Codecs, task_class
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.sentence_pairs import several
 from seqloom.text import Vocabulary
 from seqloom.training.freezing import freeze
@@ -78,6 +80,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
     wish = asked(command)
     # a file that is missing is told before all
     start = wish.start
+    _refuse_folders(wish.recipe)
     request = request_of(wish.recipe, fingerprints(wish.recipe.data), None if start is None else start.facts())
     for corpus in wish.recipe.data.test:
         size(corpus)
@@ -116,9 +119,20 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             return _run(run, recipe, data, telling, began, validation, start)
 
 
+def _refuse_folders(recipe: Recipe) -> None:
+    """Only series may be a folder, of images; one of MIDI files stands for them."""
+    data = recipe.data
+    if task_class(recipe.task).shape == "series":
+        return
+    for corpus in (*data.corpora, *data.valid, *data.test):
+        for name in () if corpus.midi else corpus.files:
+            if is_folder(name):
+                stored(name)  # says what to name instead
+
+
 def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     """What is allowed, but may not be meant. begun: from another run."""
-    if not isinstance(data.task, ForecastTask):
+    if not isinstance(data.task, NodesTask | ForecastTask):
         yield shown(*first_example(data))
     if recipe.training.freeze and not begun:
         yield "training.freeze: what is frozen stays as it was drawn by chance; begin from a run: --from RUN"
@@ -138,6 +152,8 @@ def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     for name in sides:
         stack = recipe.model.side(name)
         orderless = all(isinstance(mixer, Attention) and mixer.relative is None for mixer in stack.mixers())
+        if isinstance(data.task, NodesTask):
+            continue
         if name in recipe.model.family and orderless and isinstance(stack.positions, NoPositions) and stack.depth:
             yield (
                 f"the {name} knows no positions, so that it sees a set, not a sequence: "

@@ -5,17 +5,19 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.activations import Activation, activate
 from seqloom.layers.attend import attend, attention_weights, position_bias
+from seqloom.layers.attend_edges import attend_edges
 from seqloom.layers.cache import Cache
 from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import ForkedCache
-from seqloom.layers.layout import Layout, Packed, Padded
+from seqloom.layers.layout import Edges, Layout, Packed, Padded
 from seqloom.layers.layout.parts import parts_of
 from seqloom.layers.linear import Linear
 from seqloom.layers.masks import Sight
@@ -97,6 +99,8 @@ class Attention(Heads):
     window: int | None = Field(default=None, ge=1, description="see only nearer than this many steps")
     block: int | None = Field(default=None, ge=1, description="see only within blocks of this many steps")
     relative: RelativeSettings | None = None
+    input_dropout: float = Field(default=0.0, ge=0, lt=1, description="of what is read, before all else (GAT)")
+    output_activation: Activation = Field(default="identity", description="of what comes out (GAT: elu)")
 
     def check(self, width: int, causal: bool) -> Faults:
         yield from self.faults(width)
@@ -207,6 +211,7 @@ class SelfAttention(Mixer):
         if relative is None and settings.relative is not None:
             relative = build_relative(settings.relative, self.heads.H, self.heads.K, causal)
         self.relative = relative
+        self.finish = activate(settings.output_activation)
 
     def start(self, rows: int, memory: Memory | None = None, capacity: int | None = None) -> Cache:
         empty = Cache.empty(rows, self.heads.G, self.heads.K, self.heads.K, capacity, self.anchor)
@@ -218,7 +223,15 @@ class SelfAttention(Mixer):
         return self.relative is not None and not isinstance(self.relative, RotaryRelative)
 
     def forward(self, x: Tensor, layout: Layout, state: StepsState | None = None) -> tuple[Tensor, StepsState | None]:
+        if self.training and self.settings.input_dropout:
+            x = F.dropout(x, self.settings.input_dropout)
+        y, state = self._read(x, layout, state)
+        return self.finish(y), state
+
+    def _read(self, x: Tensor, layout: Layout, state: StepsState | None) -> tuple[Tensor, StepsState | None]:
         q, k, v = self._turned(x, layout, state)
+        if layout.edges is not None:
+            return self.heads.join(self._along(q, k, v, layout, layout.edges)), None
         if isinstance(state, Cohorts):
             y, state = self._cohorts(q, k, v, layout, state)
             return self.heads.join(y), state
@@ -266,6 +279,15 @@ class SelfAttention(Mixer):
         y_BHTK = meet.state.unfold(y_BHTK) if isinstance(meet.state, ForkedCache) else y_BHTK
         return layout.unpad(y_BHTK.transpose(1, 2)), meet.state
 
+    def _along(self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, edges: Edges) -> Tensor:
+        """The heads' outputs of a graph, in the layout's own form."""
+        if self._biased or self.causal or self.settings.window is not None or self.settings.block is not None:
+            raise ValueError("edges say who sees whom: a window, blocks, a causal mask or relative positions do too")
+        q_MHK, k_MGK, v_MGK = (layout.pad(part).flatten(0, 1) for part in (q, k, v))
+        dropout = self.settings.dropout if self.training else 0.0
+        y_MHK = attend_edges(q_MHK, k_MGK, v_MGK, *edges.slots(layout.longest), self.heads.score, dropout)
+        return layout.unpad(y_MHK.unflatten(0, (layout.rows, layout.longest)))
+
     def weights(self, x: Tensor, layout: Layout, state: StepsState | None = None) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
         state = state.together() if isinstance(state, Cohorts) else state
@@ -281,7 +303,7 @@ class SelfAttention(Mixer):
         """Queries, keys and values in the layout's own form, turned by their positions if these are rotary."""
         if not self.causal:
             no_state(self, state)
-        if state is not None and layout.structure_BTT is not None:
+        if state is not None and (layout.structure_BTT is not None or layout.edges is not None):
             raise ValueError("a structure says who sees whom in a whole sequence; it cannot be used step by step")
         q, k, v = self.heads.of_itself(x)
         if self.relative is not None:
@@ -329,9 +351,14 @@ class SelfAttention(Mixer):
             window=self.settings.window,
             block=self.settings.block,
             lengths_B=layout.lengths_B if needs_ends else None,
-            structure_BTS=layout.structure_BTT,
+            structure_BTS=_structure(layout),
             from_start=True,
         )
+
+
+def _structure(layout: Layout) -> Tensor | None:
+    """Of a graph whose edges are listed, the square too, for whoever asks for weights."""
+    return layout.structure_BTT if layout.edges is None else layout.edges.structure(layout.rows, layout.longest)
 
 
 def _lengths(state: StepsState) -> Tensor:

@@ -1,4 +1,4 @@
-"""From what a sequence is made of to vectors: tokens, spelled words, real-valued readings, patches of them."""
+"""From what a sequence is made of to vectors: tokens, spelled words, real-valued readings, patches, features."""
 # V vocabulary  D width  C channels  P steps in a patch  N tokens  W words  L width of a letter
 
 from pathlib import Path
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.dropout import Dropout
+from seqloom.layers.features import FeatureEmbedding, Features
 from seqloom.layers.images import ImageEmbedding, Images
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.mixers import MixerSettings, build_mixer
@@ -103,7 +104,7 @@ class Patches(Frozen):
         return linear(size * self.length, width, bias=True)
 
 
-InputSettings = Annotated[Tokens | Spelled | Vectors | Patches | Images, Field(discriminator="kind")]
+InputSettings = Annotated[Tokens | Spelled | Vectors | Patches | Images | Features, Field(discriminator="kind")]
 
 
 def positions_of(settings: InputSettings, steps: int) -> int:
@@ -194,7 +195,7 @@ class PatchEmbedding(nn.Module):
     def forward(self, readings: Tensor, layout: Layout, segments: Tensor | None = None) -> tuple[Tensor, Layout]:
         """Behind it a step is a patch: ⌈steps / stride⌉ of them in a row, in the padded form."""
         _no_segments(segments)
-        if layout.structure_BTT is not None:
+        if layout.structure_BTT is not None or layout.edges is not None:
             raise ValueError(
                 "a structure says which steps see which, and behind patches there are no steps; use vectors"
             )
@@ -225,7 +226,7 @@ def _no_segments(segments: Tensor | None) -> None:
         raise ValueError("segments are given, but an input of readings knows none: they are of tokens")
 
 
-Embedding = TokenEmbedding | SpelledEmbedding | VectorEmbedding | PatchEmbedding | ImageEmbedding
+Embedding = TokenEmbedding | SpelledEmbedding | VectorEmbedding | PatchEmbedding | ImageEmbedding | FeatureEmbedding
 
 
 def build_embedding(settings: InputSettings, size: int, width: int, tied: nn.Parameter | None = None) -> Embedding:
@@ -241,5 +242,7 @@ def build_embedding(settings: InputSettings, size: int, width: int, tied: nn.Par
             return PatchEmbedding(settings, size, width)
         case Images():
             return ImageEmbedding(settings, size, width)
+        case Features():
+            return FeatureEmbedding(settings, size, width)
         case _:
             assert_never(settings)

@@ -77,7 +77,7 @@ class ImageEmbedding(nn.Module):
 
     def forward(self, tokens: Tensor, layout: Layout, segments: Tensor | None = None) -> tuple[Tensor, Layout]:
         """Behind it a step is a patch, line by line, in the padded form; a last line is filled up with zeros."""
-        if segments is not None or layout.structure_BTT is not None:
+        if segments is not None or layout.structure_BTT is not None or layout.edges is not None:
             raise ValueError("a picture has no segments and no structure of its numbers: they are of tokens")
         P, C = self.settings.patch, self.settings.columns // self.settings.patch
         band = C * self.settings.numbers  # of patches side by side

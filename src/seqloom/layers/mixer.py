@@ -162,5 +162,5 @@ def no_state(mixer: nn.Module, state: State | None) -> None:
 
 def no_structure(mixer: nn.Module, layout: Layout) -> None:
     """A structure says which steps see which; only self-attention can obey it."""
-    if layout.structure_BTT is not None:
+    if layout.structure_BTT is not None or layout.edges is not None:
         raise ValueError(f"{type(mixer).__name__} cannot obey a structure of who sees whom; only attention can")

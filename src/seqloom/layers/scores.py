@@ -1,18 +1,20 @@
-"""How alike a query and a key are: dot, scaled dot, multiplicative, additive.
+"""How alike a query and a key are: dot, scaled dot, multiplicative, additive, leaky additive.
 
-Three of the four are a dot product once the query is prepared, so the fast kernel serves them all.
+Three of them are a dot product once the query is prepared, so the fast kernel serves them all.
 """
 # B rows  H query heads  G key heads  T queries  S keys  K query width  J key width  A additive hidden width
+# M places  E edges
 
 import math
 from typing import Literal, assert_never
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqloom.layers.cost import Cost, linear
 
-ScoreName = Literal["dot", "scaled-dot", "multiplicative", "additive"]
+ScoreName = Literal["dot", "scaled-dot", "multiplicative", "additive", "leaky-additive"]
 
 
 class Score(nn.Module):
@@ -29,6 +31,11 @@ class Score(nn.Module):
     def compare(self, q_BHTK: Tensor, k_BHSK: Tensor) -> Tensor:
         assert self.scale is not None
         return torch.matmul(q_BHTK * self.scale, k_BHSK.transpose(-1, -2))
+
+    def along(self, q_MHK: Tensor, k_MHK: Tensor, query_E: Tensor, key_E: Tensor) -> Tensor:
+        """scores_EH: of these pairs alone."""
+        assert self.scale is not None
+        return (q_MHK.index_select(0, query_E) * k_MHK.index_select(0, key_E)).sum(-1) * self.scale
 
 
 class DotScore(Score):
@@ -74,6 +81,35 @@ class AdditiveScore(Score):
         hidden_BHTSA = torch.tanh(q_BHTK[:, :, :, None] + k_BHSK[:, :, None])
         return torch.matmul(hidden_BHTSA, self.out_HA[:, None, :, None]).squeeze(-1)
 
+    def along(self, q_MHK: Tensor, k_MHK: Tensor, query_E: Tensor, key_E: Tensor) -> Tensor:
+        hidden_EHA = torch.tanh(q_MHK.index_select(0, query_E) + k_MHK.index_select(0, key_E))
+        return (hidden_EHA * self.out_HA).sum(-1)
+
+
+class LeakyAdditiveScore(Score):
+    """LeakyReLU(aᵀq + bᵀk), a slope of 0.2 below 0; a and b for each head (Veličković et al. 2018, eq. 3)."""
+
+    scale = None
+    SLOPE = 0.2
+
+    def __init__(self, heads: int, key_heads: int, query_width: int, key_width: int) -> None:
+        super().__init__()
+        self.query_HK = nn.Parameter(torch.randn(heads, query_width) / math.sqrt(query_width))
+        self.key_GJ = nn.Parameter(torch.randn(key_heads, key_width) / math.sqrt(key_width))
+
+    def query(self, q_BHTK: Tensor) -> Tensor:
+        return q_BHTK * self.query_HK[:, None]
+
+    def key(self, k_BGSJ: Tensor) -> Tensor:
+        return k_BGSJ * self.key_GJ[:, None]
+
+    def compare(self, q_BHTK: Tensor, k_BHSK: Tensor) -> Tensor:
+        return F.leaky_relu(q_BHTK.sum(-1)[..., None] + k_BHSK.sum(-1)[..., None, :], self.SLOPE)
+
+    def along(self, q_MHK: Tensor, k_MHK: Tensor, query_E: Tensor, key_E: Tensor) -> Tensor:
+        q_MH, k_MH = q_MHK.sum(-1), k_MHK.sum(-1)  # before they are looked up: a number an edge, not a vector
+        return F.leaky_relu(q_MH.index_select(0, query_E) + k_MH.index_select(0, key_E), self.SLOPE)
+
 
 def build_score(name: ScoreName, heads: int, key_heads: int, query_width: int, key_width: int) -> Score:
     match name:
@@ -85,6 +121,8 @@ def build_score(name: ScoreName, heads: int, key_heads: int, query_width: int, k
             return MultiplicativeScore(heads, query_width, key_width)
         case "additive":
             return AdditiveScore(heads, key_heads, query_width, key_width)
+        case "leaky-additive":
+            return LeakyAdditiveScore(heads, key_heads, query_width, key_width)
         case _:
             assert_never(name)
 
@@ -103,5 +141,7 @@ def score_cost(
             query = linear(query_width, heads * key_width, bias=True)
             key = linear(key_width, key_heads * key_width, bias=False).times(keys)
             return compared + query + key + Cost(heads * key_width)
+        case "leaky-additive":  # products and sums of single numbers, which are not counted elsewhere either
+            return Cost(heads * query_width + key_heads * key_width)
         case _:
             assert_never(name)

@@ -21,6 +21,10 @@ def write_text(path: Path, text: str) -> None:
     _write(path, lambda partial: partial.write_bytes(text.encode()))
 
 
+def write_bytes(path: Path, data: bytes) -> None:
+    _write(path, lambda partial: partial.write_bytes(data))
+
+
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """A safetensors file, with the digest of what is in it."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}

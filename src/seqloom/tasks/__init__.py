@@ -12,7 +12,9 @@ from seqloom.tasks.frame import Frame
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
-from seqloom.tasks.settings import Classify, Forecast, Language, Masked, Tag, TaskSettings, Translate
+from seqloom.tasks.music import MusicTask
+from seqloom.tasks.nodes import NodesTask
+from seqloom.tasks.settings import Classify, Forecast, Language, Masked, Music, Nodes, Tag, TaskSettings, Translate
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.task import Goals, Task
 from seqloom.tasks.translate import TranslateTask
@@ -27,6 +29,8 @@ __all__ = [
     "Known",
     "Language",
     "Masked",
+    "Music",
+    "Nodes",
     "Side",
     "Tag",
     "Task",
@@ -44,10 +48,14 @@ def task_class(settings: TaskSettings) -> type[Task]:
             return TranslateTask
         case Language():
             return LanguageTask
+        case Music():
+            return MusicTask
         case Masked():
             return MaskedTask
         case Tag():
             return TagTask
+        case Nodes():
+            return NodesTask
         case Classify():
             return ClassifySeriesTask if settings.reads == "series" else ClassifyTask
         case Forecast():
@@ -65,10 +73,14 @@ def build_task(settings: TaskSettings, codecs: Codecs, family: Family = "encoder
             return TranslateTask(settings, codecs)
         case Language():
             return LanguageTask(settings, codecs)
+        case Music():
+            return MusicTask(settings, codecs)
         case Masked():
             return MaskedTask(settings, codecs)
         case Tag():
             return TagTask(settings, codecs)
+        case Nodes():
+            return NodesTask(settings, codecs)
         case Classify() if settings.reads == "series":
             return ClassifySeriesTask(settings, codecs)
         case Classify():

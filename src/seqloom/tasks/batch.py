@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqloom.data.cache import Examples
 from seqloom.data.ragged import Ragged
-from seqloom.layers.layout import Packed
+from seqloom.layers.layout import Packed, with_edges
 from seqloom.text.labels import NONE
 
 
@@ -32,6 +32,8 @@ class Side:
             return self
         assert self.layout.lengths_host_B is not None
         layout = Packed.of(self.layout.lengths_host_B, device=device)
+        if self.layout.edges is not None:
+            layout = with_edges(layout, self.layout.edges.to(device))
         segments_N = None if self.segments_N is None else self.segments_N.to(device, non_blocking=True)
         return Side(self.tokens_N.to(device, non_blocking=True), layout, segments_N)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from seqloom.data.graph.graph import Graph, has_graph
 from seqloom.data.reading import Block, Shape
 from seqloom.data.readings import Form, Readings, ReadingsSettings
 from seqloom.data.series_faults import fitting
@@ -26,6 +27,8 @@ class Codecs:
     target: Vocabulary | Labels
     scales: Scales | None = None
     """Of series of numbers, where both vocabularies are empty."""
+    graph: Graph | None = None
+    """What a task of nodes is about."""
 
     @classmethod
     def of_series(cls, scales: Scales) -> "Codecs":
@@ -40,12 +43,16 @@ class Codecs:
 
     @property
     def fingerprint(self) -> str:
+        if self.graph is not None:
+            return f"{self.graph.fingerprint}-{self.target.fingerprint}"
         if self.scales is not None:
             return self.scales.fingerprint
         return f"{self.source.fingerprint}-{self.target.fingerprint}"
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        if self.graph is not None:
+            self.graph.save(folder)
         if self.scales is not None:
             (folder / SCALES).write_text(self.scales.dumps(), encoding="utf-8")
             return
@@ -68,7 +75,8 @@ class Codecs:
         kept = folder / "readings.json"
         source = Readings.load(kept) if kept.exists() else Vocabulary.load(folder / "source.json")
         if (folder / "labels.json").exists():
-            return cls(source, Labels.load(folder / "labels.json"))
+            graph = Graph.load(folder) if has_graph(folder) else None
+            return cls(source, Labels.load(folder / "labels.json"), graph=graph)
         return cls(source, Vocabulary.load(folder / "target.json"))
 
 

@@ -14,7 +14,7 @@ from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Batch, Side, goals
 from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.losses import sequence_loss
-from seqloom.tasks.settings import Language
+from seqloom.tasks.settings import Language, Music
 from seqloom.tasks.task import Goals, Task
 from seqloom.text import BEGIN, END
 
@@ -24,12 +24,14 @@ class LanguageTask(Task):
     columns = ("target",)
     scores = ("loss", "perplexity")
     encoder: LineEncoder
+    settings: Language | Music
 
-    def __init__(self, settings: Language, codecs: Codecs) -> None:
+    def __init__(self, settings: Language | Music, codecs: Codecs) -> None:
         self.settings, self.codecs = settings, codecs
         self.vocabulary = codecs.vocabulary
         # of running text a row is a line too, its end included; `reshape` joins them again
-        self.encoder = LineEncoder(codecs.vocabulary, running=settings.lines == "text")
+        running = isinstance(settings, Language) and settings.lines == "text"
+        self.encoder = LineEncoder(codecs.vocabulary, running=running)
 
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
@@ -43,7 +45,7 @@ class LanguageTask(Task):
 
     @property
     def marks(self) -> int:
-        return 1 if self.settings.lines == "documents" else -1  # a window's last token is a goal only
+        return -1 if self.encoder.running else 1  # a window's last token is a goal only
 
     def sizes(self) -> Sizes:
         return Sizes(len(self.vocabulary), len(self.vocabulary))
@@ -51,7 +53,7 @@ class LanguageTask(Task):
     @property
     def reshape(self) -> Reshape | None:
         """Documents are no longer than the context already: longer ones were left out or cut when they were read."""
-        return self.windows if self.settings.lines == "text" else None
+        return self.windows if self.encoder.running else None
 
     def windows(self, examples: Examples, draw: np.random.Generator | None) -> Examples:
         """Windows of context + 1 tokens that overlap by one, at another offset in each epoch. draw: in training."""
@@ -69,7 +71,7 @@ class LanguageTask(Task):
 
     def batch(self, examples: Examples) -> Batch:
         rows = examples.columns["target"]
-        if self.settings.lines == "documents":
+        if not self.encoder.running:
             given, goal = rows.framed(before=[BEGIN]), rows.framed(after=[END])
         else:
             given, goal = rows.without_last(), rows.without_first()

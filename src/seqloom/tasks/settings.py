@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from seqloom.data.series.calendar import CalendarPart
+from seqloom.music.settings import EventSettings, Performance
 from seqloom.settings import Frozen, impossible
 
 
@@ -28,6 +29,28 @@ class Language(Frozen):
     lines: Literal["text", "documents"] = Field(
         default="text", description="the file is one running text, or each line is a text of its own"
     )
+
+
+class Music(Frozen):
+    """Pieces of music, from MIDI files: say which event comes next."""
+
+    kind: Literal["music"] = "music"
+    events: EventSettings = Performance()
+    context: int = Field(
+        default=1024, ge=2, description="events that are read at once in training; longer pieces are cut into parts"
+    )
+    transpose: int = Field(
+        default=0, ge=0, le=24, description="in training, semitones that a piece is moved up or down by, at most"
+    )
+    stretch: float = Field(
+        default=0.0, ge=0, le=0.5, description="in training, how much slower or faster a piece is, at most: 0.05 is 5 %"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.stretch and not isinstance(self.events, Performance):
+            raise impossible(f"{self.events.kind} have a grid, and no time to stretch; set stretch = 0", "stretch")
+        return self
 
 
 class Masked(Frozen):
@@ -73,6 +96,19 @@ class Vary(Frozen):
         if self.shift and (self.crop < 1 or self.warp):
             raise impossible("pictures are moved whole; crop and warp are of series in time", "shift")
         return self
+
+
+class Nodes(Frozen):
+    """One label for each node of a graph; some are known, and the others are asked for."""
+
+    kind: Literal["nodes"] = "nodes"
+    directed: bool = Field(
+        default=False, description="a node reads those that edges come from; otherwise both ends read each other"
+    )
+    self_loops: bool = Field(default=True, description="each node reads itself too")
+    normalise: Literal["rows", "none"] = Field(
+        default="rows", description="rows: the features of a node, divided by their sum; none: as they are"
+    )
 
 
 class Classify(Frozen):
@@ -176,4 +212,6 @@ class Forecast(Frozen):
     split: SplitSettings = Shares()
 
 
-TaskSettings = Annotated[Translate | Language | Masked | Tag | Classify | Forecast, Field(discriminator="kind")]
+TaskSettings = Annotated[
+    Translate | Language | Music | Masked | Tag | Nodes | Classify | Forecast, Field(discriminator="kind")
+]

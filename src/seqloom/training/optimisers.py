@@ -26,6 +26,9 @@ class Adam(Frozen):
     rate: float = Field(default=1e-3, gt=0, description="the learning rate at the schedule's peak")
     betas: Betas = (0.9, 0.98)
     epsilon: float = Field(default=1e-9, gt=0)
+    l2: float = Field(
+        default=0.0, ge=0, description="times the weights, added to the gradient; not of gains and biases"
+    )
 
 
 class AdamW(Frozen):
@@ -172,7 +175,7 @@ def build_optimiser(
     match settings:
         case Adam():
             part = uncompiled(torch.optim.Adam)(
-                parts.groups(settings.rate),
+                parts.by_decay(settings.rate, settings.l2) if settings.l2 else parts.groups(settings.rate),
                 lr=settings.rate,
                 betas=settings.betas,
                 eps=settings.epsilon,

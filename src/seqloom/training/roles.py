@@ -6,6 +6,7 @@ from torch import nn
 
 from seqloom.layers.embedding import PatchEmbedding, TokenEmbedding, VectorEmbedding
 from seqloom.layers.experts import MixtureOfExperts
+from seqloom.layers.features import FeatureEmbedding
 from seqloom.layers.images import ImageEmbedding
 from seqloom.models.heads import ClassHead, NumberHead, TagHead, TokenHead
 
@@ -21,6 +22,7 @@ _EDGES = (
     VectorEmbedding,
     PatchEmbedding,
     ImageEmbedding,
+    FeatureEmbedding,
     TokenHead,
     TagHead,
     ClassHead,

@@ -138,9 +138,10 @@ class PartCheck:
     def _place(
         self, block: Block, texts: Sequence[str], at: int, beside: Sequence[str] | None = None, number: int = 0
     ) -> Place:
-        file = self._files[number] if len(self._files) == 2 else block.file
+        aligned = len(self._files) == 2 and block.numbered
+        file = self._files[number] if aligned else block.file
         text = shortened(texts[at]) + (f" | {shortened(beside[at])}" if beside else "")
-        return Place(f"{file}:{block.lines[at]}", text)
+        return Place(f"{file}:{block.lines[at]}" if block.numbered else file, text)
 
     def finish(self) -> tuple[list[Finding], Statistics]:
         """After the last corpus."""

@@ -38,6 +38,12 @@ class Block:
     """of the channels of a series, where the file has them"""
     report: Skipped = field(default_factory=Skipped)
     """why examples were left out, and where"""
+    numbered: bool = True
+    """whether the lines are places in the file; otherwise the example is all of it"""
+
+    def place(self, row: int) -> str:
+        """Where an example stands, for messages."""
+        return f"{self.file}:{self.lines[row]}" if self.numbered else self.file
 
     def take(self, rows: Iterable[int]) -> "Block":
         """Of the examples only these."""
@@ -60,3 +66,9 @@ class Rows:
     """whether an empty value is a value: a blank line of running text"""
     names: tuple[str, ...] = ()
     """of the channels of a series, where the file has them"""
+    numbered: bool = True
+    """whether the lines are places in the file; otherwise each row is a file of its own"""
+
+    def place(self, column: int, line: int) -> str:
+        """What a message calls a value's place."""
+        return f"{self.files[column]}:{line}" if self.numbered else self.files[column]

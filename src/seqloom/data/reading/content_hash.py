@@ -12,6 +12,7 @@ from seqloom.data.file_format import HUB
 from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.faults import DataError
 from seqloom.data.reading.hub import hub_fingerprint
+from seqloom.data.reading.midi import files_of
 from seqloom.data.reading.stored_file import files_in, is_folder, shown, stored
 from seqloom.data.settings import Corpus
 
@@ -24,7 +25,7 @@ def fingerprint(corpus: Corpus) -> str:
     """A hash of the content of the files, whatever their names; of the version for a Hugging Face dataset."""
     if corpus.files[0].startswith(HUB):
         return hub_fingerprint(corpus.files[0])
-    each = [_file_fingerprint(name) for name in corpus.files]
+    each = [_file_fingerprint(name) for name in files_of(corpus)]
     return each[0] if len(each) == 1 else _short("+".join(each))
 
 

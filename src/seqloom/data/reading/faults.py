@@ -49,6 +49,8 @@ class Skipped:
         """The same places in files that have other names now."""
 
         def name(place: str) -> str:
+            if place in old:
+                return new[old.index(place)]
             file, _, line = place.rpartition(":")
             return f"{new[old.index(file)]}:{line}" if file in old else place
 

@@ -27,6 +27,8 @@ _REMEDIES = {
 def format_of(corpus: Corpus, shape: Shape) -> Format:
     if corpus.format != "auto":
         return corpus.format
+    if corpus.midi:
+        return "midi"
     if len(corpus.files) == 2:
         return "aligned"
     name = corpus.files[0]
@@ -48,6 +50,10 @@ def format_of(corpus: Corpus, shape: Shape) -> Format:
 
 def shape_of(corpus: Corpus) -> Shape:
     """What a corpus looks like, where nobody said; labels are told from other targets by who has read some."""
+    if corpus.midi:
+        return "text"
+    if corpus.format == "graph":
+        return "tags"
     form = corpus.format if corpus.format != "auto" else format_by_name(corpus.files[0])
     if len(corpus.files) == 2:
         return "pairs"

@@ -12,10 +12,11 @@ from seqloom.data.reading.faults import DataError, Faults, Skipped
 from seqloom.data.reading.format_choice import format_of
 from seqloom.data.reading.hub import read_hub
 from seqloom.data.reading.json_lines import read_jsonl
+from seqloom.data.reading.midi import files_of, read_midi_files
 from seqloom.data.reading.parquet import read_parquet
 from seqloom.data.reading.series_reader import series_rows
 from seqloom.data.reading.shaping import block_of
-from seqloom.data.reading.stored_file import shown, size_of
+from seqloom.data.reading.stored_file import shown, shown_all, size_of
 from seqloom.data.reading.table import Table
 from seqloom.data.reading.text import read_text
 from seqloom.data.reading.tsv import read_tsv, tsv_table
@@ -35,14 +36,14 @@ def read(corpus: Corpus, shape: Shape, bad: Bad = "stop") -> Iterator[Block]:
         found = found or bool(block.lines)
         yield block
     if not found:
-        name = " and ".join(map(shown, corpus.files))
+        name = shown_all(corpus.files)
         why = "; ".join(skipped.lines()) or "empty"
         raise DataError(f"{name}: no example in it ({why}); is it the right file?")
 
 
 def size(corpus: Corpus) -> int:
     """How many bytes will be read, packed as they are; 0 for a Hugging Face dataset, of which it is not known."""
-    return sum(size_of(name) for name in corpus.files if not name.startswith(HUB))
+    return sum(size_of(name) for name in files_of(corpus) if not name.startswith(HUB))
 
 
 def table(corpus: Corpus, shape: Shape) -> Table | None:
@@ -75,6 +76,10 @@ def _rows(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
             return read_parquet(corpus, shape)
         case "conllu":
             return read_conllu(corpus, shape)
+        case "midi":
+            return read_midi_files(corpus, shape)
+        case "graph":
+            raise DataError(f"{shown_all(corpus.files)}: a graph is for the task nodes, and is read whole")
         case "hub":
             return read_hub(corpus, shape)
         case "text":

@@ -18,7 +18,7 @@ def block_of(rows: Rows, shape: Shape, faults: Faults) -> Block:
     if shape == "tags" or not all(_plain(column, rows.blank) for column in rows.columns):
         lines, columns = _one_by_one(rows, shape, faults)
     report = faults.taken()
-    return Block(rows.files[0], lines, columns, report.total, rows.bytes, rows.names, report)
+    return Block(rows.files[0], lines, columns, report.total, rows.bytes, rows.names, report, rows.numbered)
 
 
 def _plain(column: list[Any], blank: bool) -> bool:
@@ -40,9 +40,9 @@ def _one_by_one(rows: Rows, shape: Shape, faults: Faults) -> tuple[list[int], tu
 
 
 def _usable(values: list[Any], line: int, rows: Rows, shape: Shape, faults: Faults) -> bool:
-    for file, value in zip(rows.files, values, strict=True):
+    for column, value in enumerate(values):
         if isinstance(value, Broken):
-            faults.fault(f"{file}:{line}", value)
+            faults.fault(rows.place(column, line), value)
             return False
     if rows.blank:
         return True

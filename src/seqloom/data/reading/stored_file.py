@@ -5,6 +5,7 @@ import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,13 @@ from seqloom.settings.words import nearest
 def shown(name: str) -> str:
     """The name for messages."""
     return "standard input" if name == STDIN else name
+
+
+def shown_all(names: Sequence[str]) -> str:
+    """Some names for messages: of many, the first."""
+    if len(names) <= 2:
+        return " and ".join(map(shown, names))
+    return f"{shown(names[0])} and {len(names) - 1:,} others"
 
 
 def stored(name: str) -> Path:

@@ -14,11 +14,13 @@ packed layout knows is worked out once, and shared by all layers of a model.
 """
 
 from dataclasses import replace
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from seqloom.layers.layout.contract import Layout, flip
+from seqloom.layers.layout.edges import Edges
 from seqloom.layers.layout.packed import Packed
 from seqloom.layers.layout.padded import Padded
 
@@ -36,4 +38,12 @@ def with_structure(layout: Padded | Packed, structure_BTT: Tensor) -> Layout:
     return replace(layout, structure_BTT=structure_BTT)
 
 
-__all__ = ["Layout", "Packed", "Padded", "flip", "with_structure"]
+P = TypeVar("P", Padded, Packed)
+
+
+def with_edges(layout: P, edges: Edges) -> P:
+    """As `with_structure`, for large graphs: self-attention goes along the edges, and makes no square of all pairs."""
+    return replace(layout, edges=edges)
+
+
+__all__ = ["Edges", "Layout", "Packed", "Padded", "flip", "with_edges", "with_structure"]

@@ -4,11 +4,14 @@
 import torch
 from torch import Tensor
 
+from seqloom.layers.layout.edges import Edges
+
 
 class Layout:
     """What mixers may ask of a batch, whichever its form."""
 
     lengths_B: Tensor  # real steps of each row
+    edges: Edges | None  # the same as a list, of which no square is ever made; None: no limit
     structure_BTT: Tensor | None  # who may see whom beyond what a mixer itself says (a graph's edges); None: no limit
 
     @property

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from seqloom.layers.layout.contract import Layout, like
+from seqloom.layers.layout.edges import Edges
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Packed(Layout):
     most: int  # width of the padded form
     same: bool  # all rows have that width
     structure_BTT: Tensor | None = None
+    edges: Edges | None = None
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)  # what is worked out when asked for
 
     @classmethod

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from seqloom.layers.layout.contract import Layout, like
+from seqloom.layers.layout.edges import Edges
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Padded(Layout):
     starts_B: Tensor | None = None  # None: every row begins at step 0
     full: bool = False  # known on the host: no padding at all
     structure_BTT: Tensor | None = None
+    edges: Edges | None = None
 
     @classmethod
     def of(

@@ -57,7 +57,12 @@ class _Move(torch.autograd.Function):
 
 def parts_of(layout: Packed) -> Parts | None:
     """Rows whose lengths agree up to a factor of two form a part; None where most of the padded form is real anyway."""
-    if torch.compiler.is_compiling() or layout.real_N is not None or layout.structure_BTT is not None:
+    if (
+        torch.compiler.is_compiling()
+        or layout.real_N is not None
+        or layout.structure_BTT is not None
+        or layout.edges is not None
+    ):
         return None
     if layout.lengths_host_B is None:
         return None

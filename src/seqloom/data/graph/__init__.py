@@ -1,0 +1,6 @@
+"""A graph: a file of nodes and a file of edges."""
+
+from seqloom.data.graph.graph import Graph, Part
+from seqloom.data.graph.reading import read_graph
+
+__all__ = ["Graph", "Part", "read_graph"]

@@ -1,0 +1,102 @@
+"""What a model of a graph says of its nodes: a label for each."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from seqloom.data.graph import Graph, read_graph
+from seqloom.data.reading import Skipped
+from seqloom.data.settings import Bad
+from seqloom.generation.no_numbers import refuse_no_numbers
+from seqloom.jobs.answer_lines import OutputFormat
+from seqloom.jobs.graph_corpora import graph_files
+from seqloom.jobs.model import Model
+from seqloom.jobs.output_file import Screen
+from seqloom.settings import UserError
+from seqloom.store.atomic import write_text
+from seqloom.tasks.nodes import NodesTask
+
+
+@torch.no_grad()
+def probabilities(model: Model, graph: Graph | None = None) -> Tensor:
+    """p_NV of all nodes; of several runs the mean. graph: another than the model was trained with."""
+    task = model.task
+    assert isinstance(task, NodesTask)
+    if graph is not None:
+        task = NodesTask(task.settings, replace(task.codecs, graph=graph))
+    source = task.side().to(model.device)
+    each = [network.scores(network(source.tokens_N, source.layout)).float() for network in model.networks]
+    for scores in each:
+        refuse_no_numbers(scores)
+    return torch.stack([scores.softmax(-1) for scores in each]).mean(0).cpu()
+
+
+def node_labels(model: Model, graph: Graph, ids: Sequence[str]) -> list[Sequence[str]]:
+    """Of these nodes."""
+    task = model.task
+    assert isinstance(task, NodesTask)
+    best_N = probabilities(model, graph).argmax(-1).tolist()
+    said = {name: task.labels.names[best] for name, best in zip(graph.ids, best_N, strict=True)}
+    return [[said[name]] for name in ids]
+
+
+def graph_of(model: Model, files: Sequence[str], bad: Bad) -> tuple[Graph, Skipped]:
+    """The graph of two files, as the model can read it."""
+    task = model.task
+    assert isinstance(task, NodesTask)
+    (corpus,) = graph_files(files)
+    nodes, edges = corpus.files
+    graph, skipped = read_graph(nodes, edges, bad, task.graph.words or None)
+    if graph.features > task.graph.features:
+        raise UserError(
+            f"{files[0]}: has {graph.features:,} features, and the model knows {task.graph.features:,}; "
+            "it can label graphs of the same features only"
+        )
+    return replace(graph, features=task.graph.features), skipped
+
+
+def asked_nodes(graph: Graph) -> list[int]:
+    """The nodes to be scored: those of the test, else all that have a label."""
+    test = graph.numbers_of("test").tolist()
+    return test or [number for number, label in enumerate(graph.labels) if label]
+
+
+def label_nodes(
+    model: Model,
+    out: Path | None,
+    form: OutputFormat,
+    scores: bool,
+    n_best: int,
+    force: bool,
+    note: Callable[[str], None],
+) -> None:
+    """A line for each node, in the order of its file: id, label, and if asked for how sure the model is."""
+    task = model.task
+    assert isinstance(task, NodesTask)
+    if out is not None and out.exists() and not force:
+        raise UserError(f"{out}: is there already; name another --out, or write over it with --force")
+    found = probabilities(model)
+    text = "".join(_lines(task, found, form, scores, n_best))
+    if out is None:
+        Screen().write(text)
+    else:
+        write_text(out, text)
+        note(f"{out}: labels of {len(task.graph):,} nodes")
+
+
+def _lines(task: NodesTask, found_NV: Tensor, form: OutputFormat, scores: bool, n_best: int) -> Iterator[str]:
+    top, which = found_NV.topk(min(n_best, found_NV.shape[1]), -1)
+    for node, (best, labels) in enumerate(zip(top.tolist(), which.tolist(), strict=True)):
+        name = task.graph.ids[node]
+        each = [(task.labels.names[label], score) for label, score in zip(labels, best, strict=True)]
+        if form == "jsonl":
+            line: dict[str, object] = {"id": name, "label": each[0][0], "score": each[0][1]}
+            line |= {"n_best": [{"label": label, "score": score} for label, score in each]} if n_best > 1 else {}
+            yield json.dumps(line, ensure_ascii=False) + "\n"
+            continue
+        for label, score in each:
+            yield f"{name}\t{label}" + (f"\t{score:.6g}" if scores or form == "tsv" else "") + "\n"

@@ -1,0 +1,165 @@
+"""A graph from end to end: two files → a run → a label for each node."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import run
+
+SHORT = ("--set", "training.steps=60", "--set", "model.width=16", "--set", "training.validate_every=10")
+SHORT = (*SHORT, "--set", "model.input.dropout=0.1")
+
+
+def write_graph(folder: Path, split: bool = True) -> None:
+    """Two groups of friends, each with a word of its own, which some of them do not say."""
+    draw = random.Random(1)
+    nodes, edges = ["id\tsplit\tlabel\tfeatures" if split else "id\tlabel\tfeatures"], []
+    for number in range(40):
+        group = number % 2
+        features = [group] if draw.random() < 0.6 else []
+        part = ("train", "valid", "test", "")[number // 2 % 4]
+        cells = [f"n{number}", part, "ab"[group], " ".join(map(str, [*features, 2]))]
+        nodes.append("\t".join(cells if split else [cells[0], *cells[2:]]))
+        for other in draw.sample(range(group, 40, 2), 4):
+            edges.append(f"n{number}\tn{other}")
+    (folder / "nodes.tsv").write_text("\n".join(nodes) + "\n")
+    (folder / "edges.tsv").write_text("\n".join(edges) + "\n")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("graph")
+    write_graph(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEQLOOM_CACHE", str(folder / "cache"))
+        patch.chdir(folder)
+        done = run("train", "gat", "--data", "nodes.tsv", "edges.tsv", "--out", "runs/g", *SHORT)
+    assert done.code == 0, done.error
+    assert "a graph of 40 nodes and 160 edges, 3 features, 2 labels; 10 nodes to train on, 10 to validate" in done.error
+    assert float(dict(line.split("\t") for line in done.out.splitlines())["test accuracy"]) == 100
+    return folder
+
+
+@pytest.fixture
+def place(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return trained
+
+
+def test_every_node_has_its_label_in_the_order_of_the_file(place: Path) -> None:
+    done = run("predict", f"{place}/runs/g")
+    assert done.code == 0, done.error
+    assert done.out.splitlines() == [f"n{number}\t{'ab'[number % 2]}" for number in range(40)]
+
+
+def test_formats(place: Path) -> None:
+    lines = run("predict", f"{place}/runs/g", "--scores").out.splitlines()
+    assert all(0.5 <= float(line.split("\t")[2]) <= 1 for line in lines)
+    both = run("predict", f"{place}/runs/g", "--n-best", "2", "--format", "jsonl").out.splitlines()
+    first = json.loads(both[0])
+    assert (first["id"], first["label"]) == ("n0", "a")
+    assert sum(one["score"] for one in first["n_best"]) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_file_is_not_written_over(place: Path) -> None:
+    assert run("predict", f"{place}/runs/g", "--out", "labels.tsv").code == 0
+    assert len(Path("labels.tsv").read_text().splitlines()) == 40
+    again = run("predict", f"{place}/runs/g", "--out", "labels.tsv")
+    assert again.code == 2
+    assert "is there already" in again.error
+
+
+def test_the_same_command_goes_on_and_says_that_it_is_done(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(trained / "cache"))
+    monkeypatch.chdir(trained)
+    again = run("train", "gat", "--data", "nodes.tsv", "edges.tsv", "--out", "runs/g", *SHORT)
+    assert again.code == 0, again.error
+    assert "all steps are done" in again.error
+
+
+def test_without_a_split_some_nodes_are_held_out(place: Path) -> None:
+    write_graph(Path(), split=False)
+    words = ("--data", "nodes.tsv", "edges.tsv", "--set", "training.steps=1", "--set", "data.held_out=0.2")
+    done = run("train", "gat", *words)
+    assert done.code == 0, done.error
+    assert "32 nodes to train on, 8 to validate, 0 to test" in done.error
+    assert "validation accuracy" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--data", "nodes.tsv"), "nodes.tsv: a graph is two files, its nodes and its edges"),
+        (("--data", "edges.tsv", "nodes.tsv"), "edges.tsv:1: no column is called id"),
+        (("--data", "nodes.tsv", "no.tsv"), "no.tsv: no such file"),
+        (("--data", "nodes.tsv", "edges.tsv", "--test", "nodes.tsv", "edges.tsv"), "the column split says which"),
+        (("--data", "nodes.tsv", "bad.tsv"), "bad.tsv:1: an edge to 'nobody', which is no node of nodes.tsv"),
+    ],
+)
+def test_mistakes(place: Path, words: tuple[str, ...], why: str) -> None:
+    write_graph(Path())
+    Path("bad.tsv").write_text("n1\tnobody\n")
+    found = run("train", "gat", *words, "--out", "runs/x")
+    assert found.code == 2
+    assert why in found.error
+
+
+def test_bad_edges_can_be_left_out(place: Path) -> None:
+    write_graph(Path())
+    Path("edges.tsv").write_text(Path("edges.tsv").read_text() + "n1\tnobody\n")
+    words = ("--data", "nodes.tsv", "edges.tsv", "--set", "training.steps=1", "--skip-bad")
+    done = run("train", "gat", *words)
+    assert done.code == 0, done.error
+    assert "1 left out: an edge to a missing node (edges.tsv:161)" in done.error
+
+
+def test_a_score_with_its_interval(place: Path) -> None:
+    done = run("evaluate", f"{place}/runs/g", "--data", f"{place}/nodes.tsv", f"{place}/edges.tsv")
+    assert done.code == 0, done.error
+    assert "10 nodes are scored" in done.error
+    assert "100.00" in done.out
+
+
+def test_other_graphs_of_the_same_features_are_scored_too(place: Path) -> None:
+    Path("n.tsv").write_text("id\tlabel\tfeatures\nq\ta\t0 2\nr\tb\t1 2\ns\tb\t1\n")
+    Path("e.tsv").write_text("r\ts\n")
+    done = run("evaluate", f"{place}/runs/g", "--data", "n.tsv", "e.tsv", "--metrics", "accuracy")
+    assert done.code == 0, done.error
+    assert "3 nodes are scored" in done.error
+    assert "100.00" in done.out
+    Path("n.tsv").write_text("id\tlabel\tfeatures\nq\ta\t0 7\n")
+    Path("e.tsv").write_text("q\tq\n")
+    found = run("evaluate", f"{place}/runs/g", "--data", "n.tsv", "e.tsv")
+    assert found.code == 2
+    assert "n.tsv: has 8 features, and the model knows 3" in found.error
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("check", "nodes.tsv", "edges.tsv", "--recipe", "gat"), "a graph is checked when it is read"),
+        (("compare", "gat", "--data", "nodes.tsv", "edges.tsv", "--epochs", "2"), "are not compared here"),
+    ],
+)
+def test_commands_that_know_no_graphs(place: Path, words: tuple[str, ...], why: str) -> None:
+    write_graph(Path())
+    found = run(*words)
+    assert found.code == 2
+    assert why in found.error
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("new.txt",), "new.txt: a model of a graph labels the nodes that it was trained with"),
+        (("--alignment",), "--alignment: a model of a graph labels the nodes"),
+        (("--beam", "3"), "--beam 3: each node gets its likeliest label"),
+    ],
+)
+def test_what_cannot_be_asked(place: Path, words: tuple[str, ...], why: str) -> None:
+    found = run("predict", f"{place}/runs/g", *words)
+    assert found.code == 2
+    assert why in found.error

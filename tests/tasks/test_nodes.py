@@ -1,0 +1,102 @@
+"""Nodes of a graph: the whole graph is read, and the goals are those of a part."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from seqloom.data.cache import Examples
+from seqloom.data.graph import Graph, read_graph
+from seqloom.data.ragged import Ragged
+from seqloom.models import build_model
+from seqloom.models.encoder_only import EncoderOnly
+from seqloom.models.settings import ModelSettings
+from seqloom.tasks import Codecs, Goals, Nodes, build_task
+from seqloom.tasks.nodes import NodesTask
+from seqloom.text import Labels, Vocabulary, Words
+from seqloom.text.labels import NONE
+
+NODES = "id\tlabel\tfeatures\na\tx\t0 2\nb\ty\t1\nc\tx\t2:3 0\nd\t\t\n"
+
+
+def graph_of(folder: Path) -> Graph:
+    (folder / "n.tsv").write_text(NODES)
+    (folder / "e.tsv").write_text("a\tb\nb\tc\na\tb\n")
+    return read_graph(str(folder / "n.tsv"), str(folder / "e.tsv"))[0]
+
+
+def task_of(folder: Path, **settings: object) -> NodesTask:
+    codecs = Codecs(Vocabulary.train(Words(), ["-"]), Labels(["x", "y"]), graph=graph_of(folder))
+    task = build_task(Nodes.model_validate(settings), codecs, "encoder-only")
+    assert isinstance(task, NodesTask)
+    return task
+
+
+def seen(task: NodesTask) -> set[tuple[str, str]]:
+    """Who reads whom."""
+    edges = task.side().layout.edges
+    assert edges is not None
+    ids = task.graph.ids
+    return {(ids[q], ids[k]) for q, k in zip(edges.query_E.tolist(), edges.key_E.tolist(), strict=True)}
+
+
+SELF = {(node, node) for node in "abcd"}
+
+
+def test_edges_have_no_direction_unless_they_are_said_to(tmp_path: Path) -> None:
+    assert seen(task_of(tmp_path)) == {("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), *SELF}
+    assert seen(task_of(tmp_path, directed=True)) == {("b", "a"), ("c", "b"), *SELF}
+    assert seen(task_of(tmp_path, directed=True, self_loops=False)) == {("b", "a"), ("c", "b")}
+
+
+def test_features_of_a_node_sum_to_one_and_a_node_may_have_none(tmp_path: Path) -> None:
+    x = task_of(tmp_path).side().tokens_N
+    x = x.to_dense() if x.is_sparse else x
+    torch.testing.assert_close(x, torch.tensor([[0.5, 0, 0.5], [0, 1, 0], [0.25, 0, 0.75], [0, 0, 0]]))
+    plain = task_of(tmp_path, normalise="none").side().tokens_N
+    assert (plain.to_dense() if plain.is_sparse else plain)[2].tolist() == [1, 0, 3]
+
+
+def examples(goal: list[int]) -> Examples:
+    columns = {"source": Ragged.rows([range(len(goal))]), "target": Ragged.rows([goal])}
+    return Examples(columns, np.zeros(1, np.int64), np.ones(1, np.int64))
+
+
+def model_of(task: NodesTask) -> EncoderOnly:
+    torch.manual_seed(1)
+    settings = {
+        "family": "encoder-only",
+        "width": 8,
+        "depth": 1,
+        "input": {"kind": "features"},
+        "output": {"kind": "tags"},
+        "mixer": {"kind": "attention", "heads": 2, "score": "leaky-additive"},
+    }
+    model = build_model(ModelSettings.model_validate(settings), task.sizes())
+    assert isinstance(model, EncoderOnly)
+    return model.eval()
+
+
+def test_the_loss_is_of_the_nodes_that_are_asked_for(tmp_path: Path) -> None:
+    task = task_of(tmp_path)
+    model, batch = model_of(task), task.batch(examples([0, NONE, 1, NONE]))
+    assert batch.count == 2
+    assert batch.source is not None
+    log_p = model.scores(model(batch.source.tokens_N, batch.source.layout)).log_softmax(-1)
+    torch.testing.assert_close(task.loss(model, batch, Goals()), -(log_p[0, 0] + log_p[2, 1]))
+
+
+def test_a_node_without_edges_reads_itself(tmp_path: Path) -> None:
+    """Also without loops it has an answer: that of a node which nobody tells anything."""
+    for self_loops in (True, False):
+        task = task_of(tmp_path, self_loops=self_loops)
+        side = task.side()
+        scores = model_of(task).scores(model_of(task)(side.tokens_N, side.layout))
+        assert torch.isfinite(scores).all()
+
+
+def test_a_model_that_reads_text_is_refused(tmp_path: Path) -> None:
+    why = NodesTask.refuses(ModelSettings(family="encoder-only"))
+    assert why is not None
+    assert "input.kind = 'features'" in why
+    assert NodesTask.refuses(model_of(task_of(tmp_path)).settings) is None
