@@ -12,7 +12,7 @@ INSTALLED := $(VENV)/.installed
 PLAN      := $(VENV)/.plan.json
 
 .DELETE_ON_ERROR:
-.PHONY: help install demo test lint check bench
+.PHONY: help install demo test lint check bench bench-gpu
 
 help:
 	@echo "make demo      train a small model in two minutes and see it work"
@@ -20,6 +20,7 @@ help:
 	@echo "make check     format, lint, types, import rules and the fast tests: what a commit must pass"
 	@echo "make lint      the same without the tests"
 	@echo "make bench     measure training steps against other libraries"
+	@echo "make bench-gpu the same on a GPU"
 	@echo "make install   only make .venv and install into it"
 
 demo: install
@@ -39,6 +40,9 @@ check: lint
 
 bench: install
 	@$(BIN)/python benchmarks/training_step.py
+
+bench-gpu: install
+	@$(BIN)/python benchmarks/training_gpu.py
 
 install: $(INSTALLED)
 	@:

@@ -122,6 +122,7 @@ def vectors(data: Path, out: Path, train: Path, width: int) -> Path:
 
 
 TREC = tuple(HERE / "text_classification" / f"trec-{how}.toml" for how in ("words", "letters", "subwords", "recurrent"))
+INTENTS = tuple(HERE / "snips" / f"{name}.toml" for name in ("intents", "intents-recurrent", "intents-subwords"))
 
 SETS = {
     "japanese-vowels": Set((RECIPES / "motion-classifier.toml",), archive("JapaneseVowels"), "series", "accuracy", 3),
@@ -131,7 +132,7 @@ SETS = {
     "digits": Set((HERE / "digits" / "pixels.toml",), digits, "series", "accuracy", 5, together=False),
     "trec": Set(TREC, labelled("TREC"), "classes", "accuracy", 2, vectors=128),
     "sst2": Set((RECIPES / "text-classifier.toml",), labelled("stsa.binary", "dev"), "classes", "accuracy", 3),
-    "intents": Set((HERE / "snips" / "intents.toml",), snips(slots=False), "classes", "accuracy", 3),
+    "intents": Set(INTENTS, snips(slots=False), "classes", "accuracy", 2),
     "slots": Set((HERE / "snips" / "slots.toml",), snips(slots=True), "tags", "span-f1", 3),
 }
 

@@ -16,7 +16,7 @@ from seqloom.serving.app import build_app
 from seqloom.serving.server import SECTION, Server, listening, settings_of
 from seqloom.serving.shelf import Shelf
 
-PATIENCE = 30.0  # seconds, on a busy machine
+PATIENCE = 60.0  # seconds, on a busy machine
 
 
 class Live:
@@ -66,8 +66,8 @@ class Live:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(PATIENCE)
 
 
-def until(true: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
+def until(true: Callable[[], object], patience: float = PATIENCE) -> None:
+    end = time.monotonic() + patience
     while not true():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.005)

@@ -1,15 +1,17 @@
 """One engine for all tickets: who joins when, what fails and what goes on."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seqloom.generation.contract import Item
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.writing import Writing
 from seqloom.jobs import writing
 from seqloom.jobs.answer import Question
 from seqloom.jobs.model import load
@@ -128,14 +130,29 @@ def test_what_fails_fails_alone(opened: Opened, runs: Runs, monkeypatch: pytest.
 def test_what_cannot_begin_fails_alone(opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = opened(runs["pairs"])
 
-    def begin(group: Group, tickets: object) -> None:
-        raise MemoryError("no room")
+    real = Writing.begin
+
+    def begin(writing: Writing, items: Sequence[Item]) -> None:
+        if writing.beam == 2:
+            raise MemoryError("no room")
+        real(writing, items)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Group, "begin", begin)
-        assert isinstance(ask(desk, "abcd")[1].last, Failed)
-    assert isinstance(ask(desk, "abcd")[1].last, Said)
-    assert desk.writing == 0
+        patch.setattr(Writing, "begin", begin)
+        good = [ask(desk, "abcd", GenerationSettings(beam=3))[1] for _ in range(3)]
+        bad = ask(desk, "abcd", GenerationSettings(beam=2))[1]
+        assert isinstance(bad.last, Failed)
+        assert all(isinstance(heard.last, Said) for heard in good)
+    assert isinstance(ask(desk, "abcd", GenerationSettings(beam=2))[1].last, Said)
+    until(lambda: desk.writing == 0)
+
+
+def test_labels_that_fail(opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = opened(runs["classes"])
+    with monkeypatch.context() as patch:
+        patch.setattr(desk.model, "answer", lambda *_: (_ for _ in ()).throw(MemoryError("no room")))
+        assert isinstance(ask(desk, "the film")[1].last, Failed)
+    assert isinstance(ask(desk, "the film")[1].last, Said)
 
 
 def test_who_is_gone_is_not_written(opened: Opened, runs: Runs) -> None:

@@ -31,3 +31,12 @@ def test_the_description_is_offline(live: Live) -> None:
     assert {"/v1/predict", "/v1/completions", "/v1/chat/completions", "/v1/models", "/api/generate", "/api/tags",
             "/healthz", "/metrics"} <= set(live.client.get("/openapi.json").json()["paths"])  # fmt: skip
     assert live.client.get("/redoc").status_code == 404
+
+
+def test_the_description_tells_the_errors_as_they_are(live: Live) -> None:
+    description = live.client.get("/openapi.json").json()
+    assert "HTTPValidationError" not in description["components"]["schemas"]
+    for path, name in ("/v1/predict", "ErrorAnswer"), ("/api/generate", "ShortErrorAnswer"):
+        answers = description["paths"][path]["post"]["responses"]
+        assert {"200", "400", "404", "408", "413", "422", "429", "503"} <= set(answers)
+        assert answers["422"]["content"]["application/json"]["schema"]["$ref"].endswith(f"/{name}")

@@ -32,7 +32,7 @@ class Child:
         self.lines: list[str] = []
         self._reading = threading.Thread(target=self._read)
         self._reading.start()
-        until(lambda: self.url or self.process.poll() is not None)
+        until(lambda: self.url or self.process.poll() is not None, 5 * PATIENCE)  # Python and torch start first
         self.client = httpx.Client(base_url=self.url or "http://none", timeout=PATIENCE)
 
     def _read(self) -> None:

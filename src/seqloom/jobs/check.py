@@ -13,6 +13,7 @@ from seqloom.data.reading import DataError, read, shape_of, size
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked, corpora_like
 from seqloom.jobs.check_series import check_series
+from seqloom.jobs.chosen import named_shape
 from seqloom.jobs.corpora import (
     Longest,
     longest_of,
@@ -113,7 +114,7 @@ def _bare(command: Command) -> Report:
     """The files alone, where they are too broken to choose a recipe by them."""
     parts = command.data, command.valid, command.test
     train, valid, test = (corpora_like(files, (), command.columns) if files else () for files in parts)
-    return check_data(train, valid, test, shape=shape_of(train[0]))
+    return check_data(train, valid, test, shape=named_shape(command.changes) or shape_of(train[0]))
 
 
 class _Measure:

@@ -55,7 +55,7 @@ class _Data(BaseModel):
 
 def chosen(part: Part, corpora: Sequence[Corpus], bad: Bad, changes: Sequence[str]) -> tuple[Recipe, tuple[str, ...]]:
     """A sound recipe for the data, of which only the size of the model is open; what `part` says stands."""
-    seen = look(corpora, bad, _shape(changes))
+    seen = look(corpora, bad, named_shape(changes))
     recipe = _filled(part, default_settings(seen), seen.shape, changes)
     files: dict[str, tuple[Corpus, ...]] = {"corpora": tuple(corpora)}
     if seen.labels_first:
@@ -151,7 +151,7 @@ def _loaded(text: str, part: Part, changes: Sequence[str]) -> Recipe:
         raise SettingsError(re.sub(place, placed, str(error), flags=re.MULTILINE)) from None
 
 
-def _shape(changes: Sequence[str]) -> Shape | None:
+def named_shape(changes: Sequence[str]) -> Shape | None:
     """Of the task that was named with --set, if one was."""
     tasks: dict[str, Shape] = {"translate": "pairs", "tag": "tags", "classify": "classes"}
     tasks |= {"language": "text", "music": "text", "forecast": "timeline"}

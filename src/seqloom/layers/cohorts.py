@@ -8,6 +8,7 @@ join. Side by side only attention itself goes cohort by cohort; all that is done
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -76,6 +77,8 @@ class Cohorts(Generic[P]):
 
     def fork(self, rows_R: Tensor) -> "Cohorts[P]":
         """Every row stays with those that it shares a memory with, and so with its cohort."""
-        begins = [0, *torch.tensor(self.sizes).cumsum(0).tolist()]
+        if len(self.parts) == 1:
+            return Cohorts((self.parts[0].fork(rows_R),))
+        begins = [0, *accumulate(self.sizes)]
         each = zip(self.parts, rows_R.split(self.sizes), begins, strict=False)
         return Cohorts(tuple(part.fork(rows - begin) for part, rows, begin in each))

@@ -150,24 +150,25 @@ class SpelledEmbedding(TokenEmbedding):
         if layout.structure_BTT is not None:
             raise ValueError("a structure says which steps see which, and behind spelled words there are other steps")
         _no_segments(segments)
-        real_BT = layout.real_BT
-        tokens_N = layout.pad(tokens)[real_BT]
-        word_N = tokens_N < len(self.weight_VD)
-        words_W = tokens_N[word_N]
-        ends_B = F.pad(word_N.cumsum(0), (1, 0))[layout.lengths_B.cumsum(0)]
-        lengths_B = torch.diff(ends_B, prepend=ends_B.new_zeros(1)).cpu()
+        whole = isinstance(layout, Packed) and layout.real is None
+        tokens_N = tokens if whole else layout.pad(tokens)[layout.real_BT]
+        # where words begin is found on the host, which must know all lengths: a GPU is waited for
+        at_W = (tokens_N.cpu() < len(self.weight_VD)).nonzero()[:, 0]
+        ends_B = layout.lengths_B.cpu().cumsum(0)
+        lengths_B = torch.diff(torch.searchsorted(at_W, ends_B), prepend=ends_B.new_zeros(1))
         words = Packed.of(lengths_B, device=tokens.device)
-        x_WD, _ = super().forward(words_W, words)
-        x_WD = x_WD + self.spelt(self._read(tokens_N, word_N)) if len(words_W) else x_WD
+        x_WD, _ = super().forward(tokens_N[at_W.to(tokens.device)], words)
+        if len(at_W):
+            letters = Packed.of(torch.diff(at_W, append=at_W.new_tensor([len(tokens_N)])), device=tokens.device)
+            x_WD = x_WD + self.spelt(self._read(tokens_N, letters))
         if isinstance(layout, Packed):
             return x_WD, words
         return words.pad(x_WD), Padded.of(lengths_B, device=tokens.device)
 
-    def _read(self, tokens_N: Tensor, word_N: Tensor) -> Tensor:
+    def _read(self, tokens_N: Tensor, letters: Packed) -> Tensor:
         """Of each word the highest of all its letters' states, feature by feature: x_WL. A mark stands before them."""
-        letters = Packed.of(torch.bincount(word_N.cumsum(0) - 1).cpu(), device=tokens_N.device)
-        letter_N = torch.where(word_N, BYTES, tokens_N - len(self.weight_VD))
-        x_NL = self.letter_dropout(F.embedding(letter_N, self.letter_VL), letters)
+        letter_N = tokens_N - len(self.weight_VD)
+        x_NL = self.letter_dropout(F.embedding(torch.where(letter_N < 0, BYTES, letter_N), self.letter_VL), letters)
         y_NL, _ = self.reader(x_NL, letters, None)
         y_WTL = letters.pad(self.letter_dropout(y_NL, letters))
         return y_WTL.masked_fill(~letters.real_BT[..., None], torch.finfo(y_WTL.dtype).min).amax(1)

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
@@ -16,7 +18,7 @@ from seqloom.serving.faults import told
 from seqloom.serving.gate import App, Gate, Keeper
 from seqloom.serving.log import Log
 from seqloom.serving.metrics import Metrics
-from seqloom.serving.refusal import RefusalError
+from seqloom.serving.refusal import DESCRIBED, ErrorAnswer, RefusalError, ShortErrorAnswer
 from seqloom.serving.service import Service
 from seqloom.serving.settings import ServingSettings
 from seqloom.serving.shelf import Shelf
@@ -40,8 +42,10 @@ def build_app(shelf: Shelf, settings: ServingSettings, host: str, token: str | N
         title="seqloom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=alive
     )
     api.state.service = service
-    for router in (predict_api.router, openai_api.router, ollama_api.router, health_api.router):
-        api.include_router(router)
+    for router in (predict_api.router, openai_api.router):
+        api.include_router(router, responses=_described(ErrorAnswer))
+    api.include_router(ollama_api.router, responses=_described(ShortErrorAnswer))
+    api.include_router(health_api.router)
     api.add_exception_handler(RefusalError, _refused)
     api.add_exception_handler(RequestValidationError, _invalid)
     api.add_exception_handler(HTTPException, _unknown)
@@ -51,6 +55,10 @@ def build_app(shelf: Shelf, settings: ServingSettings, host: str, token: str | N
     if settings.origins:
         app = CORSMiddleware(app, allow_origins=settings.origins, allow_methods=["GET", "POST"], allow_headers=["*"])
     return Gate(app, settings, host, service.metrics, log)
+
+
+def _described(answer: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    return {status: {"model": answer, "description": about} for status, about in DESCRIBED.items()}
 
 
 async def _refused(request: Request, refusal: Exception) -> JSONResponse:

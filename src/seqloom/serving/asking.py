@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -96,7 +96,7 @@ async def pending(
         waiting = Pending(asked, log)
 
         def tell(place: int, event: Event) -> None:
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop is closed: nobody listens any more
                 loop.call_soon_threadsafe(waiting.hear, place, event)
 
         for place, (wish, one) in enumerate(zip(made, asked, strict=True)):

@@ -85,10 +85,7 @@ class Desk:
                 if self._closed:
                     break
                 new = self._let_in()
-            try:
-                self._begin(new)
-            except Exception as error:
-                self._fail(new, error)
+            self._begin(new)
             for key in list(self._groups):
                 self._step(key)
         left = [*self._waiting, *(ticket for group in self._groups.values() for ticket in group.tickets.values())]
@@ -116,15 +113,25 @@ class Desk:
         return new
 
     def _begin(self, new: Sequence[Ticket]) -> None:
-        writer = self.model.writer
         each: dict[Together, list[Ticket]] = {}
         for ticket in new:
             each.setdefault(ticket.together, []).append(ticket)
         for key, tickets in each.items():
-            if writer is None:
-                self._label(tickets)
-            else:
-                self._groups.setdefault(key, Group(writer, key)).begin(tickets)
+            try:
+                self._begin_together(key, tickets)
+            except Exception as error:  # whatever it is, it is theirs, and of those whom they were to join
+                group = self._groups.pop(key, None)
+                others = [] if group is None else [one for one in group.tickets.values() if one not in tickets]
+                self._fail([*tickets, *others], error)
+
+    def _begin_together(self, key: Together, tickets: Sequence[Ticket]) -> None:
+        writer = self.model.writer
+        if writer is None:
+            self._label(tickets)
+            return
+        if key not in self._groups:
+            self._groups[key] = Group(writer, key)
+        self._groups[key].begin(tickets)
 
     def _label(self, tickets: Sequence[Ticket]) -> None:
         """Answers that are not written: all of them in one pass."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import HTTPException
+from pydantic import BaseModel
 
 KINDS = {
     401: "authentication_error",
@@ -17,6 +18,35 @@ KINDS = {
     503: "overloaded_error",
 }
 """As clients of OpenAI's interface know them; others are invalid requests."""
+DESCRIBED = {
+    400: "no JSON",
+    404: "no such model",
+    408: "not answered in time",
+    413: "too long a body",
+    422: "a field that is not as it should be, or that this model cannot do",
+    429: "the queue is full; Retry-After says when to try again",
+    503: "too many requests at once, or the server stops",
+}
+"""For the OpenAPI description."""
+
+
+class About(BaseModel):
+    message: str
+    type: str
+    param: None
+    code: int
+
+
+class ErrorAnswer(BaseModel):
+    """As OpenAI says it."""
+
+    error: About
+
+
+class ShortErrorAnswer(BaseModel):
+    """As Ollama says it."""
+
+    error: str
 
 
 class RefusalError(HTTPException):

@@ -179,6 +179,8 @@ class Shelf:
 
     async def _replace(self, book: Book, signature: Signature) -> None:
         async with book.loading, self._one_at_a_time:
+            if book.desk is None:  # it was put away meanwhile
+                return
             book.signature = signature  # what fails is tried again when it has changed again
             try:
                 model, changes = await asyncio.to_thread(self._load, book.path)
@@ -189,7 +191,7 @@ class Shelf:
             book.kind = model.recipe.task.kind
             book.parameters = sum(each.numel() for network in model.networks for each in network.parameters())
             self._give_desk(book, model, changes)
-            if old is not None and not self.users[old]:
+            if not self.users[old]:
                 self._close(old)
             self.log(f"{book.name}: loaded anew")
 

@@ -58,6 +58,12 @@ def test_pixels_with_a_label_before_them(tmp_path: Path) -> None:
     assert list(block.lines) == [2, 3]
 
 
+def test_y_is_a_coordinate(tmp_path: Path) -> None:
+    block = _read(tmp_path, "trial,time,x,y,movement\n1,0,1,2,up\n1,1,3,4,up\n")
+    assert_equal(block.columns[0][0], np.array([[1.0, 2], [3, 4]]))
+    assert block.columns[1] == ["up"]
+
+
 def test_an_id_alone_is_that_of_a_row(tmp_path: Path) -> None:
     block = _read(tmp_path, "id,a,b,label\n1,5,6,up\n2,7,8,down\n")
     assert [len(x) for x in block.columns[0]] == [3, 3]

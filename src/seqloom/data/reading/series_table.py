@@ -27,7 +27,7 @@ SAMPLE = 20
 """Rows that tell whether the first names the columns."""
 SERIES = ("series", "series_id", "sequence", "sequence_id", "trial", "case", "unique_id", "id")
 TIME = ("time", "timestamp", "datetime", "date", "step", "t", "frame", "ds")
-LABEL = ("label", "class", "target", "category", "y")
+LABEL = ("label", "class", "target", "category")  # y is a coordinate as often
 
 Numbered = tuple[int, Row]
 
