@@ -62,6 +62,30 @@ def test_characters_two_runs_and_unknown_letters(runs: Runs, place: Path) -> Non
     assert _scores(_run(runs["pairs"], data=data)[0]).keys() == {"exact", "cer", "chrf"}
 
 
+def test_runs_together(runs: Runs, place: Path) -> None:
+    data = _head(runs.files["pairs"], place / "test.tsv")
+    both = runs["pairs"], runs["other"]
+    found, what = _run(*both, data=data, metrics=("exact",), ensemble=("all",))
+    assert found.systems == ("pairs", "other", "ensemble")
+    said = seqloom.load(both).predict(list(what.sources or ()))
+    assert list(what.answers[2]) == [answer.text for answer in said]
+    assert _run(*both, data=data, metrics=("exact",), ensemble=("pairs", "other"))[1].answers[2] == what.answers[2]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("pears",), "--ensemble pears: no run is called that; they are called pairs, other"),
+        (("other",), "is no ensemble; name two or more, or none for all"),
+    ],
+)
+def test_no_ensemble(runs: Runs, names: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        _run(runs["pairs"], runs["other"], data=str(runs.files["pairs"]), ensemble=names)
+    with pytest.raises(UserError, match="--ensemble is of runs"):
+        evaluate(Evaluate(hypotheses=("a",), references=("b",), ensemble=names))
+
+
 def test_other_columns(runs: Runs, place: Path) -> None:
     lines = [line.split("\t") for line in runs.files["pairs"].read_text().splitlines()[:FEW]]
     (place / "test.tsv").write_text("".join(f"{n}\t{b}\t{a}\n" for n, (a, b) in enumerate(lines)))

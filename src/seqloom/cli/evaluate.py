@@ -54,6 +54,14 @@ def evaluate(
     examples: Annotated[
         int, typer.Option("--examples", metavar="N", min=0, help="Show so many of the worst and of the best examples.")
     ] = 0,
+    ensemble: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ensemble",
+            metavar="[NAME…]",
+            help="Runs that also answer together, by the mean of their probabilities, as one more; no name: all.",
+        ),
+    ] = None,
     form: Annotated[
         Literal["text", "markdown", "jsonl", "latex"], typer.Option("--format", help="How the results are written.")
     ] = "text",
@@ -72,6 +80,8 @@ def evaluate(
     Examples:
       seqloom evaluate runs/pairs --data test.tsv
       seqloom evaluate runs/small runs/large --data test.en test.de --set generation.beam=8
+      seqloom evaluate runs/seed1 runs/seed2 --ensemble --data test.tsv
+      seqloom evaluate runs/text --data test.txt --set evaluation.context=512 --set evaluation.stride=128
       seqloom evaluate --hypotheses ours=a.out.txt theirs=b.txt --references ref.txt --sources src.txt --examples 3
       seqloom evaluate --hypotheses said.zh --references a.zh b.zh --metrics bleu --set evaluation.bleu.tokenize=zh
       seqloom evaluate runs/sales --data sales.csv        (of a forecaster: its test part, a window at each step)
@@ -101,6 +111,7 @@ def evaluate(
         source,
         target,
         history,
+        tuple(ensemble or ()),
     )
     found, what = job(command, lambda text: typer.echo(text, err=True))
     console = Console()

@@ -35,6 +35,11 @@ class EvaluationSettings(Frozen):
     rouge: RougeSettings = RougeSettings()
     lowercase: bool = False
     """compare in lower case; TER and ROUGE always do"""
+    context: Annotated[int, Field(ge=1)] | None = None
+    """of running text, tokens that are read together; unset: as many as in training"""
+    stride: Annotated[int, Field(ge=1)] | None = None
+    """and of these how many are scored, the last ones: each has then context − stride before it, or all that there are;
+    unset: all are scored, the first of them with nothing before it"""
     season: Annotated[int, Field(ge=1)] = 1
     """of series, for MASE: its scale is how far values lie apart that are so many steps apart"""
     resamples: Annotated[int, Field(ge=100)] = RESAMPLES

@@ -30,6 +30,10 @@ def compare(command: Compare, note: Note = lambda text: None, view: View = "auto
     """note: hears what is going on. What failed is told in its row; the table is in the folder then."""
     folder = ComparedFolder(command.out)
     settings = evaluation_settings(command.changed(EVALUATION))
+    if settings.context is not None or settings.stride is not None:
+        raise UserError(
+            "--set evaluation.context and .stride are for `seqloom evaluate`; here runs read as in training"
+        )
     _refuse_first(command)
     systems = systems_of(command.systems, command.training(), folder.runs)
     _refuse(command, systems)

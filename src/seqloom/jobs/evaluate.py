@@ -38,6 +38,7 @@ class Evaluate:
     source: str | None = None
     target: str | None = None
     history: str | None = None
+    ensemble: tuple[str, ...] = ()
 
 
 class _Settings(Frozen):
@@ -61,7 +62,16 @@ def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report,
         others = [change for change in command.changes if change not in ours]
         columns = command.source, command.target
         what, names = evaluated_runs(
-            command.runs, command.data, command.metrics, others, command.device, command.skip_bad, note, columns
+            command.runs,
+            command.data,
+            command.metrics,
+            others,
+            command.device,
+            command.skip_bad,
+            note,
+            columns,
+            settings,
+            command.ensemble,
         )
         return reported(what, names, settings, note, bool(command.metrics), command.examples), what
     for change in command.changes:
@@ -82,6 +92,8 @@ def _refuse(command: Evaluate) -> None:
         raise UserError("either runs with --data, or --hypotheses with --references; not both")
     if command.runs and not command.data:
         raise UserError("nothing to evaluate on: name the data with --data FILE…")
+    if command.ensemble and not command.runs:
+        raise UserError("--ensemble is of runs; files hold what was said already")
     if command.data and not command.runs:
         raise UserError("--data needs a RUN that answers it: seqloom evaluate RUN… --data FILE…")
     if (command.source or command.target) and not command.data:

@@ -10,6 +10,7 @@ from seqloom.evaluation.likelihood import BitsPerCharacter
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Counts
 from seqloom.evaluation.rolling import ROLLING, Rolling
+from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.asked import Columns, corpora_like
 from seqloom.jobs.corpora import name_of, table_notes, text_of
 from seqloom.jobs.evaluated import Evaluated, Note
@@ -26,6 +27,8 @@ from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.settings import TaskSettings
 
+ENSEMBLE, ALL = "ensemble", "all"
+
 
 def evaluated_runs(
     runs: Sequence[str],
@@ -36,13 +39,19 @@ def evaluated_runs(
     skip_bad: bool,
     note: Note,
     columns: tuple[str | None, str | None] = (None, None),
+    settings: EvaluationSettings | None = None,
+    ensemble: Sequence[str] = (),
 ) -> tuple[Evaluated, list[MetricName]]:
     """What was said, and the metrics to count: those asked for, or those of the task.
 
     runs: their folders, or NAME=FOLDER. columns: of source and target.
+    ensemble: names of some that also answer together, as one more.
     """
     systems, runs = name_systems(runs, "run")
+    members = _members(ensemble, systems, runs)
     model = load(runs[0], device)
+    if members and isinstance(model.task, ForecastTask | NodesTask):
+        raise UserError(f"--ensemble: is of runs that write or label, and {runs[0]} does {model.recipe.task.kind}")
     if isinstance(model.task, ForecastTask):
         given = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
         return evaluated_forecasts(systems, runs, given, metrics, changes, device, note)
@@ -52,7 +61,8 @@ def evaluated_runs(
         note(line)
     names = metrics_of_task(model.task, data, metrics)
     refuse_other_labels(model, data, runs[0], files)
-    parts = [_said(model, data, names, changes, runs[0], note)]
+    settings = settings or EvaluationSettings()
+    parts = [_said(model, data, names, changes, runs[0], note, settings)]
     unknown = unknown_of(model, data)
     for run in runs[1:]:
         other = load(run, device)
@@ -60,13 +70,31 @@ def evaluated_runs(
         refuse_other_labels(other, data, run, files)
         for line in _learnt(other, corpora):
             note(line)
-        parts.append(_said(other, data, names, changes, run, note))
+        parts.append(_said(other, data, names, changes, run, note, settings))
+    if members:
+        parts.append(_said(load(members, device), data, names, changes, ENSEMBLE, note, settings))
+        systems = (*systems, ENSEMBLE)
     shape: Shape = "classes" if data.graph is not None else model.task.shape
     what = together(systems, data.columns, parts, names, shape, unknown)
     for metric in (count.metric for count in what.counts if len(set(count.units)) > 1):
         remedy = "; --metrics bpc compares them" if metric.name == "perplexity" else ""
         note(f"{metric.title} is per token, and the runs' vocabularies differ: it is not compared{remedy}")
     return what, names
+
+
+def _members(names: Sequence[str], systems: Sequence[str], runs: Sequence[str]) -> list[str]:
+    """The runs of those who answer together; `all`: of all."""
+    if not names:
+        return []
+    for name in names:
+        if name not in systems and name != ALL:
+            raise UserError(f"--ensemble {name}: no run is called that; they are called {', '.join(systems)}")
+    if ENSEMBLE in systems:
+        raise UserError(f"a run is called {ENSEMBLE!r}, as those who answer together are; call it otherwise: NAME=RUN")
+    members = [run for name, run in zip(systems, runs, strict=True) if ALL in names or name in names]
+    if len(members) < 2:
+        raise UserError(f"--ensemble: one run ({members[0]}) is no ensemble; name two or more, or none for all")
+    return members
 
 
 def _data(
@@ -127,10 +155,18 @@ def of_errors(
     return Evaluated(systems, tuple(blocks for _ in parts), (blocks,), counts=tuple(counts), steps=[1] * len(blocks))
 
 
-def _said(model: Model, data: Data, names: Sequence[MetricName], changes: Sequence[str], run: str, note: Note) -> Said:
+def _said(
+    model: Model,
+    data: Data,
+    names: Sequence[MetricName],
+    changes: Sequence[str],
+    run: str,
+    note: Note,
+    settings: EvaluationSettings,
+) -> Said:
     for text in still_training(model.opened):
         note(text)
-    said = say(model, data, names, changes, run, lambda text: note(f"{run}: {text}"))
+    said = say(model, data, names, changes, run, lambda text: note(f"{run}: {text}"), settings)
     if "bpc" in names and said.likely is not None and said.likely.fault is not None:
         note(f"{run}: {said.likely.fault}")
     return said

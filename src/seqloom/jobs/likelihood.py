@@ -2,16 +2,16 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seqloom.data.cache import Examples
 from seqloom.jobs.answer import Scored
 from seqloom.jobs.model import Model
 from seqloom.jobs.progress import share_bar
+from seqloom.jobs.scored_windows import Windows
 from seqloom.jobs.scoring import Given, score
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.music import MusicTask
@@ -53,11 +53,11 @@ def of_pairs(model: Model, sources: Sequence[str], targets: Sequence[str]) -> Li
     return _likelihood(model, [one.log_prob for one in found], [len(one.pieces) for one in found], targets)
 
 
-def of_texts(model: Model, texts: Sequence[str]) -> Likelihood:
-    """Of lines; where they are parts of a running text, given what goes before them in the model's window."""
+def of_texts(model: Model, texts: Sequence[str], windows: Windows | None = None) -> Likelihood:
+    """Of lines; where they are parts of a running text, given what goes before them in a window."""
     task = model.task
     if isinstance(task, LanguageTask) and task.encoder.running:
-        return _running(model, task, texts)
+        return _running(model, task, texts, windows or Windows(task.settings.context))
     if isinstance(task, MusicTask):
         return _music(model, task, texts)
     found: list[Scored] = []
@@ -69,11 +69,11 @@ def of_texts(model: Model, texts: Sequence[str]) -> Likelihood:
     return _likelihood(model, [one.log_prob for one in found], [len(one.pieces) for one in found], texts)
 
 
-def _running(model: Model, task: LanguageTask, texts: Sequence[str]) -> Likelihood:
-    """In the windows of a validation; and the first token of all, which a validation takes as given."""
+def _running(model: Model, task: LanguageTask, texts: Sequence[str], windows: Windows) -> Likelihood:
+    """Also the first token of all, which a validation takes as given."""
     rows = task.encoder([list(texts)])["target"]
     ids_N = rows.values_N.astype(np.int64)
-    given = [Given(task.encoder.before[-1:], ids_N[:1].tolist()), *_windows(ids_N, task.settings.context)]
+    given = [Given(task.encoder.before[-1:], ids_N[:1].tolist()), *windows(ids_N)]
     log_probs: list[float] = []
     with share_bar("scoring") as moved:
         for begin in range(0, len(given), TOGETHER):
@@ -99,12 +99,6 @@ def _music(model: Model, task: MusicTask, texts: Sequence[str]) -> Likelihood:
             tokens[parts.line_B[part]] += len(rest)
             moved(1 / len(parts))
     return _likelihood(model, log_probs.tolist(), tokens.astype(int).tolist(), texts)
-
-
-def _windows(ids_N: NDArray[np.int64], context: int) -> Iterator[Given]:
-    for begin in range(0, len(ids_N) - 1, context):
-        first, *rest = ids_N[begin : begin + context + 1].tolist()
-        yield Given([first], rest)
 
 
 def _likelihood(model: Model, log_probs: Sequence[float], tokens: Sequence[int], texts: Sequence[str]) -> Likelihood:

@@ -36,6 +36,7 @@ from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.nodes import NodesTask
+from seqloom.tasks.settings import Language, TaskSettings
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import Vocabulary
@@ -350,7 +351,7 @@ def _refuse_others(opened: Sequence[Opened]) -> None:
         if isinstance(first.task, TagTask | ClassifyTask):
             _refuse_other_labels(first, other)
             continue
-        if other.recipe.task != first.recipe.task:
+        if not _alike(other.recipe.task, first.recipe.task):
             what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
         elif other.task.codecs.fingerprint != first.task.codecs.fingerprint:
             what = f"has another vocabulary than {first.run.path}"
@@ -359,6 +360,13 @@ def _refuse_others(opened: Sequence[Opened]) -> None:
         else:
             continue
         raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data and [text]")
+
+
+def _alike(one: TaskSettings, other: TaskSettings) -> bool:
+    """How much text was read at once in training does not hinder anyone later."""
+    if isinstance(one, Language) and isinstance(other, Language):
+        return one.lines == other.lines
+    return one == other
 
 
 def _refuse_other_labels(first: Opened, other: Opened) -> None:

@@ -8,6 +8,7 @@ from seqloom.data.graph import Graph
 from seqloom.data.reading import Block, Skipped
 from seqloom.evaluation.build import LABEL, RATE, TEXT, MetricName, RateMetric, named
 from seqloom.evaluation.labels import Labels
+from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.evaluation.spans import OUTSIDE, marks_spans
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question
@@ -19,6 +20,7 @@ from seqloom.jobs.node_labels import node_labels
 from seqloom.jobs.predict import CUT, UNENDED
 from seqloom.jobs.progress import share_bar
 from seqloom.jobs.rolling import Errors
+from seqloom.jobs.scored_windows import windows_of
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.tasks import Task
@@ -117,15 +119,24 @@ def _of_texts(task: TranslateTask) -> tuple[MetricName, ...]:
     return ("bleu", "chrf", "ter", "exact")
 
 
-def say(model: Model, data: Data, names: Sequence[MetricName], changes: Sequence[str], run: str, note: Note) -> Said:
+def say(
+    model: Model,
+    data: Data,
+    names: Sequence[MetricName],
+    changes: Sequence[str],
+    run: str,
+    note: Note,
+    evaluation: EvaluationSettings | None = None,
+) -> Said:
     """note: hears what is wrong with the answers; whose they are, it knows."""
+    windows = windows_of(model, run, evaluation or EvaluationSettings())
     settings = generation_of(model.opened[0], changes)
     likely = None
     if isinstance(model.task, NodesTask):
         assert data.graph is not None
         return Said([], node_labels(model, data.graph, data.columns[0]), None)
     if isinstance(model.task, LanguageTask | MaskedTask):
-        return Said([], [], of_texts(model, data.columns[0]))
+        return Said([], [], of_texts(model, data.columns[0], windows))
     if any(name in RATE for name in names):
         likely = of_pairs(model, data.columns[0], data.columns[1])
     with share_bar(f"{run} answers") as moved:
