@@ -87,3 +87,8 @@ def test_metrics_with_commas(place: Path) -> None:
 def test_the_help_names_all_metrics() -> None:
     said = set(run("evaluate", "--help").out.replace("│", " ").replace(";", " ").replace(".", " ").split())
     assert {*TEXT, *LABEL, *RATE, *SERIES} <= said
+
+
+def test_runs_together_are_runs(place: Path) -> None:
+    ran = run("evaluate", "--hypotheses", "good.txt", "--references", "a.txt", "--ensemble")
+    assert (ran.code, ran.error) == (2, "--ensemble is of runs; files hold what was said already\n")

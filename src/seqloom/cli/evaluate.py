@@ -46,8 +46,8 @@ def evaluate(
             "--metrics",
             metavar="NAME…",
             help="Several, or with commas: "
-            "bleu chrf chrf++ ter gleu rouge1 rouge2 rougeL rougeLsum wer per cer exact; of labels: accuracy f1-macro "
-            "f1-micro span-f1 span-f1-strict; of runs: perplexity bpc pseudo-perplexity; of files of numbers: "
+            "bleu chrf chrf++ ter gleu rouge1 rouge2 rougeL rougeLsum wer per cer ser exact; of labels: accuracy "
+            "f1-macro f1-micro span-f1 span-f1-strict; of runs: perplexity bpc pseudo-perplexity; of files of numbers: "
             "mse mae mase crps; of runs that forecast also mse-units mae-units coverage.",
         ),
     ] = None,

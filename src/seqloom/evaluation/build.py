@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from seqloom.evaluation.bleu import Bleu
 from seqloom.evaluation.chrf import Chrf
 from seqloom.evaluation.error_rate import ErrorRate
-from seqloom.evaluation.exact_match import ExactMatch
+from seqloom.evaluation.exact_match import ExactMatch, SequenceErrorRate
 from seqloom.evaluation.gleu import Gleu
 from seqloom.evaluation.labels import Accuracy, LabelF1, Labels
 from seqloom.evaluation.likelihood import BitsPerCharacter, Perplexity, PseudoPerplexity
@@ -23,7 +23,20 @@ from seqloom.settings import UserError
 from seqloom.settings.words import nearest
 
 TextMetric = Literal[
-    "bleu", "chrf", "chrf++", "ter", "gleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "wer", "per", "cer", "exact"
+    "bleu",
+    "chrf",
+    "chrf++",
+    "ter",
+    "gleu",
+    "rouge1",
+    "rouge2",
+    "rougeL",
+    "rougeLsum",
+    "wer",
+    "per",
+    "cer",
+    "ser",
+    "exact",
 ]
 LabelMetric = Literal["accuracy", "f1-macro", "f1-micro", "span-f1", "span-f1-strict"]
 RateMetric = Literal["perplexity", "bpc", "pseudo-perplexity"]
@@ -64,6 +77,8 @@ def text_metric(name: TextMetric, settings: EvaluationSettings) -> Metric[str]:
             return ErrorRate("phoneme", lowercase)
         case "cer":
             return ErrorRate("character", lowercase)
+        case "ser":
+            return SequenceErrorRate(lowercase)
         case "exact":
             return ExactMatch(lowercase)
         case _:

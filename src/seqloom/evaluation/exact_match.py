@@ -1,4 +1,4 @@
-"""How often an answer is the reference, to the letter."""
+"""How often an answer is the reference, to the letter; and how often it is not."""
 
 from collections.abc import Sequence
 
@@ -28,3 +28,14 @@ class ExactMatch(Metric[str]):
 
     def signature(self, references: int = 1) -> str:
         return f"nrefs:{references}|case:{'lc' if self.lowercase else 'mixed'}|version:seqloom-{__version__}"
+
+
+class SequenceErrorRate(ExactMatch):
+    """The share of answers that are not the reference, in percent: sentences in speech recognition (SER); words in
+    grapheme-to-phoneme conversion, where SIGMORPHON's tasks call it the word error rate.
+    """
+
+    name, title, higher_is_better = "ser", "SER", False
+
+    def score(self, total_D: Statistics) -> Scores:
+        return 100 - super().score(total_D)
