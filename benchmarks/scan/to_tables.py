@@ -1,6 +1,6 @@
 """SCAN as tables for `seqloom train`: a command and its actions a line; 500 of the training part for validation.
 
-    python benchmarks/scan/to_tables.py data/scan data/scan_tables
+python benchmarks/scan/to_tables.py data/scan data/scan_tables
 """
 
 import gzip

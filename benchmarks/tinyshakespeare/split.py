@@ -1,6 +1,6 @@
 """The first 90 % of the characters for training, the last 10 % for validation, as nanoGPT splits them.
 
-    python benchmarks/tinyshakespeare/split.py data/tinyshakespeare/input.txt data/shakespeare
+python benchmarks/tinyshakespeare/split.py data/tinyshakespeare/input.txt data/shakespeare
 """
 
 import sys
