@@ -111,11 +111,21 @@ def test_a_line_of_1000_tokens() -> None:
     assert line.tokens == own(of, asked)[0][0]
 
 
+def test_the_last_of_learned_positions() -> None:
+    pytest.importorskip("ctranslate2", reason=NEEDS)
+    of, asked = network({"positions": {"kind": "learned", "length": 13}}), items(longest=12)
+    asked = [item for item in asked if len(item.source) < 13]
+    ours = own(of, asked)
+    lines = [line for some in Engine(of, MARKS, False, ["float32"]).write(asked, 32, "float32") for line in some]
+    assert any(not line.ended for line in lines)
+    assert all((line.tokens, line.ended) == ours[line.item.number][::2] for line in lines)
+
+
 def test_what_is_too_long_or_has_wishes_is_not_taken() -> None:
     limits = Limits.of(network({"positions": {"kind": "learned", "length": 10}}))
-    assert limits.takes(Item([5] * 9, 0, 8))
-    assert not limits.takes(Item([5] * 10, 0, 8))
-    assert not limits.takes(Item([5] * 9, 0, 9))
+    assert limits.takes(Item([5] * 9, 0, 9))
+    assert not limits.takes(Item([5] * 10, 0, 9))
+    assert not limits.takes(Item([5] * 9, 0, 10))
     assert not limits.takes(Item([5] * 9, 0, 8, prefix=(7,)))
     assert not limits.takes(Item([5] * 9, 0, 8, must_not=((7,),)))
 

@@ -62,8 +62,8 @@ class Limits:
         return cls(*positions(network))
 
     def takes(self, item: Item) -> bool:
-        """Whether it has no wishes, and fits; one more step than `longest` says whether an answer ends there."""
-        return is_plain(item) and len(item.source) < self.reads and item.longest + 1 < self.writes
+        """Whether it has no wishes, and fits."""
+        return is_plain(item) and len(item.source) < self.reads and item.longest < self.writes
 
 
 class Engine:
@@ -103,7 +103,7 @@ class Engine:
                 length_penalty=0,
                 max_input_length=0,
                 min_decoding_length=0,
-                max_decoding_length=max(item.longest for item in items) + 1,
+                max_decoding_length=max(item.longest for item in items) + 1,  # the end mark, if it is there
                 return_scores=True,
                 return_end_token=True,
             )

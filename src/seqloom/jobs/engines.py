@@ -150,7 +150,8 @@ class Engines:
         return made
 
     def _fail(self, error: EngineFault) -> None:
-        self._broken, self._told = True, False
+        self._told = self._told and self._broken  # that it writes may have been told
+        self._broken = True
         self._tell(f"CTranslate2 is installed, but fails here ({error}): seqloom's own engine writes")
 
     def _theirs(self, engine: Engine, settings: GenerationSettings, own: Own, pieces: bool) -> Write:
