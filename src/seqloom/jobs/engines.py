@@ -80,8 +80,7 @@ class Engines:
         yield from ours([item for item in items if not self._limits.takes(item)])
         if not fit:
             return
-        size = min(settings.together, max(TRIAL, len(fit) // SHARE), len(fit))
-        trial = self._trials.setdefault((settings.precision, pieces, size.bit_length() // 2), Trial())
+        size, trial = self._trial(len(fit), settings, pieces)
         if trial.winner is None:
             if len(fit) > 2 * TRIAL and not self._seconds:
                 yield from ours(fit[:TRIAL])  # a first time is slower than others
@@ -94,6 +93,15 @@ class Engines:
                 self._decide(trial, settings, own, pieces)
         engine = self._engine(settings) if trial.winner == "other" and not self._broken else None
         yield from (ours if engine is None else self._theirs(engine, settings, own, pieces))(fit)
+
+    def open(self, count: int, settings: GenerationSettings, pieces: bool) -> bool:
+        """Whether so many are written by the other engine, or nobody knows yet whether they should be."""
+        return not self._broken and self._trial(count, settings, pieces)[1].winner != "own"
+
+    def _trial(self, count: int, settings: GenerationSettings, pieces: bool) -> tuple[int, Trial]:
+        """Of so many how many both write, and the trial of about as many: who is faster depends on it."""
+        size = min(settings.together, max(TRIAL, count // SHARE), count)
+        return size, self._trials.setdefault((settings.precision, pieces, size.bit_length() // 2), Trial())
 
     def _due(self, trial: Trial, part: Part, left: int, settings: GenerationSettings) -> bool:
         """Whether it is time to compare. Who asks for the other engine does not wait."""
