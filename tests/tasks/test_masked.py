@@ -14,7 +14,7 @@ from seqloom.data.order import Order, Weighted
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import SettingsError, loads
-from seqloom.tasks import Goals, Masked
+from seqloom.tasks import Frame, Goals, Masked
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.recut import seeds_of
 from seqloom.text import BEGIN, END, MASK, SEPARATOR, SPECIALS
@@ -36,6 +36,26 @@ def test_an_empty_line_is_an_end() -> None:
     assert [row for row in rows if row == [END]] == [[END], [END]]
     assert rows[12] == rows[25] == [END]
     assert len(rows) == 26
+
+
+@pytest.mark.parametrize("follows", [False, True])
+def test_the_loss_in_a_frame_is_the_loss(follows: bool) -> None:
+    task, examples = made(follows=follows)
+    model = model_for(task, "encoder-only", output={"kind": "tokens", "follows": follows})
+    assert isinstance(model, EncoderOnly)
+    batch = task.batch(examples)
+    frame = Frame.around(batch, 512)
+    assert frame is not None
+    assert frame.asked
+    numbers = torch.full((frame.size,), 3)
+    frame.write(batch, numbers)
+    framed = frame.read(batch, numbers)
+    assert framed.asked_M is not None
+    assert len(framed.asked_M) > batch.count
+    assert framed.source is not None
+    assert framed.source.layout.rows >= len(examples)
+    wanted = task.loss(model, batch, Goals(0.1))
+    torch.testing.assert_close(task.loss(model, framed, Goals(0.1)), wanted)
 
 
 def test_rows_and_segments() -> None:

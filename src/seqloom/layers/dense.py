@@ -56,6 +56,7 @@ class DenseFeedForward(nn.Module):
 
     def _activated(self, hidden: Tensor) -> Tensor:
         """In place, which saves a large copy, while there is no gradient and nobody looks at what goes in."""
-        if self.activate is F.relu and torch.is_inference_mode_enabled() and not self.inputs._forward_hooks:
+        alone = not torch.compiler.is_compiling() and torch.is_inference_mode_enabled()
+        if alone and self.activate is F.relu and not self.inputs._forward_hooks:
             return torch.relu_(hidden)
         return self.activate(hidden)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from seqloom.layers.experts import ExpertsReport
@@ -30,5 +31,6 @@ class Output:
         """At some places of a packed batch only, as one row; None: as it is."""
         if place_M is None:
             return self
-        layout = Packed.of([len(place_M)], device=self.hidden.device)
+        size = len(place_M)
+        layout = Packed.within(torch.full((1,), size, device=self.hidden.device), size, size, same=True)
         return Output(self.hidden.index_select(0, place_M), layout, None, self.report)

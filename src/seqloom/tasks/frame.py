@@ -12,6 +12,7 @@ from seqloom.tasks.batch import Batch, Side
 from seqloom.text.labels import NONE
 
 PARTS = 8  # of the budget: a batch with fewer tokens is filled up to the next
+ASKED = 128  # places that are asked for are filled up to the next
 EIGHTH, WHOLE = 3, 0  # bits that are kept of a number of rows or steps: filled up by at most an eighth, or doubled
 
 
@@ -45,8 +46,10 @@ class Frame:
     target: Room | None
     rows: int
     goal: int
-    by_row: bool
-    """The goal has a part for each row, not for each token."""
+    asked: bool = False
+    """The goal has a part for each place that is asked for; else for each token, or for each row."""
+    follows: bool = False
+    """It is asked for each row whether its second segment follows."""
 
     @classmethod
     def around(cls, batch: Batch, budget: int, loose: bool = False) -> Self | None:
@@ -55,7 +58,7 @@ class Frame:
         None: a batch of another kind has no frame.
         """
         sides = [side for side in (batch.source, batch.target) if side is not None]
-        odd = batch.steps_vary or any(part is not None for part in (batch.weight_N, batch.asked_M, batch.follows_B))
+        odd = batch.steps_vary or batch.weight_N is not None
         if odd or not sides or any(side.tokens_N.dtype != torch.int64 or side.tokens_N.dim() != 1 for side in sides):
             return None
         rows = sides[-1].layout.rows
@@ -68,17 +71,21 @@ class Frame:
         room = target or source
         assert room is not None
         tokens = len(sides[-1].tokens_N)
-        if len(batch.goal) not in (rows, tokens) or rows == 0:
+        most, asked = rows if uniform else rounded(rows, bits), batch.asked_M is not None
+        if rows == 0 or (not asked and len(batch.goal) not in (rows, tokens)):
             return None
-        by_row = len(batch.goal) == rows != tokens
-        most = rows if uniform else rounded(rows, bits)
-        return cls(source, target, most, most if by_row else room.tokens, by_row)
+        if asked:
+            goal = -(-len(batch.goal) // ASKED) * ASKED
+        else:
+            goal = most if len(batch.goal) == rows != tokens else room.tokens
+        return cls(source, target, most, goal, asked, batch.follows_B is not None)
 
     @property
     def size(self) -> int:
         """How many numbers a batch is."""
         rooms = [room for room in (self.source, self.target) if room is not None]
-        return sum((1 + room.segments) * room.tokens + self.rows for room in rooms) + self.goal + 1
+        sides = sum((1 + room.segments) * room.tokens + self.rows for room in rooms)
+        return sides + self.goal * (1 + self.asked) + self.rows * self.follows + 1
 
     def write(self, batch: Batch, numbers: Tensor) -> None:
         """All of a batch as one row of numbers, so that it moves to a device at once."""
@@ -97,6 +104,10 @@ class Frame:
                 if side.segments_N is not None:
                     put(side.segments_N, room.tokens)
         put(batch.goal, self.goal, NONE)
+        if batch.asked_M is not None:
+            put(batch.asked_M, self.goal)
+        if batch.follows_B is not None:
+            put(batch.follows_B, self.rows, NONE)
         put(torch.tensor([batch.count]), 1)
 
     def read(self, batch: Batch, numbers: Tensor) -> Batch:
@@ -115,8 +126,14 @@ class Frame:
             segments_N = take(room.tokens) if room.segments else None
             return Side(tokens_N, Packed.within(lengths_B, room.tokens, room.longest, room.same), segments_N)
 
-        source, target = side(self.source), side(self.target)
-        return replace(batch, source=source, target=target, goal=take(self.goal), count_there=take(1)[0])
+        framed = replace(batch, source=side(self.source), target=side(self.target), goal=take(self.goal))
+        if self.asked:
+            # what fills up is asked for at place 0, and counts nothing
+            counts_M = (framed.goal != NONE).float()
+            framed = replace(framed, goal=framed.goal.clamp(min=0), weight_N=counts_M, asked_M=take(self.goal))
+        if self.follows:
+            framed = replace(framed, follows_B=take(self.rows))
+        return replace(framed, count_there=take(1)[0])
 
 
 def rounded(number: int, bits: int) -> int:

@@ -26,6 +26,7 @@ from seqloom.tasks.sentence_pairs import documents, joined, pairs
 from seqloom.tasks.settings import Masked
 from seqloom.tasks.task import Goals, Task
 from seqloom.text import BEGIN, MASK, SEPARATOR, SPECIALS
+from seqloom.text.labels import NONE
 
 FIXED = 0
 """The seed of a validation's masks and pairs, which are the same every time."""
@@ -150,7 +151,10 @@ class MaskedTask(Task):
         loss = sequence_loss(model, run, batch, goals)
         if batch.follows_B is None:
             return loss
-        each = [F.cross_entropy(model.follow_scores(output).float(), batch.follows_B) for output in passes]
+        each = [
+            F.cross_entropy(model.follow_scores(output).float(), batch.follows_B, ignore_index=NONE)
+            for output in passes
+        ]
         return loss + torch.stack(each).mean() * batch.counted
 
 

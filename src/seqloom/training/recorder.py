@@ -92,7 +92,7 @@ class Recorder:
     def step(self, number: int, batch: Batch, knobs: Knobs) -> Awaited | None:
         """One step of training, perhaps still on its way. None: a batch that has no frame; nothing was done."""
         frame = Frame.around(batch, self.budget, loose=self._pads is False)
-        if frame is None:
+        if frame is None or (frame.asked and self.work.goals.r_drop):  # which does not know goals that count nothing
             return None
         with torch.cuda.stream(self._stream):
             if self._stream is not None:
