@@ -2,18 +2,13 @@
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import seqloom
-from seqloom.export.ctranslate2_engine import EngineFault, Line, Marks
-from seqloom.generation import PairScorer
-from seqloom.generation.contract import Item
-from seqloom.generation.search import write
-from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs import engines
 from seqloom.jobs.answer import Answer
 from seqloom.jobs.answer_lines import AnswerLines
@@ -21,8 +16,8 @@ from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.predict import Asking, predict
 from seqloom.settings import SettingsError, UserError
-from seqloom.text import BEGIN, END
 from tests.jobs.asked_runs import Runs
+from tests.jobs.engine import Fake, put_in_place
 
 NEEDS = "ctranslate2 is not installed: its answers are not compared with ours (pip install 'seqloom[fast]')"
 PLAIN = ["generation.beam=1", "generation.shortest=0"]
@@ -37,37 +32,9 @@ def lines(count: int = 120, longest: int = 7) -> list[str]:
     return [*made, "", "  ", "☃☃☃", "ab" * 500]
 
 
-class Fake:
-    """In CTranslate2's place: our own search, so that it runs where that is not installed."""
-
-    version = "0.0"
-    wrote: list[int] = []  # noqa: RUF012 (emptied for each test)
-    lies = False
-    fails: str | None = None
-
-    def __init__(self, network: Any, marks: Marks, reverse: bool, kinds: Sequence[str]) -> None:
-        if self.fails == "making":
-            raise EngineFault("no such instruction")
-        self.scorer = PairScorer(network, BEGIN, END, never=sorted(marks.never), reverse=reverse)
-
-    def write(self, items: Sequence[Item], rows: int, kind: str) -> Iterator[list[Line]]:
-        if self.fails == "writing":
-            raise EngineFault("no memory left")
-        for item in items:
-            ((_, (one,)),) = write(self.scorer, [item], GenerationSettings(beam=1))
-            tokens = (*one.tokens[:-1], 5) if self.lies else one.tokens
-            self.wrote.append(item.number)
-            yield [Line(item, tokens, one.log_prob if one.ended else None)]
-
-
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> type[Fake]:
-    made = type("Made", (Fake,), {"wrote": []})
-    monkeypatch.setattr(engines, "Engine", made)
-    monkeypatch.setattr(engines, "installed", lambda: True)
-    monkeypatch.setattr(engines, "PATIENCE", 0.0)
-    monkeypatch.setattr(engines, "FASTER", 0.0)
-    return made
+    return put_in_place(monkeypatch)
 
 
 @pytest.fixture

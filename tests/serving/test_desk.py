@@ -12,7 +12,7 @@ from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.writing import Writing
-from seqloom.jobs import engines, writing
+from seqloom.jobs import writing
 from seqloom.jobs.answer import Question
 from seqloom.jobs.model import load
 from seqloom.serving.counts import Counts
@@ -21,7 +21,7 @@ from seqloom.serving.group import Group
 from seqloom.serving.refusal import RefusalError
 from seqloom.serving.ticket import Event, Failed, Going, Said, Ticket
 from tests.jobs.asked_runs import Runs
-from tests.jobs.test_engines import Fake
+from tests.jobs.engine import put_in_place
 from tests.serving.live import until
 
 Opened = Callable[[Path], Desk]
@@ -211,9 +211,7 @@ def test_a_closed_desk(opened: Opened, runs: Runs) -> None:
 
 def test_another_engine_writes_where_it_is_faster(opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     """One after the other, at first by ours; whoever listens to each token is still written by ours."""
-    made = type("Made", (Fake,), {"wrote": []})
-    for name, value in ("Engine", made), ("installed", lambda: True), ("PATIENCE", 0.0), ("FASTER", 0.0):
-        monkeypatch.setattr(engines, name, value)
+    made = put_in_place(monkeypatch)
     desk = opened(runs["pairs"])
     plain = desk.settings.model_copy(update={"beam": 1, "shortest": 0})
     texts = [f"{a}{b}c" for a in "abcdef" for b in "abcdef"]
@@ -233,9 +231,7 @@ def test_another_engine_writes_where_it_is_faster(opened: Opened, runs: Runs, mo
 
 
 def test_an_engine_that_fails_is_done_without(opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = type("Made", (Fake,), {"wrote": [], "fails": "writing"})
-    for name, value in ("Engine", made), ("installed", lambda: True), ("PATIENCE", 0.0), ("FASTER", 0.0):
-        monkeypatch.setattr(engines, name, value)
+    put_in_place(monkeypatch, fails="writing")
     desk = opened(runs["pairs"])
     plain = desk.settings.model_copy(update={"beam": 1, "shortest": 0})
     for _ in range(20):

@@ -21,8 +21,8 @@ from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import BEGIN, END, UNKNOWN, Vocabulary
 
-PATIENCE = 2.0  # seconds of writing by which another engine must be worth its making
-SHARE = 8  # of what is there at once, one part in so many is written by both
+PATIENCE = 5.0  # seconds of writing by which another engine must be worth its making
+SHARE = 16  # of what is there at once, one part in so many is written by both
 FASTER = 1.1  # times as fast, or ours goes on: a busy machine measures no finer
 
 Own = Callable[[GenerationSettings], Write]
@@ -94,9 +94,10 @@ class Engines:
         engine = self._engine(settings) if trial.winner == "other" and not self._broken else None
         yield from (ours if engine is None else self._theirs(engine, settings, own, pieces))(fit)
 
-    def open(self, count: int, settings: GenerationSettings, pieces: bool) -> bool:
-        """Whether so many are written by the other engine, or nobody knows yet whether they should be."""
-        return not self._broken and self._trial(count, settings, pieces)[1].winner != "own"
+    def open(self, items: Sequence[Item], settings: GenerationSettings, pieces: bool) -> bool:
+        """Whether all these are written by the other engine, or nobody knows yet whether they should be."""
+        fit = self._limits is not None and all(map(self._limits.takes, items))
+        return fit and not self._broken and self._trial(len(items), settings, pieces)[1].winner != "own"
 
     def _trial(self, count: int, settings: GenerationSettings, pieces: bool) -> tuple[int, Trial]:
         """Of so many how many both write, and the trial of about as many: who is faster depends on it."""
@@ -115,13 +116,13 @@ class Engines:
         if engine is None:
             trial.winner = "own"
             return
-        found = trial.compared(self._theirs(engine, settings, own, pieces))
+        found = trial.compared(self._theirs(engine, settings, own, pieces), FASTER)
         same = found.same
         if settings.precision == "int8":  # eight bits change some answers: what must be the same is the model
             full = settings.model_copy(update={"precision": "full"})
             plain = Trial()
             plain.ours(own(full), trial.parts[-1].items[:TRIAL])
-            same = plain.compared(self._theirs(engine, full, own, pieces)).same
+            same = plain.compared(self._theirs(engine, full, own, pieces), 0.0).same
         faster = settings.engine == "ctranslate2" or found.faster >= FASTER
         trial.winner = "other" if same and faster and not self._broken else "own"
         trial.parts.clear()

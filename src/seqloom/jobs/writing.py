@@ -165,11 +165,10 @@ class Writer:
         """What writes, for whoever lets questions in one by one; `said` makes answers of what it writes."""
         return Writing(self.scorer(settings), candidates_of(settings), attention or settings.replace_unknown)
 
-    def other_engine(self, count: int, settings: GenerationSettings, attention: bool = False) -> bool:
-        """Whether `answer` has so many written by another engine, or tries it. `writing` never does."""
-        if not self.engines.used(settings, attention or settings.replace_unknown):
-            return False
-        return self.engines.open(count, settings, pieces=True)
+    def other_engine(self, items: Sequence[Item], settings: GenerationSettings, attention: bool = False) -> bool:
+        """Whether `answer` has all of them written by another engine, or tries it. `writing` never does."""
+        used = self.engines.used(settings, attention or settings.replace_unknown)
+        return used and self.engines.open(items, settings, pieces=True)
 
     def scorer(self, settings: GenerationSettings) -> Scorer:
         return scorer_of(self.task, self._in(settings.precision), unknown=settings.replace_unknown)

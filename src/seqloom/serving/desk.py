@@ -149,7 +149,8 @@ class Desk:
         """Whether another engine writes them, or may: it cannot be looked at on the way, nor joined."""
         if self._groups or any(ticket.watched or ticket.stops for ticket in tickets):
             return False
-        return writer.other_engine(len(tickets), key.settings, key.attention)
+        items = [ticket.item for ticket in tickets if ticket.item is not None]
+        return bool(items) and writer.other_engine(items, key.settings, key.attention)
 
     def _write_at_once(self, writer: Writer, key: Together, tickets: Sequence[Ticket]) -> None:
         began = time.monotonic()
