@@ -10,7 +10,7 @@ from seqloom.generation.contract import Item, Written
 from seqloom.generation.greedy import is_greedy
 from seqloom.generation.length import penalty
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.engine_trial import TRIAL, Part, Trial, Write
+from seqloom.jobs.engine_trial import TRIAL, Trial, Write
 from seqloom.jobs.scorer import MARKS
 from seqloom.jobs.scoring import Given, score
 from seqloom.models.build import Model as Network
@@ -37,7 +37,7 @@ class Engines:
         self.notes: list[str] = []
         """What should be told: which engine writes, where it is not ours."""
         self._trials: dict[tuple[object, ...], Trial] = {}
-        self._seconds = 0.0  # that ours wrote
+        self._seconds = 0.0  # that ours wrote, or would
         self._engines: dict[str, Engine] = {}
         network = networks[0]
         self._limits = Limits.of(network) if isinstance(network, EncoderDecoder) else None
@@ -88,8 +88,9 @@ class Engines:
             part = trial.ours(ours, fit[:size])
             yield from part.answers.items()
             fit = fit[size:]
-            self._seconds += part.seconds
-            if self._due(trial, part, len(fit), settings):
+            # all that is left, too, if ours goes on
+            self._seconds += part.seconds * (1 + len(fit) / len(part.items))
+            if settings.engine == "ctranslate2" or (self._seconds >= PATIENCE and trial.count >= TRIAL):
                 self._decide(trial, settings, own, pieces)
         engine = self._engine(settings) if trial.winner == "other" and not self._broken else None
         yield from (ours if engine is None else self._theirs(engine, settings, own, pieces))(fit)
@@ -103,13 +104,6 @@ class Engines:
         """Of so many how many both write, and the trial of about as many: who is faster depends on it."""
         size = min(settings.together, max(TRIAL, count // SHARE), count)
         return size, self._trials.setdefault((settings.precision, pieces, size.bit_length() // 2), Trial())
-
-    def _due(self, trial: Trial, part: Part, left: int, settings: GenerationSettings) -> bool:
-        """Whether it is time to compare. Who asks for the other engine does not wait."""
-        if settings.engine == "ctranslate2":
-            return True
-        expected = self._seconds + left * part.seconds / len(part.items)
-        return expected >= PATIENCE and trial.count >= TRIAL
 
     def _decide(self, trial: Trial, settings: GenerationSettings, own: Own, pieces: bool) -> None:
         engine = self._engine(settings)
