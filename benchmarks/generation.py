@@ -37,6 +37,7 @@ from seqloom.tasks.translate import TranslateTask
 from seqloom.text import BEGIN, END
 
 LONGEST = 100
+CHOOSING = 3  # rounds in which an engine is chosen, before it is timed
 Named = dict[str, Tensor]
 
 
@@ -200,7 +201,8 @@ def main() -> None:
             # one sentence after the other is asked for so, and so the engine is chosen
             given = {name: batches if batch == 1 or name == "transformers" else [some] for name in systems}
             for name, write in systems.items():
-                timed(write, given[name] if name == "engine" else batches[:1])
+                for _ in range(CHOOSING if name == "engine" else 1):
+                    timed(write, given[name] if name == "engine" else batches[:1])
             chosen = "; ".join(model.engine_notes())
             for _ in range(asked.rounds):
                 for name, write in systems.items():
