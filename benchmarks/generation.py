@@ -9,7 +9,8 @@ take turns, so that a busy machine is busy for both. transformers gets the sente
 in the file's order; seqloom gets them all, sorts and groups them itself, in batches of its own choice unless
 --same-batch is said. A batch of 1: one sentence after the other, for both. Both search until no hypothesis can become
 better than the answers found (early_stopping="never" there), with scores that are means over the length. The share of
-equal texts is told. Ratios above 1: seqloom is faster.
+equal texts is told. Ratios above 1: seqloom is faster. Where CTranslate2 is installed, greedy writing is timed a second
+time with generation.engine = "auto", and what was chosen is told.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import torch
 from machine import describe
@@ -25,6 +27,9 @@ from torch import Tensor
 from transformers import MarianConfig, MarianMTModel
 
 import seqloom
+from seqloom.export.ctranslate2_engine import installed
+from seqloom.jobs.answer import Question
+from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.layers.layout import Padded
 from seqloom.models.encoder_decoder import EncoderDecoder
@@ -32,6 +37,7 @@ from seqloom.tasks.translate import TranslateTask
 from seqloom.text import BEGIN, END
 
 LONGEST = 100
+CHOOSING = 3  # rounds in which an engine is chosen, before it is timed
 Named = dict[str, Tensor]
 
 
@@ -119,12 +125,19 @@ def peer(theirs: MarianMTModel, task: TranslateTask, beam: int) -> Callable[[Seq
     return write
 
 
-def own(model: Model, beam: int, batch: int | None) -> Callable[[Sequence[str]], list[str]]:
-    changes = [f"generation.longest={LONGEST}", 'generation.length={kind="mean"}']
+def own(
+    model: Model, beam: int, batch: int | None, engine: Literal["auto", "own"]
+) -> Callable[[Sequence[str]], list[str]]:
+    """As `seqloom predict` writes texts. auto: by CTranslate2, where that is installed and measures faster."""
+    changes = [f"generation.longest={LONGEST}", 'generation.length={kind="mean"}', f'generation.engine="{engine}"']
     changes += [] if batch is None else [f"generation.batch={batch}"]
+    settings = generation_of(model.opened[0], changes, beam)
 
     def write(texts: Sequence[str]) -> list[str]:
-        return [str(answer) for answer in model.predict(list(texts), beam=beam, changes=changes)]
+        model.look_over([Question(text) for text in texts])
+        asked = [model.prepare(Question(text), number, settings) for number, text in enumerate(texts)]
+        said = {number: answers[0].text for number, answers in model.answer(asked, settings, pieces=False)}
+        return [said[number] for number in range(len(texts))]
 
     return write
 
@@ -175,15 +188,26 @@ def main() -> None:
         batches = [some[i : i + batch] for i in range(0, len(some), batch)]
         for beam in asked.beams:
             same = batch if asked.same_batch or batch == 1 else None
-            systems = {"seqloom": own(model, beam, same), "transformers": peer(theirs, model.task, beam)}
+            systems = {
+                "seqloom": own(model, beam, same, "own"),
+                "engine": own(model, beam, same, "auto"),
+                "transformers": peer(theirs, model.task, beam),
+            }
+            systems = {
+                name: write for name, write in systems.items() if name != "engine" or (installed() and beam == 1)
+            }
             times: dict[str, list[float]] = {name: [] for name in systems}
             said = dict[str, list[str]]()
-            for write in systems.values():
-                write(batches[0])
+            # one sentence after the other is asked for so, and so the engine is chosen
+            given = {name: batches if batch == 1 or name == "transformers" else [some] for name in systems}
+            for name, write in systems.items():
+                for _ in range(CHOOSING if name == "engine" else 1):
+                    timed(write, given[name] if name == "engine" else batches[:1])
+            chosen = "; ".join(model.engine_notes())
             for _ in range(asked.rounds):
                 for name, write in systems.items():
                     # all at once for ours: it cuts the batches itself, and refills them
-                    took, said[name] = timed(write, [some] if name == "seqloom" else batches)
+                    took, said[name] = timed(write, given[name])
                     times[name].append(took)
             best = {name: statistics.median(found) for name, found in times.items()}
             equal = sum(a == b for a, b in zip(said["seqloom"], said["transformers"], strict=True)) / len(some)
@@ -193,6 +217,7 @@ def main() -> None:
                     "beam": beam,
                     "sentences": len(some),
                     "ratio": best["transformers"] / best["seqloom"],
+                    "engine": chosen,
                     "per second": {name: len(some) / each for name, each in best.items()},
                     "equal texts": equal,
                 }
@@ -203,6 +228,13 @@ def main() -> None:
                 f"{equal:.1%} equal texts",
                 flush=True,
             )
+            if "engine" in best:
+                same_texts = sum(a == b for a, b in zip(said["engine"], said["transformers"], strict=True)) / len(some)
+                print(
+                    f"   with an engine chosen: {len(some) / best['engine']:7.1f}/s   "
+                    f"{best['transformers'] / best['engine']:.2f}×   {same_texts:.1%} equal texts   {chosen}",
+                    flush=True,
+                )
     if asked.out:
         asked.out.write_text(json.dumps({"machine": machine, "results": results}, indent=1) + "\n")
 

@@ -15,74 +15,20 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-import torch
 from machine import describe
 
 import seqloom
 from generation import LONGEST, own
-from seqloom.layers.positions.absolute import SinusoidalPositions
+from seqloom.export.ctranslate2_model import convert
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import BEGIN, END, UNKNOWN
 
 try:
     import ctranslate2
-    from ctranslate2.specs import common_spec, transformer_spec
 except ImportError:
     sys.exit("generation_ctranslate2.py: ctranslate2 is not installed; pip install ctranslate2, and run it again")
-
-POSITIONS = 512
-
-
-def converted(ours: EncoderDecoder, folder: Path) -> None:
-    """The same model as CTranslate2 has it: post-norm, attention, sinusoids, one matrix of token vectors."""
-    encoder, decoder = ours.settings.side("encoder"), ours.settings.side("decoder")
-    heads = encoder.mixers()[0].heads  # type: ignore[union-attr]
-    spec = transformer_spec.TransformerSpec.from_config(
-        (encoder.depth, decoder.depth), heads, pre_norm=False, activation=common_spec.Activation.RELU
-    )
-    weights = ours.state_dict()
-    for side, to in ("encoder", spec.encoder), ("decoder", spec.decoder):
-        for number, layer in enumerate(to.layer):
-            of = f"{side}.blocks.{number}"
-            linear(weights, layer.self_attention.linear[0], f"{of}.mixer.heads.qkv")
-            linear(weights, layer.self_attention.linear[1], f"{of}.mixer.heads.out")
-            norm(weights, layer.self_attention.layer_norm, f"{of}.around_mixer.norm_sum")
-            if side == "decoder":
-                for place, name in enumerate(("q", "kv", "out")):
-                    linear(weights, layer.attention.linear[place], f"{of}.cross.heads.{name}")
-                norm(weights, layer.attention.layer_norm, f"{of}.around_cross.norm_sum")
-            linear(weights, layer.ffn.linear_0, f"{of}.feed_forward.layer.inputs")
-            linear(weights, layer.ffn.linear_1, f"{of}.feed_forward.layer.out")
-            norm(weights, layer.ffn.layer_norm, f"{of}.around_feed_forward.norm_sum")
-    vectors = weights["source.embedding.weight_VD"].contiguous().numpy()
-    spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = spec.decoder.projection.weight = vectors
-    spec.encoder.scale_embeddings = spec.decoder.scale_embeddings = True
-    spec.encoder.position_encodings.encodings = spec.decoder.position_encodings.encodings = table(ours)
-    names = [str(token) for token in range(len(vectors))]
-    spec.register_source_vocabulary(names)
-    spec.register_target_vocabulary(names)
-    spec.config.unk_token, spec.config.eos_token = names[UNKNOWN], names[END]
-    spec.config.bos_token = spec.config.decoder_start_token = names[BEGIN]
-    folder.mkdir()
-    spec.validate()
-    spec.save(str(folder))
-
-
-def linear(weights: Any, to: Any, of: str) -> None:
-    to.weight, to.bias = weights[f"{of}.weight"].contiguous().numpy(), weights[f"{of}.bias"].numpy()
-
-
-def norm(weights: Any, to: Any, of: str) -> None:
-    to.gamma, to.beta = weights[f"{of}.gain_D"].numpy(), weights[f"{of}.bias_D"].numpy()
-
-
-def table(ours: EncoderDecoder) -> Any:
-    positions = ours.target.positions
-    assert isinstance(positions, SinusoidalPositions)
-    return positions._sines(torch.arange(POSITIONS), torch.float32).numpy()
 
 
 def peer(folder: Path, kind: str, task: TranslateTask, beam: int, batch: int) -> Callable[[Sequence[str]], list[str]]:
@@ -121,13 +67,13 @@ def main() -> None:
     texts = asked.file.read_text(encoding="utf-8").splitlines()[: asked.sentences]
     print(f"{describe()}; ctranslate2 {ctranslate2.__version__}")
     with tempfile.TemporaryDirectory() as name:
-        converted(network, Path(name) / "model")
+        convert(network, Path(name) / "model", BEGIN, END, UNKNOWN)
         for batch in asked.batches:
             some = texts if batch > 1 else texts[:: max(1, len(texts) // 64)]
             batches = [some] if batch > 1 else [[text] for text in some]
             for beam in asked.beams:
                 kinds = {kind: peer(Path(name) / "model", kind, task, beam, batch) for kind in asked.types}
-                systems = {"seqloom": own(model, beam, 1 if batch == 1 else None), **kinds}
+                systems = {"seqloom": own(model, beam, 1 if batch == 1 else None, "own"), **kinds}
                 times: dict[str, list[float]] = {kind: [] for kind in systems}
                 said = dict[str, list[str]]()
                 for write in systems.values():

@@ -44,13 +44,16 @@ class Echo:
 
     def look_over(self, questions: Sequence[Question]) -> None: ...
 
+    def engine_notes(self) -> list[str]:
+        return []
+
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
         if question.prefix:
             raise UserError(f"prefix {question.prefix!r}: the model cannot write it")
         return Prepared(number, question, None)
 
     def answer(
-        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool
+        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool, pieces: bool
     ) -> Iterator[tuple[int, list[Answer]]]:
         self.windows.append(range(asked[0].number, asked[-1].number + 1))
         for one in reversed(asked):

@@ -21,6 +21,7 @@ from seqloom.serving.group import Group
 from seqloom.serving.refusal import RefusalError
 from seqloom.serving.ticket import Event, Failed, Going, Said, Ticket
 from tests.jobs.asked_runs import Runs
+from tests.jobs.engine import put_in_place
 from tests.serving.live import until
 
 Opened = Callable[[Path], Desk]
@@ -206,3 +207,32 @@ def test_a_closed_desk(opened: Opened, runs: Runs) -> None:
     assert heard.last.error.status == 503
     with pytest.raises(RefusalError, match="is being put away"):
         desk.promise(1)
+
+
+def test_another_engine_writes_where_it_is_faster(opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other, at first by ours; whoever listens to each token is still written by ours."""
+    made = put_in_place(monkeypatch)
+    desk = opened(runs["pairs"])
+    plain = desk.settings.model_copy(update={"beam": 1, "shortest": 0})
+    texts = [f"{a}{b}c" for a in "abcdef" for b in "abcdef"]
+    expected = [one.text for one in desk.model.predict(texts, changes=["generation.shortest=0"], beam=1)]
+    made.wrote.clear()
+    for text, answer in zip(texts, expected, strict=True):
+        said = ask(desk, text, plain)[1].last
+        assert isinstance(said, Said)
+        assert said.answers[0].text == answer
+    assert len(made.wrote) >= len(texts) - 16
+    assert desk.counts.inputs["pairs"] == len(texts)
+    made.wrote.clear()
+    heard = ask(desk, "abcd", plain, watched=True)[1]
+    assert isinstance(heard.last, Said)
+    assert any(isinstance(event, Going) for event in heard.events)
+    assert not made.wrote
+
+
+def test_an_engine_that_fails_is_done_without(opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_in_place(monkeypatch, fails="writing")
+    desk = opened(runs["pairs"])
+    plain = desk.settings.model_copy(update={"beam": 1, "shortest": 0})
+    for _ in range(20):
+        assert isinstance(ask(desk, "abcd", plain)[1].last, Said)

@@ -14,6 +14,7 @@ from seqloom.training.ema import Ema, MovingAverage
 from seqloom.training.optimisers import SGD, AdamW, Muon, OptimiserSettings, build_optimiser, clip
 from seqloom.training.recorder import Knobs, Recorder
 from seqloom.training.step import Work
+from seqloom.training.steps import Begun, Steps
 from tests.training.small import Small, small
 
 BUDGET = 64
@@ -97,6 +98,28 @@ def test_nonsense_changes_no_weight_and_nor_does_what_follows(
     recorder.step(3, batches[2], Knobs(1.0))
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name]), name
+
+
+def test_what_needs_too_much_memory_is_left_to_others(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = made.model()
+    work, whole = _work(made, model), made.task.loss
+
+    def loss(model: Model, batch: Batch, goals: Goals) -> torch.Tensor:
+        if batch.source is not None and len(batch.source.tokens_N) > 100:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return whole(model, batch, goals)
+
+    monkeypatch.setattr(made.task, "loss", loss)
+    optimiser, told = build_optimiser(AdamW(), model), list[int]()
+    recorder = Recorder(work, optimiser, None, None, BUDGET, lambda text: None)
+    (large,) = _batches(made, 1)
+    assert recorder.step(1, large, Knobs(1.0)) is None
+    assert all(parameter.grad is None for parameter in model.parameters())
+    steps = Steps(work, optimiser, None, None, recorder, lambda *_: None, lambda step, *_: told.append(step.number))
+    before = model.state_dict()["head.weight_VD"].clone()
+    steps.take(Begun(1, 1.0, math.inf, large.count, [large]))
+    assert told == [1]
+    assert not torch.equal(model.state_dict()["head.weight_VD"], before)
 
 
 def test_batches_of_like_sizes_share_a_frame(made: Small) -> None:

@@ -59,6 +59,11 @@ class GenerationSettings(Frozen):
         default="full",
         description="int8: products in eight bits, on a CPU: faster for wide models, and nearly the same answers",
     )
+    engine: Literal["auto", "own", "ctranslate2"] = Field(
+        default="auto",
+        description="what writes greedily on a CPU. auto: CTranslate2 where it is installed, can hold the model, says "
+        "the same and measures faster, seqloom's own engine otherwise; ctranslate2: without measuring",
+    )
     n_best: int = Field(default=1, ge=1, description="answers to each input, best first")
     length: LengthSettings = Field(default=WuLength(), description="what long answers get for their length")
     coverage: float = Field(
@@ -114,8 +119,21 @@ class GenerationSettings(Frozen):
             yield ("coverage",), "coverage steers a search, and with sample there is none; set coverage = 0"
         if self.longest is not None and self.shortest > self.longest:
             yield ("shortest",), f"at least {self.shortest} tokens, but longest = {self.longest}"
+        if self.engine == "ctranslate2":
+            yield from self._engine_faults()
         if self.rerank is not None:
             yield from self._rerank_faults(self.rerank)
+
+    def _engine_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        plain = {"beam": 1, "sample": None, "coverage": 0, "no_repeat": 0, "shortest": 0, "rerank": None}
+        for name, value in (plain | {"replace_unknown": False}).items():
+            if getattr(self, name) != value:
+                fix = f"leave {name} out" if value is None else f"set {name} = {str(value).lower()}"
+                yield (
+                    ("engine",),
+                    f"ctranslate2 writes the likeliest token and heeds no {name}; {fix}, or engine = 'auto'",
+                )
+                return
 
     def _rerank_faults(self, rerank: MBR) -> Iterator[tuple[tuple[str | int, ...], str]]:
         if self.n_best > rerank.candidates:

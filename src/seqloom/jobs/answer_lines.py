@@ -38,6 +38,11 @@ class AnswerLines:
         """Whether nothing but the best texts is written."""
         return self.form == "text" and not (self.several or self.scores or self.alignment)
 
+    @property
+    def pieces(self) -> bool:
+        """Whether the pieces of answers are written, each with how likely it was."""
+        return self.scores and self.form == "jsonl"
+
     def lines(self, asked: AskedLine, answers: Sequence[Answer], error: str | None = None) -> str:
         """All lines for one line of input, with their ends. error: why there is no answer."""
         if self.form == "jsonl":

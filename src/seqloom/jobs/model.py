@@ -259,11 +259,24 @@ class Model:
         return self._answerer.prepare(question, number, settings)
 
     def answer(
-        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
+        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False, pieces: bool = True
     ) -> Iterator[tuple[int, list[Answer]]]:
-        """Each question's number with its answers, best first, in whatever order they are done."""
+        """Each question's number with its answers, best first, in whatever order they are done.
+
+        pieces: False: nobody reads the pieces of written answers, and they may be left out, which is faster.
+        """
         with self.named():
-            yield from self._answerer.answer(asked, settings, attention)
+            if isinstance(self._answerer, Writer):
+                yield from self._answerer.answer(asked, settings, attention, pieces)
+            else:
+                yield from self._answerer.answer(asked, settings, attention)
+
+    def engine_notes(self) -> list[str]:
+        """What was not told yet of the engine that writes: which, where it is not seqloom's own."""
+        if self.writer is None:
+            return []
+        told, self.writer.engines.notes = self.writer.engines.notes, []
+        return told
 
     @overload
     def represent(  # type: ignore[overload-overlap]

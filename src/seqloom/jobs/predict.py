@@ -117,7 +117,7 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
                 hints.tell()
                 job.answer(window)
             job.tell_rest()
-        for text in counts.notes():
+        for text in (*model.engine_notes(), *counts.notes()):
             note(text)
         return lines.taken
 
@@ -236,10 +236,10 @@ def _output(asking: Asking, asked: dict[str, Any], lines: AskedLines | AskedSeri
 
 
 def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
-    """What the answers depend on; not where they are computed, nor, if they are texts alone, the batch."""
+    """What the answers depend on; not where and by what they are computed, nor, if they are texts alone, the batch."""
     return {
         "run": [[_weights(one.run.model), one.task.codecs.fingerprint] for one in model.opened],
-        "generation": asking.settings.model_dump(mode="json", exclude={"batch"}),
+        "generation": asking.settings.model_dump(mode="json", exclude={"batch", "engine"}),
         "--format": asking.lines.form,
         "--scores": asking.lines.scores,
         "--alignment": asking.lines.alignment,
@@ -281,7 +281,11 @@ class _Job:
         if self.asking.live and len(window) == len(prepared) == 1 and self.model.streams:
             self._stream(prepared[0])
             return
-        for number, answers in self.model.answer(prepared, self.asking.settings, self.asking.lines.alignment):
+        lines, settings = self.asking.lines, self.asking.settings
+        if self.asking.out is not None and not lines.plain and settings.engine == "auto":
+            # engines differ in a score's last digits: a file that is gone on with must not tell where it stopped
+            settings = settings.model_copy(update={"engine": "own"})
+        for number, answers in self.model.answer(prepared, settings, lines.alignment, lines.pieces):
             said[number + 1] = answers
             written = self._write(window[:last], said, errors, written)
         if stop is not None:

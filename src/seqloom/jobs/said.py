@@ -141,7 +141,7 @@ def say(
         likely = of_pairs(model, data.columns[0], data.columns[1])
     with share_bar(f"{run} answers") as moved:
         answers = list(_answers(model, data, settings, moved))
-    for what in _faults(answers):
+    for what in (*model.engine_notes(), *_faults(answers)):
         note(what)
     return Said([answer.text for answer in answers], _labels(model.task, answers, data), likely)
 
@@ -159,7 +159,7 @@ def _answers(
             except UserError as error:
                 raise UserError(f"{data.places[number]}: {error}") from None
         said = {}
-        for number, answers in model.answer(asked, settings):
+        for number, answers in model.answer(asked, settings, pieces=False):
             said[number] = answers[0]
             moved(1 / len(data.places))
         yield from (said[one.number] for one in asked)

@@ -15,6 +15,8 @@ from seqloom.generation.unknown import decode_replacing
 from seqloom.generation.writing import Writing
 from seqloom.jobs.alignment import word_pairs
 from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, settled
+from seqloom.jobs.engine_trial import Write
+from seqloom.jobs.engines import Engines
 from seqloom.jobs.forbidden_text import ForbiddenText
 from seqloom.jobs.recipe import learned_positions
 from seqloom.jobs.reranking import candidates_of, reranked
@@ -79,6 +81,7 @@ class Writer:
         self.task, self.networks, self.device, self.seen = task, networks, device, seen
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
         self._int8: Sequence[Network] | None = None
+        self.engines = Engines(task, networks, device)
         self.most_read = sys.maxsize if reads is None else reads
         self.reads = room(networks, "encoder") - 1  # an end mark follows
         self.writes = room(networks, "decoder") - 1  # a begin mark goes before, or a separator
@@ -136,24 +139,36 @@ class Writer:
         return (source if len(source) <= room else source[len(source) - room :]), longest
 
     def answer(
-        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False
+        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False, pieces: bool = True
     ) -> Iterator[tuple[int, list[Answer]]]:
-        """Each number with its answers, best first, in whatever order they are done."""
+        """Each number with its answers, best first, in whatever order they are done. pieces: False: nobody reads them,
+        and they may be left out."""
         known = {one.number: one for one in asked}
         for one in asked:
             if one.item is None:
                 yield one.number, [nothing_said(one)]
         candidates, look = candidates_of(settings), attention or settings.replace_unknown
-        scorer = self.scorer(settings)
+
+        def own(asked: GenerationSettings) -> Write:
+            scorer = self.scorer(asked)
+            return lambda items: write(scorer, iter(items), asked, attention=look)
+
+        other = self.engines.used(settings, look)
         items = [one.item for one in asked if one.item is not None]
         for rows, group in _groups(items, settings):
             batched = candidates.model_copy(update={"batch": rows})
-            for number, written in write(scorer, iter(group), batched, attention=look):
+            found = self.engines.write(group, batched, own, pieces) if other else own(batched)(group)
+            for number, written in found:
                 yield number, self.said(known[number], written, settings, attention)
 
     def writing(self, settings: GenerationSettings, attention: bool = False) -> Writing:
         """What writes, for whoever lets questions in one by one; `said` makes answers of what it writes."""
         return Writing(self.scorer(settings), candidates_of(settings), attention or settings.replace_unknown)
+
+    def other_engine(self, items: Sequence[Item], settings: GenerationSettings, attention: bool = False) -> bool:
+        """Whether `answer` has all of them written by another engine, or tries it. `writing` never does."""
+        used = self.engines.used(settings, attention or settings.replace_unknown)
+        return used and self.engines.open(items, settings, pieces=True)
 
     def scorer(self, settings: GenerationSettings) -> Scorer:
         return scorer_of(self.task, self._in(settings.precision), unknown=settings.replace_unknown)
@@ -199,7 +214,7 @@ class Writer:
     def _answer(self, asked: Prepared, written: Written, replaced: bool, attention: bool) -> Answer:
         assert asked.item is not None
         ids = [*written.tokens, END] if written.ended else list(written.tokens)
-        pieces = zip(self.target.pieces(ids), written.log_probs, strict=True)
+        pieces = zip(self.target.pieces(ids), written.log_probs, strict=True) if written.log_probs else ()
         answer = Answer(
             self.text(asked.item, written.tokens),
             written.score,

@@ -81,6 +81,7 @@ class Recorder:
         self.records = cuda
         self._pads: bool | None = None  # whether the model ever fills rows up; not known before the first step
         self._tried: set[Frame] = set()  # frames that could not be recorded, at first
+        self._large: set[Frame] = set()  # frames that need more memory than there is
         self._recordings: dict[Frame, _Recording] = {}
         self._knobs = Knobs(1.0).numbers.to(work.device)
         self._results = torch.zeros(2, device=work.device)
@@ -90,9 +91,14 @@ class Recorder:
         self._pool = torch.cuda.graph_pool_handle() if cuda else None
 
     def step(self, number: int, batch: Batch, knobs: Knobs) -> Awaited | None:
-        """One step of training, perhaps still on its way. None: a batch that has no frame; nothing was done."""
+        """One step of training, perhaps still on its way.
+
+        None: nothing was done, as the batch has no frame, or needs more memory than there is.
+        """
         frame = Frame.around(batch, self.budget, loose=self._pads is False)
-        if frame is None or (frame.asked and self.work.goals.r_drop):  # which does not know goals that count nothing
+        if frame is None or frame in self._large:
+            return None
+        if frame.asked and self.work.goals.r_drop:  # which does not know goals that count nothing
             return None
         with torch.cuda.stream(self._stream):
             if self._stream is not None:
@@ -101,11 +107,24 @@ class Recorder:
             recording = self._recording(frame, batch)
             self.work.seed_chance(number)
             if recording is None:
-                self._whole(frame, batch, self._there(frame, batch))
+                if not self._worked(frame, batch):
+                    return None
             else:
                 recording.numbers.copy_(self._written(frame, batch), non_blocking=True)
                 recording.graph.replay()
             return Awaited(self._results)
+
+    def _worked(self, frame: Frame, batch: Batch) -> bool:
+        """As it is, unrecorded. False: out of memory, before any weight was changed."""
+        try:
+            self._whole(frame, batch, self._there(frame, batch))
+        except torch.OutOfMemoryError:
+            self._large.add(frame)
+        else:
+            return True
+        # only here: while the error is at hand, it holds what the failed step had made
+        self.work.model.zero_grad(set_to_none=True)
+        return False
 
     def _recording(self, frame: Frame, batch: Batch) -> _Recording | None:
         if not self.records or frame in self._recordings:

@@ -1,0 +1,1 @@
+"""Models in other programs' forms: each is verified against the original before it is used."""
