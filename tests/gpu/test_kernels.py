@@ -16,8 +16,9 @@ from seqloom.layers.varlen import attend_packed, seen
 from seqloom.tasks import Batch, Goals
 from seqloom.training.ema import Ema, MovingAverage
 from seqloom.training.optimisers import AdamW, Muon, build_optimiser
-from seqloom.training.recorder import Knobs, Recorder
+from seqloom.training.recorder import Recorder
 from seqloom.training.step import Work
+from seqloom.training.steps import Begun, Steps
 from tests.training.small import small
 
 pytest.importorskip("triton", reason="Triton comes with torch for a GPU")
@@ -265,11 +266,15 @@ def test_a_recorded_step_is_the_step(number: int, optimiser: Any, tmp_path: Any)
         ema, notes = MovingAverage(Ema(decay=0.9), model), list[str]()
         recorder = Recorder(work, build_optimiser(optimiser, model), ema, 1.0, 64, notes.append)
         recorder.records = records
-        told = []
+        told: list[tuple[float, float]] = []
+
+        def tell(_: Begun, loss: float, norm: float, __: object, told: list[tuple[float, float]] = told) -> None:
+            told.append((loss, norm))
+
+        steps = Steps(work, recorder.optimiser, ema, 1.0, recorder, lambda *_: None, tell)
         for step, batch in enumerate(batches, 1):
-            awaited = recorder.step(step, batch, Knobs(0.5, math.inf, 0.1))
-            assert awaited is not None
-            told.append(awaited.read())
+            steps.take(Begun(step, 0.5, math.inf, batch.count, [batch]))
+        steps.settle()
         assert not notes
         assert bool(recorder._recordings) == records
         ends.append((told, {name: value.clone() for name, value in ema.weights().items()}))

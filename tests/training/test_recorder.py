@@ -1,6 +1,7 @@
 """A step in a frame is the step; what a GPU would record is done here as it is, on the CPU."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,15 @@ def test_what_needs_too_much_memory_is_left_to_others(made: Small, monkeypatch: 
     steps.take(Begun(1, 1.0, math.inf, large.count, [large]))
     assert told == [1]
     assert not torch.equal(model.state_dict()["head.weight_VD"], before)
+
+
+def test_a_batch_of_which_nothing_counts_changes_nothing_much(made: Small) -> None:
+    model = made.model()
+    recorder = Recorder(_work(made, model), build_optimiser(SGD(), model), None, None, BUDGET, lambda text: None)
+    (batch, *_) = _batches(made)
+    awaited = recorder.step(1, replace(batch, count=0), Knobs(1.0))
+    assert awaited is not None
+    assert all(map(math.isfinite, awaited.read()))
 
 
 def test_batches_of_like_sizes_share_a_frame(made: Small) -> None:

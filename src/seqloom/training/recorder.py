@@ -69,18 +69,13 @@ class Recorder:
         budget: int,
         note: Callable[[str], None],
     ) -> None:
-        self.work, self.optimiser, self.ema, self.clip, self.budget, self.note = (
-            work,
-            optimiser,
-            ema,
-            clip,
-            budget,
-            note,
-        )
+        self.work, self.optimiser, self.ema, self.clip = work, optimiser, ema, clip
+        self.budget, self.note = budget, note
         cuda = work.device.type == "cuda"
         self.records = cuda
+        self._stopped = False
         self._pads: bool | None = None  # whether the model ever fills rows up; not known before the first step
-        self._tried: set[Frame] = set()  # frames that could not be recorded, at first
+        self._seen: set[Frame] = set()
         self._large: set[Frame] = set()  # frames that need more memory than there is
         self._recordings: dict[Frame, _Recording] = {}
         self._knobs = Knobs(1.0).numbers.to(work.device)
@@ -93,57 +88,71 @@ class Recorder:
     def step(self, number: int, batch: Batch, knobs: Knobs) -> Awaited | None:
         """One step of training, perhaps still on its way.
 
-        None: nothing was done, as the batch has no frame, or needs more memory than there is.
+        None: nothing was done. The batch has no frame, or is the first in it, or needs more memory than there is.
         """
         frame = Frame.around(batch, self.budget, loose=self._pads is False)
-        if frame is None or frame in self._large:
-            return None
-        if frame.asked and self.work.goals.r_drop:  # which does not know goals that count nothing
+        if frame is None or not self._takes(frame):
             return None
         with torch.cuda.stream(self._stream):
             if self._stream is not None:
                 self._stream.wait_stream(torch.cuda.default_stream(self.work.device))
             self._knobs.copy_(self._pinned(knobs.numbers), non_blocking=True)
-            recording = self._recording(frame, batch)
-            self.work.seed_chance(number)
-            if recording is None:
-                if not self._worked(frame, batch):
+            if self.records and self._pads is not None:
+                recording = self._recording(frame, batch)
+                if recording is None:
                     return None
-            else:
+                self.work.seed_chance(number)
                 recording.numbers.copy_(self._written(frame, batch), non_blocking=True)
                 recording.graph.replay()
+            else:
+                self.work.seed_chance(number)
+                if not self._worked(frame, batch):
+                    return None
             return Awaited(self._results)
+
+    def _takes(self, frame: Frame) -> bool:
+        """Whether a batch in this frame is for the recorder. What comes once is not worth a recording."""
+        if self._stopped or frame in self._large:
+            return False
+        if frame.asked and self.work.goals.r_drop:  # which does not know goals that count nothing
+            return False
+        first = frame not in self._seen
+        self._seen.add(frame)
+        if not self.records or self._pads is None or frame in self._recordings:
+            return True
+        return not first and len(self._recordings) < MOST
 
     def _worked(self, frame: Frame, batch: Batch) -> bool:
         """As it is, unrecorded. False: out of memory, before any weight was changed."""
         try:
-            self._whole(frame, batch, self._there(frame, batch))
+            told = self._gradients(frame, batch, self._there(frame, batch))
         except torch.OutOfMemoryError:
             self._large.add(frame)
         else:
+            self._update(*told)
             return True
         # only here: while the error is at hand, it holds what the failed step had made
         self.work.model.zero_grad(set_to_none=True)
         return False
 
     def _recording(self, frame: Frame, batch: Batch) -> _Recording | None:
-        if not self.records or frame in self._recordings:
-            return self._recordings.get(frame)
-        # what is done for the first time cannot be recorded: kernels are made then
-        if self._pads is None or len(self._recordings) >= MOST:
-            return None
+        """None: it cannot be recorded."""
+        if frame in self._recordings:
+            return self._recordings[frame]
+        free, whole = torch.cuda.mem_get_info(self.work.device)
+        if free < whole / 2:
+            torch.cuda.empty_cache()  # a recording has memory of its own, and cannot take what lies idle
         try:
             self._recordings[frame] = self._record(frame, batch)
         except torch.OutOfMemoryError:
-            self._stop("the memory does not suffice for it")
+            self._large.add(frame)
         except RuntimeError as error:
-            if frame in self._tried:
-                self._stop(str(error).strip().splitlines()[0])
-            self._tried.add(frame)
+            # once, and for all: torch does not get over a recording that was broken off
+            self._stop(str(error).strip().splitlines()[0])
         return self._recordings.get(frame)
 
     def _stop(self, why: str) -> None:
-        self.records = False
+        self._stopped = True
         self._recordings.clear()
         torch.cuda.synchronize(self.work.device)
         self.note(f"steps are not recorded ({why}): training is slower than it could be, and right")
@@ -154,32 +163,37 @@ class Recorder:
         # other threads may go on meanwhile: they make batches ready
         graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
         try:
-            self._whole(frame, batch, numbers)
+            self._update(*self._gradients(frame, batch, numbers))
         finally:
             graph.capture_end()
             self.work.model.zero_grad(set_to_none=True)
         return _Recording(graph, numbers)
 
-    def _whole(self, frame: Frame, batch: Batch, numbers: Tensor) -> None:
-        """The step itself: all that it reads is on the device, and all that it tells stays there."""
+    # The step itself, in two halves: all that they read is on the device, and all that they tell stays there.
+
+    def _gradients(self, frame: Frame, batch: Batch, numbers: Tensor) -> tuple[Tensor, Tensor]:
+        """The mean loss, and the norm of its gradients before they were clipped."""
         work, model = self.work, self.work.model
-        factor, limit, pull = self._knobs.unbind()
         model.zero_grad(set_to_none=True)
         framed = frame.read(batch, numbers)
         with work.autocast():
             loss = work.task.loss(model, framed, work.goals)
-        loss = loss / framed.counted
+        assert isinstance(framed.counted, Tensor)
+        loss = loss / framed.counted.clamp(min=1)
         loss.backward()
         norm = clip(model, self.clip)
-        loss = loss.detach()
+        sides = [side for side in (framed.source, framed.target) if side is not None]
+        self._pads = any(side.layout.padded for side in sides)
+        return loss.detach(), norm
+
+    def _update(self, loss: Tensor, norm: Tensor) -> None:
+        factor, limit, pull = self._knobs.unbind()
         fine = loss.isfinite() & norm.isfinite() & (loss <= limit)
         self._bad.copy_(torch.where(fine, self._bad, 1.0))
         self.optimiser.step(factor, self._bad)
         if self.ema is not None:
-            self.ema.pull(model, pull)
+            self.ema.pull(self.work.model, pull)
         self._results.copy_(torch.stack((loss, norm.to(loss.dtype))))
-        sides = [side for side in (framed.source, framed.target) if side is not None]
-        self._pads = any(side.layout.padded for side in sides)
 
     def _there(self, frame: Frame, batch: Batch) -> Tensor:
         return self._written(frame, batch).to(self.work.device, non_blocking=True)

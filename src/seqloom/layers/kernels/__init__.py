@@ -3,6 +3,8 @@
 Nothing here is imported on a machine without a GPU: ask `usable` first.
 """
 
+import os
+import shutil
 from functools import cache
 from importlib.util import find_spec
 
@@ -24,4 +26,7 @@ def half(x: Tensor) -> bool:
 
 @cache
 def has_triton() -> bool:
-    return find_spec("triton") is not None
+    """Triton, the compiler of C that it needs, and a GPU that it is made for."""
+    compiler = os.environ.get("CC") or any(map(shutil.which, ("cc", "gcc", "clang")))
+    new = torch.cuda.is_available() and torch.cuda.get_device_capability() >= (8, 0)
+    return find_spec("triton") is not None and bool(compiler) and new
