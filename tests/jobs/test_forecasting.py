@@ -251,6 +251,8 @@ def test_python_has_the_numbers(place: Path) -> None:
     assert (one.quantile(0.9) >= one.quantile(0.1)).all()
     with pytest.raises(UserError, match=r"there is no quantile 0\.2; the model was trained for 0\.1, 0\.5, 0\.9"):
         one.quantile(0.2)
+    with pytest.raises(UserError, match="forecast: this model reads no text: there are no words to represent"):
+        load("run").represent("north")
     (both,) = load(["run", "run"]).forecast("a.csv")
     np.testing.assert_allclose(both.said_HCQ, one.said_HCQ)
 

@@ -181,3 +181,18 @@ def test_what_is_said_of_a_broken_vocabulary_file(copy: Path) -> None:
 
 
 # -- choosing and mending
+
+
+def test_a_shared_table_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    data, recipe = tmp_path / "pairs.tsv", tmp_path / "tied.toml"
+    data.write_text("".join(f"{'ab' * n}\t{'ba' * n}\n" for n in range(1, 30)))
+    recipe.write_text(
+        '[task]\nkind = "translate"\n[text]\nsource = { kind = "characters" }\nshared = true\n'
+        '[model]\nfamily = "encoder-decoder"\nwidth = 16\ndepth = 1\ntie = "all"\n'
+        "[training]\nsteps = 1\nbatch = 200\n"
+    )
+    seqloom.train(recipe, data=data, out=tmp_path / "run", view="none")
+    saved = load_file(tmp_path / "run" / "model.safetensors")
+    (opened,) = seqloom.load(tmp_path / "run").opened
+    assert opened.parameters == sum(part.numel() for part in saved.values())

@@ -102,7 +102,8 @@ def test_scores_and_alignment(live: Live, runs: Runs) -> None:
 
 
 def test_words_that_are_split_already(live: Live, runs: Runs) -> None:
-    ((one,),) = live.predict([{"source": ["the film", "was"]}], model="tags")
+    ((one,), (bare,)) = live.predict([{"source": ["the film", "was"]}, ["the film", "was"]], model="tags")
+    assert bare == one
     assert one["text"] == str(seqloom.load(runs["tags"]).predict(seqloom.Question(["the film", "was"])))
     assert len(one["text"].split()) == 2
     assert one["probability"] == one["score"]
@@ -128,7 +129,9 @@ def test_series_of_numbers(live: Live, tmp_path: Path, monkeypatch: pytest.Monke
     seqloom.train(recipe, data=data, out=run, view="none")
     expected = seqloom.load(run).predict([np.array(x)[:, None] for x, _ in rows[:4]], n_best=2)
     with Live([run]) as server:
-        given = server.predict([rows[0][0], {"source": rows[1][0]}, [[x] for x in rows[2][0]], rows[3][0]], n_best=2)
+        given = server.predict(
+            [rows[0][0], {"source": rows[1][0]}, [[x] for x in rows[2][0]], {"values": rows[3][0]}], n_best=2
+        )
         for one, other in zip(given, expected, strict=True):
             alike(one, other)
         for wrong, message in (

@@ -63,7 +63,8 @@ class Form:
         if not self.gaps and gaps_TC.any():
             step, channel = np.argwhere(gaps_TC)[0].tolist()
             what = f"step {step + 1} has no reading of channel {self.names[channel]}"
-            return f"{what}; fill it in, or say what stands for it: --set readings.missing=mean (or previous, or mark)"
+            taken = "a run that is trained with --set readings.missing=mean (or previous, mark) takes it"
+            return f"{what}; fill it in; {taken}"
         return None
 
 

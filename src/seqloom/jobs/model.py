@@ -303,6 +303,8 @@ class Model:
         """
         if len(self.networks) > 1:
             raise UserError("the vectors of several runs have nothing in common; load one of them")
+        if isinstance(self.task, NodesTask | ForecastTask):
+            raise UserError(f"{self.recipe.task.kind}: this model reads no text: there are no words to represent")
         if kind not in ("numpy", "torch"):
             raise UserError(f"kind should be 'numpy' or 'torch', but is {kind!r}")
         one = isinstance(texts, str)

@@ -31,6 +31,8 @@ class Opened:
     recipe: Recipe
     task: Task
     network: Network
+    parameters: int
+    """As they were trained: what is laid out for writing may hold a shared one twice."""
     device: torch.device
     training: bool = False
     """Somebody trains it at the moment: the model is the best so far."""
@@ -53,10 +55,11 @@ def open_run(path: Path, device: str = "auto") -> Opened:
     except ValueError as error:
         raise UserError(f"{run.model}: does not belong to {run.recipe.name} beside it ({error}); {_ANEW}") from None
     refuse_no_numbers(run.model, tensors)
+    parameters = sum(parameter.numel() for parameter in network.parameters())
     network = network.to(place).eval()
     if place.type == "cpu" and torch.backends.mkl.is_available():
         lay_out(network)
-    return Opened(run, text, recipe, task, network, place, training)
+    return Opened(run, text, recipe, task, network, parameters, place, training)
 
 
 def still_training(opened: Iterable[Opened]) -> Iterator[str]:

@@ -47,9 +47,18 @@ class Input(Given):
     """stands in its answers too"""
 
 
+class Values(Given):
+    """A series, as in a line of JSON that a model of series is trained on."""
+
+    values: Series
+    """the readings of each step, or one alone; null: it is missing"""
+    id: str | int | None = None
+    """stands in its answers too"""
+
+
 class PredictRequest(Given):
-    inputs: list[str | Input | Series]
-    """texts, tables with wishes, or series of numbers"""
+    inputs: list[str | Input | Values | list[str] | Series]
+    """texts, words that are split already, series of numbers; or tables of one of them, texts with wishes"""
     model: str | None = None
     """one of those that are served; else the first"""
     n_best: Annotated[int, Field(ge=1)] = 1
@@ -103,7 +112,7 @@ async def _answered(it: Service, asked: PredictRequest, request: Request) -> Pla
         lines = AnswerLines("jsonl", scores=asked.scores, alignment=asked.alignment, labels=desk.model.labels)
     outputs = []
     for given, one in zip(asked.inputs, said, strict=True):
-        named = {"id": given.id} if isinstance(given, Input) and given.id is not None else {}
+        named = {"id": given.id} if isinstance(given, Input | Values) and given.id is not None else {}
         outputs.append([named | lines.one(answer) for answer in one.answers])
     return PlainJson({"model": book.name, "outputs": outputs})
 
@@ -133,7 +142,9 @@ def _settings(desk: Desk, asked: PredictRequest) -> GenerationSettings:
     return settings.model_copy(update=update)
 
 
-def _question(place: int, given: str | Input | Series) -> Question:
+def _question(place: int, given: str | Input | Values | list[str] | Series) -> Question:
+    if isinstance(given, Values):
+        return Question(_source(place, given.values))
     if not isinstance(given, Input):
         return Question(_source(place, given))
     wishes = given.prefix, tuple(given.must), tuple(given.must_not), given.longest

@@ -66,7 +66,7 @@ class Shelf:
         """Every run is opened once before anybody asks, for its faults; kept as long as there is room."""
         before, signature = self.held, signature_of(path)
         model, changes = self._load(path)
-        parameters = sum(each.numel() for network in model.networks for each in network.parameters())
+        parameters = sum(one.parameters for one in model.opened)
         book = Book(name, path, model.recipe.task.kind, parameters, weight(model), signature)
         if self._most is not None and book.bytes > self._most:
             raise UserError(
@@ -191,7 +191,7 @@ class Shelf:
                 return
             old = book.desk
             book.kind = model.recipe.task.kind
-            book.parameters = sum(each.numel() for network in model.networks for each in network.parameters())
+            book.parameters = sum(one.parameters for one in model.opened)
             self._give_desk(book, model, changes)
             if not self.users[old]:
                 self._close(old)

@@ -218,7 +218,7 @@ def _regular(series: Series, frequency: Frequency | None, wanted: Wanted) -> Ser
     if wanted.gaps == "stop" or missing > MOST_MISSING * (at_T[-1] + 1):
         count = counted(int(at_T[step] - at_T[step - 1]) - 1, "row")
         fix = (
-            "--set task.gaps=missing takes such steps as missing values, or fill them in"
+            "fill them in; a run that is trained with --set task.gaps=missing takes such steps as missing values"
             if wanted.gaps == "stop"
             else "more rows are missing than are there; resample the series"
         )
