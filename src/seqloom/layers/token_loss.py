@@ -67,7 +67,7 @@ class _TokenLoss(torch.autograd.Function):
         size = max(ROWS, CHUNK.get(kind, CHUNK_ELSEWHERE) // len(weight_VD))
         for at in range(0, len(hidden_ND), size):
             here = slice(at, at + size)
-            if usable(x_ND):
+            if usable(x_ND) and product != torch.float64:
                 total += _in_place(x_ND, w_VD, b_V, goal_N, real_N, smoothing, weight_N, here, grads)
                 continue
             log_p = F.log_softmax(F.linear(x_ND[here], w_VD, b_V), -1, dtype=total.dtype)

@@ -58,7 +58,8 @@ class Frame:
         None: a batch of another kind has no frame.
         """
         sides = [side for side in (batch.source, batch.target) if side is not None]
-        odd = batch.steps_vary or batch.weight_N is not None
+        odd = batch.steps_vary or batch.weight_N is not None or batch.goal.dtype != torch.int64
+        odd = odd or any(side.layout.structure_BTT is not None or side.layout.edges is not None for side in sides)
         if odd or not sides or any(side.tokens_N.dtype != torch.int64 or side.tokens_N.dim() != 1 for side in sides):
             return None
         rows = sides[-1].layout.rows
