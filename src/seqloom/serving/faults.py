@@ -14,14 +14,30 @@ def told(errors: Sequence[Any]) -> str:
 
 
 def _meant(errors: Sequence[Any]) -> Iterator[Any]:
-    """Of an input that may be a text, a table or a list, only the faults of what it is."""
+    """Of an input that may be a text, a table or a list, only the faults of what it is: in no order of pydantic's,
+    which follows that of the kinds in a union, and Python keeps one union for all that are equal.
+    """
     inputs = [error for error in errors if error["loc"][1:2] == ("inputs",) and len(error["loc"]) > 3]
     given = {error["loc"][2]: error["input"] for error in inputs if error["loc"][3:] == ("str",)}
     for error in errors:
         value = given.get(error["loc"][2]) if error in inputs else None
-        kind = "Input" if isinstance(value, dict) else "list" if isinstance(value, list) else ""
-        if error not in inputs or str(error["loc"][3]).startswith(kind):
+        if error not in inputs or str(error["loc"][3]).startswith(_kind(value)):
             yield error
+
+
+def _kind(value: Any) -> str:
+    """How pydantic's name of the kind begins that somebody meant who sent this."""
+    match value:
+        case dict():
+            return "Values" if "values" in value else "Input"
+        case [str(), *_]:
+            return "list[str]"
+        case [list(), *_]:
+            return "list[list["
+        case list():
+            return "list[nullable["
+        case _:
+            return ""
 
 
 def _one(error: Mapping[str, Any]) -> str:
@@ -42,4 +58,4 @@ def _place(parts: Iterable[str | int]) -> list[str | int]:
     ]
 
 
-_KINDS = {"str", "int", "float", "bool", "Input", "Draws", "TextPart", "Options", "list"}
+_KINDS = {"str", "int", "float", "bool", "Input", "Values", "Draws", "TextPart", "Options", "list"}

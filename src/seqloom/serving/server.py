@@ -58,6 +58,11 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         self.ready()
 
+    def refuse(self) -> None:
+        """No new connections from now on, not from uvicorn's next tick."""
+        for each in getattr(self, "servers", ()):  # there are none while it starts
+            each.close()
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
@@ -67,6 +72,7 @@ async def _run(server: Server, listener: socket.socket, shelf: Shelf, log: Log) 
     loop, reloading = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
     def stop(kind: signal.Signals) -> None:
+        server.refuse()
         log(
             "stops at once"
             if server.should_exit
