@@ -19,6 +19,7 @@ from seqloom.generation.length import penalty
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.writing import ROOM, staying
+from seqloom.layers.cohorts import alike
 from seqloom.layers.mixer import State, join, reorder, roomy
 from seqloom.layers.shortlist import Shortlist
 
@@ -68,7 +69,7 @@ class Greedy:
     ) -> None:
         self.scorer, self.settings, self.shortlist = scorer, settings, shortlist
         self.lines: list[Line] = []
-        self.cohorts: list[int] = []  # of the lines so many began together
+        self.cohorts: list[int] = []  # of the lines so many began together, with sources of like length
 
     @property
     def items(self) -> int:
@@ -80,12 +81,13 @@ class Greedy:
         if not items:
             return
         state, last_A = self.scorer.start(items)
-        state = roomy(state, ROOM)
+        sizes = alike([len(item.source) for item in items])
+        state = roomy(state, ROOM, sizes)
         if self.lines:
             state, last_A = join([self.state, state]), torch.cat((self.last_A, last_A))
         self.state, self.last_A = state, last_A
         self.lines += [Line(Draft(item, 1)) for item in items]
-        self.cohorts.append(len(items))
+        self.cohorts += sizes
 
     @torch.inference_mode()
     def step(self) -> list[Draft]:
