@@ -137,6 +137,12 @@ def _task(part: Part, command: Command, start: Start) -> str | None:
     data = part.data(command.changes)
     corpora = corpora_like(command.data, data.corpora, command.columns) if command.data else data.corpora
     seen = look(corpora, "skip" if command.skip_bad else data.bad) if corpora else None
+    if seen is not None and seen.shape in ("timeline", "series"):
+        what = "numbers in time" if seen.shape == "timeline" else "series of readings"
+        raise UserError(
+            f"--from {start.run.path}: it is a model of text, and {corpora[0].files[0]} holds {what}; leave --from "
+            f"out, or have the numbers read as text: --set task.kind={start.recipe.task.kind}"
+        )
     return None if seen is None or seen.labels_first else SHAPED.get(seen.shape)
 
 

@@ -41,7 +41,9 @@ class Table:
             )
         if self.by_place and len(self.first) > len(self.places):
             read = " and ".join(str(at + 1) for at in self.places)
-            yield f"{self.place}: {_listed(self.first)}: {read} are read; others: --source COL --target COL"
+            several = len(self.places) > 1
+            others = "are read; others: --source COL --target COL" if several else "is read; another: --source COL"
+            yield f"{self.place}: {_listed(self.first)}: {read} {others}"
 
 
 def table_of(corpus: Corpus, shape: Shape, first: Sequence[str], others: Sequence[Sequence[str]], place: str) -> Table:
