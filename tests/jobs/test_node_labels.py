@@ -93,7 +93,10 @@ def test_without_a_split_some_nodes_are_held_out(place: Path) -> None:
     ("words", "why"),
     [
         (("--data", "nodes.tsv"), "nodes.tsv: a graph is two files, its nodes and its edges"),
-        (("--data", "edges.tsv", "nodes.tsv"), "edges.tsv:1: no column is called id"),
+        (("--data", "edges.tsv", "nodes.tsv"), "the nodes come first, then the edges: --data nodes.tsv edges.tsv"),
+        (("--data", "edges.tsv", "edges.tsv"), "edges.tsv edges.tsv: a graph is two files"),
+        (("--data", "edges.tsv", "bad.tsv"), "edges.tsv:1: no column is called id"),
+        (("--data", "slip.tsv", "edges.tsv"), "but is 'trian'; write train, or pass --skip-bad"),
         (("--data", "nodes.tsv", "no.tsv"), "no.tsv: no such file"),
         (("--data", "nodes.tsv", "edges.tsv", "--test", "nodes.tsv", "edges.tsv"), "the column split says which"),
         (("--data", "nodes.tsv", "bad.tsv"), "bad.tsv:1: an edge to 'nobody', which is no node of nodes.tsv"),
@@ -102,6 +105,7 @@ def test_without_a_split_some_nodes_are_held_out(place: Path) -> None:
 def test_mistakes(place: Path, words: tuple[str, ...], why: str) -> None:
     write_graph(Path())
     Path("bad.tsv").write_text("n1\tnobody\n")
+    Path("slip.tsv").write_text(Path("nodes.tsv").read_text().replace("\ttrain\t", "\ttrian\t", 1))
     found = run("train", "gat", *words, "--out", "runs/x")
     assert found.code == 2
     assert why in found.error
@@ -121,6 +125,8 @@ def test_a_score_with_its_interval(place: Path) -> None:
     assert done.code == 0, done.error
     assert "10 nodes are scored" in done.error
     assert "100.00" in done.out
+    assert "by neighbours of the node" in done.out
+    assert "characters" not in done.out, "an id's length says nothing"
 
 
 def test_other_graphs_of_the_same_features_are_scored_too(place: Path) -> None:
@@ -140,7 +146,6 @@ def test_other_graphs_of_the_same_features_are_scored_too(place: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("check", "nodes.tsv", "edges.tsv", "--recipe", "gat"), "a graph is checked when it is read"),
         (("compare", "gat", "--data", "nodes.tsv", "edges.tsv", "--epochs", "2"), "are not compared here"),
     ],
 )
@@ -163,3 +168,46 @@ def test_what_cannot_be_asked(place: Path, words: tuple[str, ...], why: str) -> 
     found = run("predict", f"{place}/runs/g", *words)
     assert found.code == 2
     assert why in found.error
+
+
+def test_a_graph_is_recognised(place: Path) -> None:
+    write_graph(Path())
+    words = ("--set", "training.steps=1", "--out", "runs/x")
+    done = run("train", "--data", "nodes.tsv", "edges.tsv", *words)
+    assert done.code == 0, done.error
+    assert "no recipe named: the data looks like a graph: gat" in done.error
+    assert "nodes: 40 nodes, all read together; 3 features → 2 labels" in done.error
+    Path("edges.tsv").write_text("src\tdst\n" + Path("edges.tsv").read_text())
+    done = run("check", "nodes.tsv", "edges.tsv")
+    assert done.code == 0, done.out
+    assert "a graph of 40 nodes and 160 edges" in done.out
+    turned = run("train", "--data", "edges.tsv", "nodes.tsv", *words)
+    assert turned.code == 2
+    assert "the nodes come first" in turned.error
+
+
+def test_all_faults_of_a_graph_are_told(place: Path) -> None:
+    write_graph(Path())
+    nodes, edges = Path("nodes.tsv").read_text(), Path("edges.tsv").read_text()
+    Path("edges.tsv").write_text(edges + edges.splitlines()[0] + "\nn1\tnobody\nn2\n")
+    Path("nodes.tsv").write_text(nodes + "bare\t\t\t\n")
+    found = run("check", "nodes.tsv", "edges.tsv")
+    assert found.code == 1
+    assert "FAULT: training: an edge to a missing node" in found.out
+    assert "edges.tsv:162" in found.out
+    assert "FAULT: training: no edge" in found.out
+    assert "warning: training: nodes without a feature and without an edge" in found.out
+    assert "edges that stand there twice" in found.out
+    Path("nodes.tsv").write_text(nodes.replace("\ta\t", "\tz\t", 2).replace("\tz\t", "\ta\t", 1))
+    Path("edges.tsv").write_text(edges)
+    found = run("check", "nodes.tsv", "edges.tsv")
+    assert found.code == 1
+    assert "the label 'z' of a valid node is of no training node" in found.out
+
+
+def test_what_training_on_a_graph_takes(place: Path) -> None:
+    """The budget of a batch, which is far larger than the graph, says nothing of it."""
+    write_graph(Path())
+    done = run("check", "nodes.tsv", "edges.tsv")
+    (line,) = (line for line in done.out.splitlines() if "memory" in line)
+    assert line.endswith("MB; the graph is one batch")

@@ -14,7 +14,7 @@ def predict(
         str,
         typer.Argument(
             metavar="[FILE|-]",
-            help="A text a line, or series as in training; .gz and .zst too. Without it: standard input. "
+            help="A text a line, or series as in training; .gz, .zst, .xz, .bz2 too. Without it: standard input. "
             "Of music: a MIDI file, or none.",
         ),
     ] = "-",

@@ -214,8 +214,12 @@ def windows_budget(corpora: Corpora) -> int:
 
 
 def trial_of(corpora: Corpora, batch: int) -> int:
-    """Tokens of a batch to measure with: a small one. Models of series are so small that it would mislead."""
-    return batch if corpora.task.shape == "timeline" else min(batch, TRIAL)
+    """Tokens of a batch to measure with: a small one.
+
+    Models of series are so small that it would mislead; a graph is one batch, whatever the budget.
+    """
+    whole = corpora.task.shape == "timeline" or isinstance(corpora.task, NodesTask)
+    return batch if whole else min(batch, TRIAL)
 
 
 def fitting(budget: int, work: Work, corpora: Corpora, seed: int) -> tuple[int, str | None]:

@@ -340,13 +340,17 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
     held = sum(map(len, data.valid))
     if isinstance(data.task, ForecastTask):
         what = f"{counted(data.examples, 'window')}, {held:,} for validation; {frame_words(data.task)}"
+    elif isinstance(data.task, NodesTask):
+        sizes = data.task.sizes()
+        what = f"{counted(len(data.task.graph), 'node')}, all read together; "
+        what += f"{sizes.source:,} features → {sizes.target:,} labels"
     else:
         vocabulary = f"{_what(data)} {data.task.sizes().source:,} → {data.task.sizes().target:,}"
         what = f"{counted(data.examples, 'example')}, {held:,} for validation; {vocabulary}"
+    batches = "the graph is one batch" if isinstance(data.task, NodesTask) else f"batches of {training.batch:,} tokens"
     return [
         f"{recipe.task.kind}: {what}",
-        f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; "
-        f"batches of {training.batch:,} tokens; {device.type}",
+        f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; {batches}; {device.type}",
         f"run folder: {run.path}",
     ]
 
