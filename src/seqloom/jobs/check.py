@@ -9,6 +9,7 @@ import numpy as np
 
 from seqloom.data.check import Finding, Report, render
 from seqloom.data.check import check as check_data
+from seqloom.data.check.report import STOPS
 from seqloom.data.reading import DataError, read, shape_of, size
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked, corpora_like
@@ -79,6 +80,7 @@ def check(command: Command) -> Checked:
             shape=task_class(wish.recipe.task).shape,
             longest=_longest(wish.recipe, longest),
             measures=[_Measure(vocabulary) for vocabulary in _vocabularies(wish)],
+            gaps=wish.recipe.readings.missing != "refuse",
             progress=report,
         )
     found.findings[:0] = _unsplittable(wish)
@@ -107,7 +109,7 @@ def _unsplittable(wish: Asked) -> Iterator[Finding]:
         if not recipe.data.valid:
             held_out(recipe, vocabularies(recipe).counts, names_of(recipe))
     except NoSplitError as error:
-        yield Finding("fault", str(error), "training", 1, 1.0, (), "training would stop here")
+        yield Finding("fault", str(error), "training", 1, 1.0, (), STOPS)
     except UserError:
         return  # data that cannot be read is a fault already
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from seqloom.data.check import Finding, Report
-from seqloom.data.check.report import PLACES, Place, Severity, Statistics
+from seqloom.data.check.report import PLACES, STOPS, Place, Severity, Statistics
 from seqloom.data.check.report import Part as PartName
 from seqloom.data.graph import Graph, Part, read_graph
 from seqloom.data.reading import Skipped
@@ -25,7 +25,7 @@ def check_graph(recipe: Recipe) -> tuple[Report, tuple[str, ...]]:
         _, skipped = read_graph(nodes, edges, "skip")
     except UserError as error:
         where, _, why = str(error).partition(": ")
-        return Report([_finding("fault", why or str(error), (where,), "training would stop here")]), ()
+        return Report([_finding("fault", why or str(error), (where,), STOPS)]), ()
     graph = found.task.graph
     report = Report([*_faults(skipped, len(graph)), *_findings(graph)])
     for part, name in NAMES.items():

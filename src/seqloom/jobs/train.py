@@ -49,6 +49,8 @@ from seqloom.training.place import Place
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.watch import Facts, View
 
+FEW = 20  # examples; of fewer, one is five points of accuracy
+MORE = 0.2  # of the examples, where a twentieth is so few
 LAST = 0.5  # seconds for what comes behind the last validation
 
 
@@ -134,6 +136,7 @@ def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     """What is allowed, but may not be meant. begun: from another run."""
     if not isinstance(data.task, NodesTask | ForecastTask):
         yield shown(*first_example(data))
+    yield from _few(recipe, data)
     if recipe.training.freeze and not begun:
         yield "training.freeze: what is frozen stays as it was drawn by chance; begin from a run: --from RUN"
     if recipe.training.reward is not None and not begun:
@@ -159,6 +162,16 @@ def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
                 f"the {name} knows no positions, so that it sees a set, not a sequence: "
                 "--set model.positions.kind=sinusoidal, or mixer.relative"
             )
+
+
+def _few(recipe: Recipe, data: Corpora) -> Iterator[str]:
+    """So few examples to validate on that their score is a matter of luck."""
+    if data.task.shape in ("text", "timeline") or isinstance(data.task, NodesTask):
+        return
+    held = sum(map(len, data.valid))
+    if held < FEW:
+        more = "" if recipe.data.valid else f": --valid FILE, or --set data.held_out={MORE:g}"
+        yield f"{counted(held, 'example')} to validate on: a score of so few says little; give more{more}"
 
 
 def _single_documents(data: Corpora) -> Iterator[str]:

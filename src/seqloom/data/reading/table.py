@@ -98,8 +98,19 @@ def _refuse_a_guess(
         raise DataError(
             f"{place}: {_listed(first)}; which is the {' and which the '.join(missing)}? "
             f"Say {' '.join(f'--{name} COL' for name in missing)} (a name, or a number from 1), "
-            f"or {' and '.join(f'{name} = …' for name in missing)} in the recipe's [[data.corpora]]"
+            f"or {' and '.join(f'{name} = …' for name in missing)} in the recipe's [[data.corpora]]{_of_numbers(rows)}"
         )
+
+
+def _of_numbers(rows: Sequence[Sequence[str]]) -> str:
+    """What else a table may be that is mostly numbers."""
+    numbers = sum(all(map(_NUMBER.fullmatch, cells)) for cells in zip(*rows, strict=True))
+    if len(rows) < FEW or 2 * numbers < len(rows[0]):
+        return ""
+    return (
+        "; if these are readings of which each series has a label: --set task.kind=classify --set task.reads=series; "
+        "if they are numbers in time: --set task.kind=forecast"
+    )
 
 
 def _listed(first: Sequence[str]) -> str:
