@@ -295,7 +295,7 @@ def _run(
     )
     facts = replace(facts, best=training.best)
     forget_peak(device)
-    telling.begin(facts, per_token, peak_flops(device, precision))
+    telling.begin(facts, per_token, peak_flops(device, precision), much.larger / much.tokens)
     place = loop.train()
     if not place.step and setup.limits.steps != 0:
         raise FailedError(f"no step was made in {training.minutes:g} minutes: give more, or train a smaller model")
