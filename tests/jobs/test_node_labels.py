@@ -68,8 +68,12 @@ def test_a_file_is_not_written_over(place: Path) -> None:
     assert run("predict", f"{place}/runs/g", "--out", "labels.tsv").code == 0
     assert len(Path("labels.tsv").read_text().splitlines()) == 40
     again = run("predict", f"{place}/runs/g", "--out", "labels.tsv")
-    assert again.code == 2
-    assert "is there already" in again.error
+    assert again.code == 0
+    assert again.error == "labels.tsv: already done\n"
+    other = run("predict", f"{place}/runs/g", "--out", "labels.tsv", "--scores")
+    assert other.code == 2
+    assert "labels.tsv: is there already, and holds something else; name another --out" in other.error
+    assert run("predict", f"{place}/runs/g", "--out", "labels.tsv", "--scores", "--force").code == 0
 
 
 def test_the_same_command_goes_on_and_says_that_it_is_done(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,10 @@ def predict(
         typer.Option("--column", metavar="N", min=1, help="Of lines with tabs, the column to answer. Without it: all."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write there; the same command again goes on.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Write there; the same command again goes on, or says that it is done."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Start anew where --out is already.")] = False,
     skip_bad: Annotated[

@@ -36,6 +36,8 @@ class Evaluated:
     """of each series, where the texts are numbers"""
     sizes: tuple[str, Sequence[int]] | None = None
     """of the sources, where they are no texts: what is counted, and how many each has"""
+    unit: tuple[str, str] = ("example", "examples")
+    """what one of the references is, and several"""
     files: tuple[str, ...] = ()
     """of the systems, then of the references, for messages"""
 

@@ -159,7 +159,8 @@ def of_errors(
     counts = [
         Counts(metric, tuple(metric.statistics(part.errors[metric.name], []) for part in parts)) for metric in metrics
     ]
-    return Evaluated(systems, tuple(blocks for _ in parts), (blocks,), counts=tuple(counts), steps=[1] * len(blocks))
+    each = Evaluated(systems, tuple(blocks for _ in parts), (blocks,), counts=tuple(counts), steps=[1] * len(blocks))
+    return replace(each, unit=("block of windows", "blocks of windows"))
 
 
 def _said(

@@ -16,8 +16,8 @@ from seqloom.jobs.answer_lines import OutputFormat
 from seqloom.jobs.graph_corpora import graph_files
 from seqloom.jobs.model import Model
 from seqloom.jobs.output_file import Screen
+from seqloom.jobs.whole_file import write_whole
 from seqloom.settings import UserError
-from seqloom.store.atomic import write_text
 from seqloom.tasks.nodes import NodesTask
 
 
@@ -77,14 +77,11 @@ def label_nodes(
     """A line for each node, in the order of its file: id, label, and if asked for how sure the model is."""
     task = model.task
     assert isinstance(task, NodesTask)
-    if out is not None and out.exists() and not force:
-        raise UserError(f"{out}: is there already; name another --out, or write over it with --force")
     found = probabilities(model)
     text = "".join(_lines(task, found, form, scores, n_best))
     if out is None:
         Screen().write(text)
-    else:
-        write_text(out, text)
+    elif write_whole(out, text, force, note):
         note(f"{out}: labels of {len(task.graph):,} nodes")
 
 

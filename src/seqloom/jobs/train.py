@@ -302,6 +302,11 @@ def _run(
     telling.draw()
     telling.watcher.ended(place.ended or "")
     best_weights(run, model)
+    if len(place.kept) > 1:
+        telling.note(
+            f"the model is the mean of those of the last {len(place.kept)} validations (training.average): the scores "
+            "that follow are its own"
+        )
     # a mean of models was never validated itself
     scores = dict(setup.validate(model)) if training.average else scores_of(run, place)
     test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
