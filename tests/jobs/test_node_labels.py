@@ -1,31 +1,16 @@
 """A graph from end to end: two files → a run → a label for each node."""
 
 import json
-import random
 from pathlib import Path
 
 import pytest
 
+from seqloom.jobs.model import load
 from tests.cli.run import run
+from tests.jobs.graph import write_graph
 
 SHORT = ("--set", "training.steps=60", "--set", "model.width=16", "--set", "training.validate_every=10")
 SHORT = (*SHORT, "--set", "model.input.dropout=0.1")
-
-
-def write_graph(folder: Path, split: bool = True) -> None:
-    """Two groups of friends, each with a word of its own, which some of them do not say."""
-    draw = random.Random(1)
-    nodes, edges = ["id\tsplit\tlabel\tfeatures" if split else "id\tlabel\tfeatures"], []
-    for number in range(40):
-        group = number % 2
-        features = [group] if draw.random() < 0.6 else []
-        part = ("train", "valid", "test", "")[number // 2 % 4]
-        cells = [f"n{number}", part, "ab"[group], " ".join(map(str, [*features, 2]))]
-        nodes.append("\t".join(cells if split else [cells[0], *cells[2:]]))
-        for other in draw.sample(range(group, 40, 2), 4):
-            edges.append(f"n{number}\tn{other}")
-    (folder / "nodes.tsv").write_text("\n".join(nodes) + "\n")
-    (folder / "edges.tsv").write_text("\n".join(edges) + "\n")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +47,17 @@ def test_formats(place: Path) -> None:
     first = json.loads(both[0])
     assert (first["id"], first["label"]) == ("n0", "a")
     assert sum(one["score"] for one in first["n_best"]) == pytest.approx(1, abs=1e-5)
+
+
+def test_nodes_by_their_ids(place: Path) -> None:
+    Path("ids.txt").write_text("n3\nn0\n")
+    done = run("predict", f"{place}/runs/g", "ids.txt")
+    assert (done.code, done.out) == (0, "b\na\n"), done.error
+    model = load(place / "runs/g")
+    answer = model.predict("n0", n_best=2)
+    assert [one.text for one in answer] == ["a", "b"]
+    assert sum(one.score for one in answer) == pytest.approx(1, abs=1e-5)
+    assert model.score("n0", "a").log_prob == pytest.approx(answer[0].log_prob, abs=1e-6)
 
 
 def test_a_file_is_not_written_over(place: Path) -> None:
@@ -163,12 +159,13 @@ def test_commands_that_know_no_graphs(place: Path, words: tuple[str, ...], why: 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("new.txt",), "new.txt: a model of a graph labels the nodes that it was trained with"),
-        (("--alignment",), "--alignment: a model of a graph labels the nodes"),
+        (("ids.txt",), "ids.txt:2: the graph that the model was trained with has no node 'm1'; "),
+        (("--alignment",), "--alignment: a model of a graph labels all nodes"),
         (("--beam", "3"), "--beam 3: each node gets its likeliest label"),
     ],
 )
 def test_what_cannot_be_asked(place: Path, words: tuple[str, ...], why: str) -> None:
+    Path("ids.txt").write_text("n1\nm1\n")
     found = run("predict", f"{place}/runs/g", *words)
     assert found.code == 2
     assert why in found.error

@@ -11,6 +11,7 @@ import torch
 
 from seqloom.data.cache import Examples
 from seqloom.data.reading.faults import DataError
+from seqloom.data.reading.lines import Stream
 from seqloom.data.series.table import Series, SeriesTable, missing, read_table
 from seqloom.data.series.timestamps import Times, TimeStyle
 from seqloom.data.series.windows import Windows
@@ -155,10 +156,13 @@ def _past(series: Series, targets: int) -> Series:
     return replace(series, times_T=series.times_T[:end], values_TC=series.values_TC[:end], lines_T=series.lines_T[:end])
 
 
-def read_asked(task: ForecastTask, file: str, run: str) -> tuple[SeriesTable, list[str]]:
-    """A file to forecast or to be evaluated on, read as training's was; and what should be known of it."""
+def read_asked(task: ForecastTask, file: str, run: str, stream: Stream | None = None) -> tuple[SeriesTable, list[str]]:
+    """A file to forecast or to be evaluated on, read as training's was; and what should be known of it.
+
+    stream: what is read instead, and called as the file.
+    """
     scales = task.scales
-    table = read_table(file, wanted_of(task.settings, scales.columns))
+    table = read_table(file, wanted_of(task.settings, scales.columns), stream)
     refuse_other(table, scales.columns, None, run)
     if table.frequency is not None and table.frequency != scales.frequency:
         raise UserError(
