@@ -21,6 +21,7 @@ from seqloom.jobs.music_files import with_events
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find, names
 from seqloom.jobs.start import Start, start_of
+from seqloom.jobs.start_task import of_start
 from seqloom.settings import UserError, loads
 from seqloom.settings.load import text_of
 from seqloom.tasks import Language, Masked, Nodes, task_class
@@ -117,12 +118,13 @@ def asked(command: Command) -> Asked:
             notes = (f"no recipe named: the data looks like a graph: {GRAPHS}; others: seqloom recipes",)
     else:
         recipe, notes = _chosen(part, command)
-    recipe = _with_files(recipe, command, part.whole)
-    if not part.whole:
-        recipe = rates.in_step(recipe, command.changes)
-    if not recipe.data.corpora:
-        raise UserError(f"{NOTHING}, or corpora in the recipe's [data]")
-    recipe = with_events(recipe)
+    with of_start(start, recipe, command.data):
+        recipe = _with_files(recipe, command, part.whole)
+        if not part.whole:
+            recipe = rates.in_step(recipe, command.changes)
+        if not recipe.data.corpora:
+            raise UserError(f"{NOTHING}, or corpora in the recipe's [data]")
+        recipe = with_events(recipe)
     if start is not None:
         notes = (*notes, *start.notes(recipe))
     elif recipe.text.extend is not None:

@@ -23,6 +23,7 @@ from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, metrics_of, validator
 from seqloom.jobs.series_corpora import frame_words
 from seqloom.jobs.start import Start, taken_lines
+from seqloom.jobs.start_task import of_start
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
 from seqloom.layers.attention import Attention
@@ -97,7 +98,8 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             _refuse_other_vocabulary(run, data)
             write_text(run.recipe, header(request["data"], request.get("start")) + dump(recipe))
         else:
-            decided = decide(wish, command.changes, telling.note, began)
+            with of_start(start, wish.recipe, command.data):
+                decided = decide(wish, command.changes, telling.note, began)
             recipe, data, validation = decided.recipe, decided.corpora, decided.validation_seconds
             _refuse_best(recipe, data)
             if start is not None or recipe.training.freeze:  # for their errors, before anything is cleared
