@@ -19,12 +19,12 @@ from seqloom.jobs.filling import Filler
 from seqloom.jobs.forecasting import Forecast, Forecaster, read_asked
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
+from seqloom.jobs.node_labeller import NodeLabeller
 from seqloom.jobs.opened import Opened, open_run
 from seqloom.jobs.represented import Represented
 from seqloom.jobs.representing import Layer, Representer
 from seqloom.jobs.series_labelling import SeriesLabeller
 from seqloom.jobs.streaming import Streamed
-from seqloom.jobs.unasked import Unasked
 from seqloom.jobs.writing import Prepared, Writer
 from seqloom.models.build import Model as Network
 from seqloom.models.encoder_decoder import EncoderDecoder
@@ -88,7 +88,7 @@ class Model:
     @property
     def labels(self) -> bool:
         """Whether its answers are labels, not written texts."""
-        return isinstance(self._answerer, Labeller)
+        return isinstance(self._answerer, Labeller | NodeLabeller)
 
     def forecaster(self, name: str) -> Forecaster:
         """name: of the run, for the message to who asks another task's model."""
@@ -117,7 +117,7 @@ class Model:
         """What writes its answers token by token; None: they are labels, numbers, or fill gaps."""
         return self._answerer if isinstance(self._answerer, Writer) else None
 
-    def _build(self) -> Writer | Labeller | Filler | Forecaster | Unasked:
+    def _build(self) -> Writer | Labeller | NodeLabeller | Filler | Forecaster:
         match self.task:
             case ForecastTask():
                 return Forecaster(self.task, self.networks, self.device)
@@ -128,7 +128,7 @@ class Model:
             case MaskedTask():
                 return Filler(self.task, self.networks, self.device)
             case NodesTask():
-                return Unasked()
+                return NodeLabeller(self.task, self.networks, self.device)
             case TagTask() | ClassifyTask():
                 return self._labeller()
             case _:

@@ -30,9 +30,11 @@ from seqloom.layers.shortlist import Shortlist
 from seqloom.models.build import Model as Network
 from seqloom.models.in_int8 import in_int8
 from seqloom.settings import UserError
+from seqloom.settings.words import show
 from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.music import MusicTask
 from seqloom.tasks.translate import TranslateTask
-from seqloom.text import END, SEPARATOR, Vocabulary
+from seqloom.text import END, SEPARATOR, UNKNOWN, Vocabulary
 
 BUDGET = 32_768
 """Source tokens before the eyes of all hypotheses together: a very long line is written with few others, or alone."""
@@ -126,7 +128,12 @@ class Writer:
 
     def _prompt(self, task: LanguageTask, text: str) -> list[int]:
         """Never empty: a text alone is scored behind the same mark, so that its parts' scores add up to its own."""
-        return [*task.encoder.before, *task.encoder.begun(text)]
+        ids = task.encoder.begun(text)
+        if UNKNOWN in ids and isinstance(task, MusicTask):  # which no piece of music holds, whatever was learnt
+            strange = next(word for word in text.split() if UNKNOWN in task.vocabulary.encode([word])[0])
+            known = task.vocabulary.pieces([SEPARATOR + 1])[0]
+            raise UserError(f"{show(strange)} is no event of music, such as {known}; prompts are events, or MIDI files")
+        return [*task.encoder.before, *ids]
 
     @property
     def _reversed(self) -> bool:
