@@ -1,0 +1,36 @@
+// What an answer's length is worth: the formulas of seqloom's generation/length.py, so that a slider can rank anew.
+
+/** What a log-probability is divided by. length: tokens, with the end mark. */
+export function penalty(settings, length) {
+  switch (settings.kind) {
+    case "wu":
+      return ((5 + length) / 6) ** settings.alpha;
+    case "mean":
+      return length ** settings.alpha;
+    case "none":
+      return 1;
+    default:
+      throw new Error(`no length penalty is called '${settings.kind}'`);
+  }
+}
+
+/** The formula with this answer's numbers put in. */
+export function penaltyWords(settings, length) {
+  switch (settings.kind) {
+    case "wu":
+      return `((5 + ${length}) / 6)^${round(settings.alpha)}`;
+    case "mean":
+      return `${length}^${round(settings.alpha)}`;
+    default:
+      return "1";
+  }
+}
+
+/** Answers that have ended, best first, each with the score that it has under these settings; equals stay in order. */
+export function rank(finished, settings) {
+  return finished
+    .map((one, index) => ({ ...one, index, score: one.total / penalty(settings, one.length) }))
+    .sort((a, b) => b.score - a.score || a.index - b.index);
+}
+
+const round = (value) => String(Math.round(value * 100) / 100);
