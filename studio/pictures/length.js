@@ -29,8 +29,18 @@ export function penaltyWords(settings, length) {
 /** Answers that have ended, best first, each with the score that it has under these settings; equals stay in order. */
 export function rank(finished, settings) {
   return finished
-    .map((one, index) => ({ ...one, index, score: one.total / penalty(settings, one.length) }))
+    .map((one, index) => ({ ...one, index, score: one.total / penalty(settings, one.length) + (one.coverage ?? 0) }))
     .sort((a, b) => b.score - a.score || a.index - b.index);
+}
+
+/** Where on the slider another answer wins: [{alpha, index}], the first at the lowest alpha. */
+export function winners(finished, kind, alphas) {
+  const found = [];
+  for (const alpha of alphas) {
+    const [best] = rank(finished, { kind, alpha });
+    if (best && best.index !== found.at(-1)?.index) found.push({ alpha, index: best.index });
+  }
+  return found;
 }
 
 const round = (value) => String(Math.round(value * 100) / 100);
