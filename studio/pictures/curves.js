@@ -18,7 +18,8 @@ const SMOOTHED = 40; // points from which a line is smoothed, with what it was b
 export function curves(metrics, marked = null) {
   const charts = chartsOf(metrics);
   const steps = Object.values(metrics).flatMap((points) => points.map(([step]) => step));
-  const across = spread(Math.min(0, ...steps), Math.max(1, ...steps.map(Number)), LEFT, WIDTH - RIGHT);
+  const last = steps.reduce((most, step) => Math.max(most, step), 1);
+  const across = spread(steps.reduce((least, step) => Math.min(least, step), last), last, LEFT, WIDTH - RIGHT);
   let top = TOP;
   const parts = charts.map((chart) => {
     const drawn = drawChart(chart, across, top, marked);
