@@ -8,6 +8,7 @@ from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.phrases import conflict
 from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.tree import Tree
 from seqloom.generation.writing import Writing
 from seqloom.settings import UserError
 
@@ -65,6 +66,18 @@ def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Gen
         for draft in writing.step():
             return draft.answers(settings.n_best, distinct=settings.sample is None)
         yield writing.sure()
+
+
+def write_tree(scorer: Scorer, item: Item, settings: GenerationSettings) -> tuple[list[Written], Tree]:
+    """One item's answers as `write` has them, and the whole search for them."""
+    if settings.sample is not None:
+        raise UserError("tokens that are drawn by chance are not searched for: there is no tree; leave sample out")
+    tree = Tree(settings.length)
+    writing = Writing(scorer, settings, attention=False, tree=tree)
+    writing.begin([_checked(item, settings)])
+    while True:
+        for draft in writing.step():
+            return draft.answers(settings.n_best, distinct=True), tree
 
 
 def impossible_item(item: Item, settings: GenerationSettings, shown: Callable[[Phrase], object] = list) -> str | None:
