@@ -27,6 +27,7 @@ import { chooser } from "./chooser.js";
 import { faultBox, h, say } from "./element.js";
 import { openSource } from "./source.js";
 import { read, State } from "./state.js";
+import { svg } from "./svg.js";
 import { themeSwitch } from "./theme.js";
 import { view as attention } from "./views/attention.js";
 import { view as beam } from "./views/beam.js";
@@ -72,7 +73,7 @@ async function show() {
   document.title = `${view.title} · ${state.model.name} · seqloom`;
   const place = h("div", { class: `view ${view.name}` });
   const waiting = h("p", { class: "wait" }, "One moment …");
-  main.replaceChildren(h("h1", {}, view.title), h("p", { class: "about" }, view.about), waiting, place);
+  main.replaceChildren(h("div", { class: "head" }, h("h1", {}, view.title), h("p", { class: "about" }, view.about)), waiting, place);
   main.setAttribute("aria-busy", "true");
   await drawn(view, place, state, waiting);
 }
@@ -103,14 +104,17 @@ function navigation(state, views) {
 }
 
 function copyLink() {
-  const copied = async (event) => {
-    const button = event.currentTarget;
+  const title = "Copy a link to this view";
+  const copied = async () => {
     await navigator.clipboard?.writeText(location.href);
-    button.textContent = "✓";
     say("The link is copied");
-    setTimeout(() => { button.textContent = "🔗\uFE0E"; }, 1500);
+    button.classList.add("done");
+    setTimeout(() => button.classList.remove("done"), 1500);
   };
-  return h("button", { type: "button", class: "icon", title: "Copy a link to this view", "aria-label": "Copy a link to this view", onclick: copied }, "🔗\uFE0E");
+  const chain = svg("svg", { viewBox: "0 0 24 24", width: 18, height: 18, "aria-hidden": "true", class: "sign" },
+    svg("path", { d: "M10 14a4.5 4.5 0 0 0 6.5 0l3-3a4.5 4.5 0 0 0-6.4-6.4l-1.2 1.2M14 10a4.5 4.5 0 0 0-6.5 0l-3 3a4.5 4.5 0 0 0 6.4 6.4l1.2-1.2" }));
+  const button = h("button", { type: "button", class: "icon", title, "aria-label": title, onclick: copied }, chain);
+  return button;
 }
 
 start();

@@ -12,7 +12,7 @@ export function dress(element, attributes) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else if (key === "style") Object.assign(element.style, value);
+    else if (key === "style") for (const [name, said] of Object.entries(value)) element.style.setProperty(name, said);
     else if (key === "value") element.value = value;
     else element.setAttribute(key, value === true ? "" : value);
   }
