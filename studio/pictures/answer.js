@@ -38,7 +38,7 @@ function squared(input, image = {}) {
 function tagged(tags, before) {
   const wide = Math.min(900, Math.max(280, document.documentElement.clientWidth - 80));
   const rows = tags.map((one) => h("tr", {}, h("th", { scope: "row" }, one.word), h("td", {}, one.tag), h("td", { class: "number" }, one.probability.toFixed(3)),
-    h("td", {}, (one.alternatives ?? []).filter((other) => other.tag !== one.tag).slice(0, 3).map((other) => `${other.tag} ${other.probability.toFixed(3)}`).join(", "))));
+    h("td", {}, (one.alternatives ?? []).filter((other) => other.label !== one.tag).slice(0, 3).map((other) => `${other.label} ${other.probability.toFixed(3)}`).join(", "))));
   const head = ["word", "tag", "probability", "else"].map((title) => h("th", { scope: "col" }, title));
   return h("div", {}, framed("tags", tagChips(tags, before ?? null, wide)),
     h("details", {}, h("summary", {}, "As a table, with alternatives"), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)))));

@@ -6,7 +6,6 @@ import { bent, picture, svg, text } from "../svg.js";
 import { percent } from "../tensor.js";
 import { cut, textWidth } from "./measure.js";
 
-const MIDDLE = 190; // between the words
 const LEAST = 0.01; // thinner lines are not drawn
 const MOST = 6000; // lines: more are only a blot
 const WORD = 170;
@@ -18,13 +17,14 @@ const WORD = 170;
 export function attentionLines(layer, heads, title) {
   const { rows, columns, weights } = layer;
   const count = Math.max(rows.length, columns.length);
-  const high = Math.max(15, Math.min(26, 900 / count));
-  const size = high < 20 ? 11 : 13;
-  const left = widest(rows, size) + 12;
-  const right = widest(columns, size) + 12;
-  const width = left + MIDDLE + right + 52;
+  const high = Math.max(15, Math.min(36, 700 / count));
+  const size = high < 20 ? 11 : high < 30 ? 13 : 15;
+  const middle = Math.max(150, 10 * high); // between the words
+  const left = Math.max(40, widest(rows, size)) + 12;
+  const right = Math.max(80, widest(columns, size)) + 12;
+  const width = left + middle + right;
   const top = 24;
-  const at = { row: (i) => top + (i + 0.5) * high, column: (j) => top + (j + 0.5) * high, left: left + 44, right: left + 44 + MIDDLE };
+  const at = { row: (i) => top + (i + 0.5) * high, column: (j) => top + (j + 0.5) * high, left, right: left + middle };
   const strands = svg("g", { class: "strands" });
   const numbers = svg("g", { class: "numbers" });
   const words = svg("g", { class: "words" });

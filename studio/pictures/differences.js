@@ -62,7 +62,7 @@ function stepTable(steps, now) {
 }
 
 function bar(share, kind) {
-  return h("td", { class: "number measured" }, h("i", { class: `bar ${kind}`, style: { width: `${Math.max(0, Math.min(100, 100 * share))}%` } }), h("span", {}, share.toFixed(3)));
+  return h("td", { class: "number measured" }, h("i", { class: `bar ${kind}`, style: { width: `${Math.max(0, Math.min(92, 92 * share))}%` } }), h("span", {}, share.toFixed(3)));
 }
 
 function pictured(before, after, { model, input, changes }) {

@@ -2,7 +2,7 @@
 
 import { hue } from "../colours.js";
 import { picture, svg, text } from "../svg.js";
-import { percent } from "../tensor.js";
+import { percent, Tensor } from "../tensor.js";
 import { bandPath, fit, linePath, spread, tickLabel } from "./axes.js";
 
 const WIDTH = 820;
@@ -15,16 +15,34 @@ const BEFORE = 4; // horizons of the past that are drawn, at most
 const MOST = 8;
 
 /**
- * forecast: {times, history_TC, names, point_HC, levels, quantiles_HCQ} as in the protocol. before: another forecast of the
- * same times, drawn as a dashed line.
+ * forecast: as in the protocol: history and point have a row a step and a column a variable, quantiles such a matrix a
+ * level. before: another forecast of the same times, drawn as a dashed line.
  */
-export function forecastBands(forecast, before = null) {
+export function forecastBands(given, old = null) {
+  const [forecast, before] = [opened(given), old && opened(old)];
   const { names, point } = forecast;
   const columns = names.slice(0, MOST);
   const height = TOP + columns.length * (HIGH + GAP);
   const charts = columns.map((name, column) => chart(forecast, before, column, TOP + column * (HIGH + GAP)));
   const more = names.length > MOST ? text(LEFT, height - 4, `and ${names.length - MOST} more columns`, { class: "side" }) : null;
   return picture(WIDTH, height + (more ? 14 : 0), `forecast of ${names.join(", ")} for ${point.length} steps`, { class: "forecast" }, charts, more);
+}
+
+/** Matrices as lists: [step][variable], and of quantiles [step][variable][level]. What is no number is null. */
+function opened(forecast) {
+  const [history, point] = [rowsOf(forecast.history), rowsOf(forecast.point)];
+  const levels = forecast.quantiles ? Tensor.of(forecast.quantiles) : null;
+  const each = levels ? forecast.levels.map((_, level) => rowsOf(levels.head(level))) : [];
+  const quantiles = levels ? point.map((row, step) => row.map((_, column) => each.map((matrix) => matrix[step][column]))) : [];
+  return { ...forecast, history, point, quantiles, levels: levels ? forecast.levels : [] };
+}
+
+function rowsOf(matrix) {
+  const tensor = Tensor.of(matrix);
+  return Array.from({ length: tensor.rows }, (_, row) => Array.from({ length: tensor.columns }, (_, column) => {
+    const value = tensor.at(row, column);
+    return Number.isFinite(value) ? value : null;
+  }));
 }
 
 function chart(forecast, before, column, top) {
@@ -72,11 +90,14 @@ function ends(said, was, levels, up) {
   return made;
 }
 
-function times({ times: all }, past, across, bottom) {
-  if (!all?.length) return null;
-  const ahead = all.length - Math.round(across.high + 1) >= past ? all.slice(-(past + Math.round(across.high) + 1)) : all;
-  const first = ahead.length === all.length && ahead.length <= across.high + 1 ? 0 : -past;
-  const places = [...new Set(Array.from({ length: 5 }, (_, i) => Math.round((i * (ahead.length - 1)) / 4)))];
-  return places.map((place) => text(across.place(first + place), bottom + 18, String(ahead[place]).replace("T", " ").replace(/ 00:00(:00)?$/, ""),
-    { class: "side", "text-anchor": place === places.at(-1) ? "end" : "middle" }));
+/** Some of the times below the chart, those that are known. */
+function times({ times: ahead, history_times: all = [] }, past, across, bottom) {
+  const before = all.slice(-past);
+  const known = before.length === past ? [...before, ...ahead] : ahead;
+  const first = known.length === ahead.length ? 0 : -past;
+  const places = [...new Set(Array.from({ length: 5 }, (_, i) => Math.round((i * (known.length - 1)) / 4)))];
+  const anchor = (place) => (place === known.length - 1 ? "end" : place === 0 && first < 0 ? "start" : "middle");
+  return places.filter((place) => known[place] !== undefined).map((place) => text(across.place(first + place), bottom + 18, brief(known[place]), { class: "side", "text-anchor": anchor(place) }));
 }
+
+const brief = (time) => String(time).replace("T", " ").replace(/ 00:00(:00)?$/, "");

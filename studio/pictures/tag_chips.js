@@ -8,7 +8,7 @@ import { inRows, textWidth } from "./measure.js";
 
 const HIGH = 62;
 
-/** tags: [{word, tag, probability, alternatives: [{tag, probability}]}]. before: tags of another answer: changes are marked. */
+/** tags: [{word, tag, probability, alternatives: [{label, probability}]}]. before: tags of another answer: changes are marked. */
 export function tagChips(tags, before = null, wide = 760) {
   const kinds = [...new Set(tags.map((one) => kind(one.tag)))].filter((one) => one !== "O");
   const widths = tags.map((one) => Math.max(textWidth(shown(one.word), 15), textWidth(label(one), 11, 600), 26) + 16);
@@ -36,7 +36,7 @@ const label = (one) => `${one.tag} 100`;
 const kind = (tag) => tag.replace(/^[BIESLU][-_]/, "");
 
 function told(one, was) {
-  const others = (one.alternatives ?? []).filter((other) => other.tag !== one.tag).slice(0, 4);
-  const said = others.map((other) => `${other.tag} ${percent(other.probability)}`).join(", ");
+  const others = (one.alternatives ?? []).filter((other) => other.label !== one.tag).slice(0, 4);
+  const said = others.map((other) => `${other.label} ${percent(other.probability)}`).join(", ");
   return `${one.word}: ${one.tag} ${percent(one.probability)}${said && `; else ${said}`}${was ? `; it was ${was}` : ""}`;
 }

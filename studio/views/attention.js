@@ -199,5 +199,5 @@ function parsed(text) {
 /** A number with a bar behind it, so that heads can be compared at a glance. */
 function measured(value, most) {
   if (value === null || value === undefined || !Number.isFinite(value)) return h("td", { class: "number" }, "–");
-  return h("td", { class: "number measured" }, h("i", { class: "bar", style: { width: `${Math.max(0, Math.min(100, (100 * value) / most))}%` } }), h("span", {}, short(value)));
+  return h("td", { class: "number measured" }, h("i", { class: "bar", style: { width: `${Math.max(0, Math.min(92, (92 * value) / most))}%` } }), h("span", {}, short(value)));
 }

@@ -97,10 +97,10 @@ class Walk {
     this.explained = h("p", { class: "note" });
     const made = matrices.at(-1);
     const figures = matrices.map((one) => this.#figure(step, one, one === made));
-    this.body.replaceChildren(h("h2", {}, `${this.now + 1}. ${step.title}`), step.text.map((said) => h("p", { class: "lecture-text" }, said)),
+    this.body.replaceChildren(h("h2", {}, `${this.now + 1}. ${step.title}`), ...step.text.map((said) => h("p", { class: "lecture-text" }, said)),
       h("div", { class: "equation card" }, h("p", { class: "symbols" }, step.symbols), this.explained, this.numbers),
       h("p", { class: "note" }, `Click a cell of ${made.name}, or go there with the arrow keys and press Enter, to see how its number comes about.`),
-      h("div", { class: "walk-matrices" }, [...figures].reverse()), this.#links(step));
+      h("div", { class: "walk-matrices" }, figures), this.#links(step));
     this.figures = figures;
     this.#explain(step, matrices);
   }
