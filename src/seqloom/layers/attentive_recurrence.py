@@ -10,6 +10,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.attention import Heads
+from seqloom.layers.attention_parts import AttentionParts
 from seqloom.layers.bottleneck import Summary
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.cross_attention import MemoryAttention, SharedMemory
@@ -171,8 +172,12 @@ class AttentiveRecurrenceMixer(Mixer):
 
     def weights(self, x: Tensor, layout: Layout, state: AttentiveState) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left."""
+        return self.parts(x, layout, state).weights_BHTS
+
+    def parts(self, x: Tensor, layout: Layout, state: AttentiveState) -> AttentionParts:
+        """All that its attention makes in this very call, of all steps' queries."""
         asked_BTD = self._passed(layout.pad(x), layout, state).asked_BTD
-        return self.attention.weights(asked_BTD, Padded(layout.lengths_B, layout.longest), state.memory)
+        return self.attention.parts(asked_BTD, Padded(layout.lengths_B, layout.longest), state.memory)
 
     def _passed(self, x_BTD: Tensor, layout: Layout, state: AttentiveState) -> Passed:
         chance = Chance(self.settings, self.training)

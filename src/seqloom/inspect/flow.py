@@ -1,0 +1,52 @@
+"""The whole model as a drawing, made of its own modules."""
+
+from typing import assert_never
+
+from seqloom.inspect.draw_block import draw_block
+from seqloom.inspect.draw_head import draw_head
+from seqloom.inspect.draw_input import draw_input
+from seqloom.inspect.draw_norm import draw_map, draw_norm
+from seqloom.inspect.drawing import Drawing, Flow, Side, Spot
+from seqloom.inspect.values import Axis
+from seqloom.models.block import Block
+from seqloom.models.build import Model
+from seqloom.models.decoder_only import DecoderOnly
+from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.encoder_only import EncoderOnly
+from seqloom.models.stack import Stack
+
+
+def draw(model: Model) -> Flow:
+    """Boxes, edges and groups of a model, from what it reads to what it says."""
+    drawing, settings = Drawing(), model.settings
+    match model:
+        case EncoderDecoder():
+            read = draw_input(drawing, "source", model.source, settings.input, "encoder", "source")
+            memory = _stack(drawing, "encoder", model.encoder, read, "encoder", "source")
+            read = draw_input(drawing, "target", model.target, settings.decoder_input, "decoder", "target")
+            last = _stack(drawing, "decoder", model.decoder, read, "decoder", "target", memory)
+            side: Side = "decoder"
+        case DecoderOnly():
+            read = draw_input(drawing, "input", model.input, settings.input, "decoder", "target")
+            last, side = _stack(drawing, "decoder", model.decoder, read, "decoder", "target"), "decoder"
+        case EncoderOnly():
+            read = draw_input(drawing, "input", model.input, settings.input, "encoder", "source")
+            last, side = _stack(drawing, "encoder", model.encoder, read, "encoder", "source"), "encoder"
+        case _:
+            assert_never(model)
+    drawing.group("head", "output", side)
+    draw_head(drawing, model, last)
+    return drawing.flow()
+
+
+def _stack(
+    drawing: Drawing, id: str, stack: Stack, read: Spot, side: Side, axis: Axis, memory: Spot | None = None
+) -> Spot:
+    for number, block in enumerate(stack.blocks):
+        assert isinstance(block, Block)
+        drawing.group(f"{id}.blocks.{number}", f"{side} block {number + 1}", side)
+        read = draw_block(drawing, f"{id}.blocks.{number}", block, read, axis, memory)
+    if stack.norm is not None or stack.out is not None:
+        drawing.group(f"{id}.end", f"end of the {side}", side)
+    read = draw_norm(drawing, f"{id}.norm", stack.norm, read, axis)
+    return read if stack.out is None else draw_map(drawing, f"{id}.out", stack.out, read, axis)

@@ -1,0 +1,28 @@
+"""One sentence a kind of box: what it does, for who sees it for the first time."""
+
+SENTENCES: dict[str, str] = {
+    "tokens": "The text, cut into pieces that the vocabulary knows; each piece has a number.",
+    "readings": "The numbers that are read, one row a step.",
+    "embedding": "Each piece is looked up in a table: its row is a vector that was learnt.",
+    "positions": "Each place has a vector of its own, because attention alone cannot tell an order.",
+    "add": "Two matrices of the same shape are added, number by number: what went in goes around the layer.",
+    "concat": "Two matrices are put side by side.",
+    "norm": "Each row is shifted and scaled to a common size, so that no layer has to learn how large numbers are.",
+    "map": "A linear map: each vector is multiplied with a matrix.",
+    "queries": "Each place asks: a linear map makes a question of its vector, in each head another one.",
+    "keys": "Each place says what it has to offer: a linear map makes the key that questions are compared with.",
+    "values": "Each place says what it hands over, if it is looked at.",
+    "distances": "How far apart two places are adds to their score.",
+    "scores": "Every question is compared with every key: the more alike, the higher the score.",
+    "mask": "What must not be seen, such as the future, gets a score of minus infinity.",
+    "softmax": "Each row of scores becomes weights that are positive and sum to 1.",
+    "heads": "Each head averages the values by its weights; then the heads are put side by side.",
+    "attention": "Every place reads the others, as much of each as its weights say; a last linear map mixes the heads.",
+    "cross-attention": "Every place of the answer reads the source, as much of each place as its weights say.",
+    "feed-forward": "Each place by itself goes through two linear maps with a non-linearity between them.",
+    "hidden": "The first linear map makes each vector wider.",
+    "activation": "The non-linearity: what is kept, and what is cut off.",
+    "logits": "Each place's last vector is compared with every entry of the vocabulary: one score each.",
+    "probabilities": "The scores become probabilities that sum to 1.",
+    "loss": "How surprised the model is by the right answer: minus the logarithm of its probability.",
+}
