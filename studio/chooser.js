@@ -21,9 +21,10 @@ export function chooser(state, source) {
   }
   for (const field of [input, target]) field?.addEventListener("keydown", (event) => entered(event, ask));
   if (!source.live) for (const field of [input, target]) if (field) field.readOnly = true;
-  form.append(modelField(state), exampleField(state),
+  const parts = [modelField(state), exampleField(state),
     labelled(LABELS[state.model.kind] ?? "Input", input, "input"), target && labelled("Answer to force (optional)", target, "target"),
-    source.live && h("button", { type: "submit", class: "main" }, "Show"), fault);
+    source.live && h("button", { type: "submit", class: "main" }, "Show"), fault];
+  form.append(...parts.filter(Boolean));
   return form;
 }
 

@@ -4,13 +4,13 @@ import { h, shown } from "../element.js";
 import { heatMap } from "../matrix.js";
 import { short, Tensor } from "../tensor.js";
 
-/** box: of the flow; made: the box document; seen: its entry of the trace, or undefined. */
-export function boxPanel(box, made, seen) {
+/** box: of the flow; made: the box document; seen: its entry of the trace, or undefined; cell: told which cell was chosen. */
+export function boxPanel(box, made, seen, cell) {
   return [
     h("p", { class: "sentence" }, made.sentence || box.sentence),
-    made.equation && equation(made.equation),
+    made.equation?.symbols && equation(made.equation),
     facts(box, seen),
-    ...made.values.map((value) => valueMap(value)),
+    ...made.values.map((value) => valueMap(value, { onCell: cell })),
     made.values.length === 0 && h("p", { class: "note" }, "It made nothing for this input."),
   ];
 }
@@ -26,7 +26,7 @@ function scaleOf(value, tensor) {
   return least >= 0 && most <= 1.0001 && tensor.columns > 1 ? "weights" : "diverging";
 }
 
-function equation({ symbols, numbers }) {
+export function equation({ symbols, numbers }) {
   const lines = (text) => String(text ?? "").split("\n").filter(Boolean).map((line) => h("span", { class: "line" }, line));
   return h("div", { class: "equation", role: "group", "aria-label": "Equation", tabindex: "0" },
     h("div", { class: "symbols" }, lines(symbols)), numbers && h("div", { class: "numbers" }, lines(numbers)));

@@ -43,17 +43,16 @@ function frame({ kind, id, title, group, x, y, w, h: high }, does) {
   if (kind === "part") {
     const close = () => does.toggle(id);
     made.append(svg("g", { class: "press", role: "button", tabindex: "0", "aria-label": `Close the steps of ${title}`, onclick: close, onkeydown: pressed(close) },
-      svg("rect", { x: x + w - 24, y: y + 3, width: 20, height: 17, rx: 4, class: "button" }), text(x + w - 14, y + 16, "×", { "text-anchor": "middle" })),
-    text(x + 8, y + 15, title, { class: "frame-title" }));
-  } else made.append(tag(group, x, y, w, does));
+      svg("rect", { x: x + w - 24, y: y + 3, width: 20, height: 17, rx: 4, class: "button" }), text(x + w - 14, y + 16, "×", { "text-anchor": "middle" })));
+  } else if (group.boxes.length > 1) made.append(tag(group, x, y, w, does));
   return made;
 }
 
 /** The name of a group on its upper edge, at the outer side; of blocks that are alike also the way to the others. */
 function tag(group, x, y, w, does) {
   const many = group.run.length;
-  const said = many > 1 ? `${group.index + 1} of ${many}` : group.title;
-  const width = Math.min(w / 2 - 8, many > 1 ? 84 : 6.4 * said.length + 16);
+  const said = many > 1 ? `${group.index + 1} of ${many}` : group.title.replace(`${group.side} `, "");
+  const width = many > 1 ? 84 : 6.4 * said.length + 16;
   const at = group.side === "encoder" ? x + 6 + width / 2 : x + w - 6 - width / 2;
   const made = svg("g", { class: "tag-group" }, svg("rect", { x: at - width / 2, y: y - 10, width, height: 20, rx: 8, class: "tag" }),
     text(at, y + 4, said, { "text-anchor": "middle", class: "frame-title" }));

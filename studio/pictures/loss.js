@@ -3,13 +3,13 @@
 import { h, shown } from "../element.js";
 import { short } from "../tensor.js";
 
-/** loss: {"value", "tokens": [{"token", "loss", "probability"}]} of the trace. */
-export function lossPicture(loss) {
-  const tokens = loss.tokens ?? [];
-  const most = Math.max(1e-9, ...tokens.map((one) => one.loss));
-  const bar = (one) => h("li", {}, h("span", { class: "token" }, shown(one.token)),
-    h("span", { class: "bar" }, h("span", { style: { width: `${(100 * one.loss) / most}%` } })),
-    h("span", { class: "mono" }, short(one.loss)));
-  return h("section", { "aria-label": "Loss" }, h("h2", {}, `Loss ${short(loss.value ?? loss.total)}`),
-    h("p", { class: "note" }, "−log p of each token of the answer; the loss is their average."), h("ol", { class: "loss-bars" }, tokens.map(bar)));
+/** loss: {"tokens": [nats], "total", "mean"}; written: the places of the answer, of which the last are these tokens. */
+export function lossPicture(loss, written) {
+  const most = Math.max(1e-9, ...loss.tokens);
+  const places = written.slice(-loss.tokens.length);
+  const bar = (nats, i) => h("li", {}, h("span", { class: "token" }, shown(places[i])),
+    h("span", { class: "bar" }, h("span", { style: { width: `${(100 * nats) / most}%` } })), h("span", { class: "mono" }, short(nats)));
+  return h("section", { "aria-label": "Loss" }, h("h2", {}, `Loss ${short(loss.mean)}`),
+    h("p", { class: "note" }, `Against the answer that you gave: −log p of each of its tokens, ${short(loss.total)} in all; the loss is their mean.`),
+    h("ol", { class: "bars loss-bars" }, loss.tokens.map(bar)));
 }

@@ -1,6 +1,6 @@
 import { faultBox, h, say } from "../element.js";
 import { downloads } from "../download.js";
-import { boxPanel } from "../pictures/box_panel.js";
+import { boxPanel, equation } from "../pictures/box_panel.js";
 import { folded, openable, runs } from "../pictures/flow_folds.js";
 import { layout, NARROW, WIDE } from "../pictures/flow_layout.js";
 import { flowLegend, flowPicture } from "../pictures/flow_picture.js";
@@ -49,7 +49,7 @@ class Flow {
     this.#hint();
     if (this.box) await this.#choose(this.box);
     this.trace = await this.source.trace(this.state.request(), this.state.gone);
-    if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss));
+    if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss, this.trace.written));
     if (this.box) await this.#choose(this.box, false);
   }
 
@@ -180,13 +180,21 @@ class Flow {
     try {
       const made = await this.source.box(this.state.request(), box.id, signal);
       if (signal.aborted) return;
-      this.panel.replaceChildren(head, ...boxPanel(box, made, this.trace?.boxes?.[box.id]).filter(Boolean));
+      const cell = (row, _, at) => this.#equation(box, row, at, signal);
+      this.panel.replaceChildren(head, ...boxPanel(box, made, this.trace?.boxes?.[box.id], cell).filter(Boolean));
       this.panel.scrollTop = 0;
     } catch (error) {
       if (!signal.aborted) this.panel.replaceChildren(head, faultBox(error, () => this.#fill(box)));
     } finally {
       if (!signal.aborted) this.panel.setAttribute("aria-busy", "false");
     }
+  }
+
+  /** The equation with the numbers of another row and head: those of a cell that was chosen. */
+  async #equation(box, row, head, signal) {
+    if (!this.source.live) return;
+    const made = await this.source.box({ ...this.state.request(), row, head }, box.id, signal);
+    this.panel.querySelector(".equation")?.replaceWith(equation(made.equation));
   }
 
   /** Only the box that was chosen last is shown, whichever answer comes first. */

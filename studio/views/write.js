@@ -69,8 +69,7 @@ class Writing {
     this.steps = answer.steps?.length === this.steps.length ? answer.steps : this.steps;
     const score = Number.isFinite(answer.score) ? h("span", { class: "note" }, `score ${short(answer.score)}`) : null;
     const forced = this.forced > 0 && h("button", { type: "button", onclick: () => this.#again([]) }, "The model's own answer");
-    const names = { class: "tools" };
-    this.whole.replaceChildren(answerPicture(answer, this.state), h("div", names, score, this.#loss(answer), forced));
+    this.whole.replaceChildren(answerPicture(answer, this.state), h("div", { class: "tools" }, score, this.#loss(answer), forced));
     if (this.steps.length > 1) {
       const drawn = certainty(this.steps, (index) => this.#choose(index));
       this.curve.replaceChildren(drawn, downloads(`${this.state.model.name}-answer`, () => drawn));
@@ -84,8 +83,7 @@ class Writing {
 
   #loss(answer) {
     const { loss } = answer;
-    if (loss === null || loss === undefined) return null;
-    return h("span", { class: "note" }, `loss ${short(typeof loss === "number" ? loss : loss.value)}`);
+    return loss ? h("span", { class: "note" }, `loss ${short(loss.mean)} (of the answer that you gave)`) : null;
   }
 
   #choose(index, noted = true) {
