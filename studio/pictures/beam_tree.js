@@ -8,6 +8,7 @@ import { pathTo, placeTree } from "./tree_layout.js";
 
 const HIGH = 36;
 const WORD = 104; // a token's box at most
+const SCORE = 74; // of one that ends an answer: its score is written below
 const BETWEEN = 30;
 const TOP = 30;
 
@@ -35,7 +36,7 @@ function columnWidths(tree, places, columns) {
   const widths = Array(columns).fill(38);
   for (const node of tree) {
     const { x } = places.get(node.id);
-    widths[x] = Math.max(widths[x], Math.min(WORD, textWidth(label(node), 13) + 16));
+    widths[x] = Math.max(widths[x], node.finished ? SCORE : 0, Math.min(WORD, textWidth(label(node), 13) + 16));
   }
   return widths;
 }

@@ -15,7 +15,7 @@ export function differences(before, after, forced, of) {
   const same = old.length === now.length && !marks.before.some(Boolean);
   return [
     marked("Before", old, marks.before, before), marked("With the changes", now, marks.after, after),
-    h("p", { class: "verdict" }, same ? "The answer stays the same." : `${count(marks.after)} of its ${now.length} tokens are new.`),
+    h("p", { class: "verdict" }, same ? "The answer stays the same." : `${count(marks.after)} of its ${now.length} tokens ${count(marks.after) === 1 ? "is" : "are"} new.`),
     numbers(before, after, forced), stepTable(before.steps ?? [], forced ? forced.steps : sameTokens(before, after)),
   ].filter(Boolean);
 }

@@ -7,29 +7,28 @@ import { cut } from "./measure.js";
 
 const SIDE = 74;
 const GAP = 10;
-const LEFT = 190;
 const TOP = 24;
 
 /** layers: of the attention document, with Tensors as weights. onHead(layer, head). chosen: [layer, head] or null. */
 export function headGrid(layers, chosen, onHead) {
+  const left = document.documentElement.clientWidth < 640 ? 118 : 220;
   const most = Math.max(...layers.map((layer) => layer.weights.heads));
   const heads = Array.from({ length: most }, (_, head) => head);
-  const [width, height] = [LEFT + most * (SIDE + GAP), TOP + layers.length * (SIDE + GAP)];
-  const titles = heads.map((head) => text(LEFT + head * (SIDE + GAP) + SIDE / 2, 14, `head ${head + 1}`, { class: "side", "text-anchor": "middle" }));
+  const [width, height] = [left + most * (SIDE + GAP), TOP + layers.length * (SIDE + GAP)];
+  const titles = heads.map((head) => text(left + head * (SIDE + GAP) + SIDE / 2, 14, `head ${head + 1}`, { class: "side", "text-anchor": "middle" }));
   const rows = layers.map((layer, row) => {
     const y = TOP + row * (SIDE + GAP);
-    const cells = Array.from({ length: layer.weights.heads }, (_, head) => cell(layer, row, head, y, chosen, onHead));
-    return svg("g", {}, words(layer.title, LEFT - 12, y + SIDE / 2), cells);
+    const cells = Array.from({ length: layer.weights.heads }, (_, head) => cell(layer, row, head, left + head * (SIDE + GAP), y, chosen, onHead));
+    return svg("g", {}, words(layer.title, left - 12, y + SIDE / 2), cells);
   });
   return picture(width, height, "all layers and heads", { class: "head-grid", role: "group" }, titles, rows);
 }
 
 function words(title, x, y) {
-  return text(x, y, cut(title, LEFT - 16), { class: "layer", "text-anchor": "end", "dominant-baseline": "central", "font-size": 13 });
+  return text(x, y, cut(title, x - 4, 12), { class: "layer", "text-anchor": "end", "dominant-baseline": "central", "font-size": 12 });
 }
 
-function cell(layer, row, head, y, chosen, onHead) {
-  const x = LEFT + head * (SIDE + GAP);
+function cell(layer, row, head, x, y, chosen, onHead) {
   const label = `${layer.title}, head ${head + 1}`;
   const keyed = (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;

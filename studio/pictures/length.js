@@ -26,11 +26,14 @@ export function penaltyWords(settings, length) {
   }
 }
 
-/** Answers that have ended, best first, each with the score that it has under these settings; equals stay in order. */
+/**
+ * Answers, best first, each with the score that it has under these settings; equals stay in order. Those that were cut
+ * stand behind all that ended.
+ */
 export function rank(finished, settings) {
   return finished
     .map((one, index) => ({ ...one, index, score: one.total / penalty(settings, one.length) + (one.coverage ?? 0) }))
-    .sort((a, b) => b.score - a.score || a.index - b.index);
+    .sort((a, b) => (b.ended ?? true) - (a.ended ?? true) || b.score - a.score || a.index - b.index);
 }
 
 /** Where on the slider another answer wins: [{alpha, index}], the first at the lowest alpha. */

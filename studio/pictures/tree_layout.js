@@ -3,26 +3,23 @@
 /**
  * nodes: [{id, parent, step, total, kept}] → Map of id → {x, y} in columns and rows, and how many of each there are.
  *
- * Within a column, nodes stand in the order of their parents, likelier ones first, so that edges cannot cross. Each
- * wants to stand beside its parent and gives way only as far as its neighbours ask.
+ * Within a column, nodes stand in the order of their parents, likelier ones first, so that edges cannot cross. The
+ * likeliest child stands straight behind its parent, the others below it; all give way downwards only.
  */
 export function placeTree(nodes) {
   const children = childrenOf(nodes);
   const places = new Map();
   let column = (children.get(null) ?? []).map((node) => ({ node, wish: 0 }));
   let columns = 0;
-  let least = 0;
   let most = 0;
   while (column.length) {
     const rows = apart(column.map((one) => one.wish));
     column.forEach((one, index) => places.set(one.node.id, { x: columns, y: rows[index] }));
-    least = Math.min(least, ...rows);
     most = Math.max(most, ...rows);
     column = column.flatMap(({ node }) => besides(children.get(node.id) ?? [], places.get(node.id).y));
     columns += 1;
   }
-  for (const place of places.values()) place.y -= least;
-  return { places, columns, rows: most - least + 1 };
+  return { places, columns, rows: most + 1 };
 }
 
 /** id of a node (null: of none) → its children, likeliest first. */
@@ -45,21 +42,14 @@ export function pathTo(nodes, id) {
   return path;
 }
 
-const besides = (children, y) => children.map((node, index) => ({ node, wish: y + index - (children.length - 1) / 2 }));
+const besides = (children, y) => children.map((node, index) => ({ node, wish: y + index }));
 
-/** Rows as near to the wishes as they can be when neighbours are at least 1 apart (wishes keep their order). */
+/** Rows at or below the wishes, in their order, at least 1 apart. */
 export function apart(wishes) {
-  // Take the distance out, then fit a sequence that never falls: neighbours that want to pass each other share a mean.
-  const blocks = [];
-  wishes.forEach((wish, index) => {
-    blocks.push({ sum: wish - index, count: 1 });
-    while (blocks.length > 1 && mean(blocks.at(-2)) > mean(blocks.at(-1))) {
-      const last = blocks.pop();
-      blocks.at(-1).sum += last.sum;
-      blocks.at(-1).count += last.count;
-    }
+  let free = -Infinity;
+  return wishes.map((wish) => {
+    const row = Math.max(wish, free);
+    free = row + 1;
+    return row;
   });
-  return blocks.flatMap((block) => Array(block.count).fill(mean(block))).map((row, index) => row + index);
 }
-
-const mean = (block) => block.sum / block.count;

@@ -67,7 +67,7 @@ class Page {
   #again() {
     this.tools.replaceChildren(this.#layerField(), this.#headChoice(), choice("Shown as", SHOWN, this.how, (how) => this.#go({ how })));
     this.#pictures();
-    this.summary.replaceChildren(this.#summaries());
+    this.summary.replaceChildren(...this.#summaries());
   }
 
   #go(fields) {
@@ -137,15 +137,17 @@ class Page {
   }
 
   #summaries() {
-    const { heads } = this.layer;
+    const other = this.other ? [h("h3", {}, `${this.other.name}, ${this.#beside().title}`), this.#table(this.#beside().heads)] : [];
+    const notes = SUMMARIES.map(([, title, said]) => [h("dt", {}, title), h("dd", {}, said)]);
+    return [this.other && h("h3", {}, `${this.state.model.name}, ${this.layer.title}`), this.#table(this.layer.heads), ...other, h("dl", { class: "note" }, notes)].filter(Boolean);
+  }
+
+  #table(heads) {
     const head = [h("th", { scope: "col" }, "head"), ...SUMMARIES.map(([, title, said]) => h("th", { scope: "col", class: "number", title: said }, title))];
     const most = Math.max(...heads.map((one) => one.entropy), 1e-9);
-    const row = (one, index) => h("tr", { class: index === this.head ? "best" : null },
-      h("th", { scope: "row" }, h("button", { type: "button", class: "quiet", onclick: () => this.#go({ head: index }) }, h("i", { class: "swatch", style: { background: hue(index) } }), ` head ${index + 1}`)),
-      SUMMARIES.map(([key]) => measured(one[key], key === "entropy" ? most : 1)));
-    const notes = SUMMARIES.map(([, title, said]) => [h("dt", {}, title), h("dd", {}, said)]);
-    return h("div", {}, h("table", { class: "summaries" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, heads.map(row))),
-      h("dl", { class: "note" }, notes));
+    const button = (index) => h("button", { type: "button", class: "quiet", onclick: () => this.#go({ head: index }) }, h("i", { class: "swatch", style: { background: hue(index) } }), ` head ${index + 1}`);
+    const row = (one, index) => h("tr", { class: index === this.head ? "best" : null }, h("th", { scope: "row" }, button(index)), SUMMARIES.map(([key]) => measured(one[key], key === "entropy" ? most : 1)));
+    return h("table", { class: "summaries" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, heads.map(row)));
   }
 
   #comparing() {

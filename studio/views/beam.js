@@ -21,7 +21,8 @@ export const view = {
   about: "How the answer was found among others: at each step only the likeliest beginnings are followed.",
   fits: (model) => model.kind === "pairs" || model.kind === "prompt",
   async draw(place, state, source) {
-    const found = await source.beam(state.request(), state.gone);
+    const found = await source.beam(state.request({ target: null }), state.gone);
+    if (state.target) place.append(h("p", { class: "note" }, "The answer that is forced is left aside here: it is not searched for."));
     new Search(place, state, source, found).draw();
   },
 };
@@ -36,7 +37,7 @@ class Search {
 
   draw() {
     this.why = h("div", { class: "why card", "aria-live": "polite" });
-    this.tree = h("div", {});
+    this.tree = h("div", { class: "card" });
     this.table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers that were found" });
     this.node = h("p", { class: "note readout" });
     this.place.append(this.#tools(), this.why, this.tree, this.node, h("h2", {}, "Answers that were found"), this.table);
