@@ -27,4 +27,4 @@ async def metrics(request: Request) -> Any:
 
 @router.get("/docs", include_in_schema=False)
 async def docs(request: Request) -> Any:
-    return HTMLResponse(page(request.app.openapi(), list(service(request).shelf.books)), headers=SAFE)
+    return HTMLResponse(page(request.app.openapi(), [book.name for book in service(request).shelf.runs]), headers=SAFE)

@@ -6,7 +6,6 @@ rounded to two decimals, to be copied to a blackboard. `python -m seqloom.jobs.l
 """
 
 import json
-from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
@@ -39,9 +38,8 @@ def pairs() -> list[tuple[str, str]]:
     ]
 
 
-@lru_cache(maxsize=1)
 def lecture() -> Model:
-    """On the CPU, wherever others are."""
+    """Made anew each time; on the CPU, wherever others are."""
     text = RECIPE.read_text(encoding="utf-8")
     recipe = loads(text, Recipe, name=str(RECIPE))
     source, target = (Vocabulary.train(recipe.text.source, side) for side in zip(*pairs(), strict=True))
