@@ -17,7 +17,7 @@ export function chooser(state, source) {
     const given = taken(input.value, state.model);
     fault.hidden = given.fault === undefined;
     fault.textContent = given.fault ?? "";
-    if (given.fault === undefined) state.go({ ...State.input(given.value), target: target?.value || null, changes: null });
+    if (given.fault === undefined) state.go({ ...State.input(given.value), target: target?.value || null, prefix: null, changes: null });
   }
   for (const field of [input, target]) field?.addEventListener("keydown", (event) => entered(event, ask));
   if (!source.live) for (const field of [input, target]) if (field) field.readOnly = true;
@@ -37,7 +37,7 @@ function entered(event, ask) {
 
 function modelField(state) {
   const options = state.models.map(({ name, family }) => h("option", { value: name, selected: name === state.model.name }, `${name} (${family})`));
-  const go = (event) => state.go({ model: event.target.value, input: null, data: null, target: null, changes: null, box: null });
+  const go = (event) => state.go({ model: event.target.value, input: null, data: null, target: null, prefix: null, changes: null, box: null });
   return labelled("Model", h("select", { onchange: go }, options), "model");
 }
 
@@ -47,7 +47,7 @@ function exampleField(state) {
   const now = JSON.stringify(state.input);
   const options = examples.map((example, index) => h("option", { value: index, selected: JSON.stringify(example) === now }, brief(example)));
   if (!examples.some((example) => JSON.stringify(example) === now)) options.unshift(h("option", { value: "", selected: true }, "your own"));
-  const go = (event) => event.target.value !== "" && state.go({ ...State.input(examples[event.target.value]), target: null, changes: null });
+  const go = (event) => event.target.value !== "" && state.go({ ...State.input(examples[event.target.value]), target: null, prefix: null, changes: null });
   return labelled("Example", h("select", { onchange: go }, options), "example");
 }
 

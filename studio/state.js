@@ -1,8 +1,8 @@
 // What is looked at, kept in the address, so that a link restores it:
 //   #/flow?model=dates&input=3%20May&target=…&box=encoder.blocks.0.mixer
-// An input that is no text stands in `data`, as JSON; `changes` and `settings` are JSON too.
+// An input that is no text stands in `data`, as JSON; `changes` and `settings` are JSON too. `prefix` is ids, with spaces.
 
-const SHARED = ["model", "input", "data", "target", "changes", "settings"];
+const SHARED = ["model", "input", "data", "target", "prefix", "changes", "settings"];
 const JSON_FIELDS = new Set(["data", "changes", "settings"]);
 
 export class State {
@@ -17,6 +17,8 @@ export class State {
   get input() { return this.fields.data ?? this.fields.input ?? this.model.examples?.[0] ?? ""; }
   /** The answer to force, or null. */
   get target() { return this.fields.target ?? null; }
+  /** Ids of tokens that the answer must begin with: what somebody chose among the alternatives. */
+  get prefix() { return (this.fields.prefix ?? "").split(" ").filter(Boolean).map(Number); }
   get changes() { return this.fields.changes ?? []; }
   get settings() { return this.fields.settings ?? {}; }
 
@@ -25,8 +27,8 @@ export class State {
 
   /** What is asked: state.request(), state.request({changes: []}). */
   request(more = {}) {
-    const { input, target, changes, settings } = this;
-    return { model: this.model.name, input, target, changes, settings, ...more };
+    const { input, target, prefix, changes, settings } = this;
+    return { model: this.model.name, input, target, prefix, changes, settings, ...more };
   }
 
   /** Notes fields in the address; nothing is drawn again: the view has done so itself. */

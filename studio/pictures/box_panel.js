@@ -4,15 +4,26 @@ import { h, shown } from "../element.js";
 import { heatMap } from "../matrix.js";
 import { short, Tensor } from "../tensor.js";
 
-/** box: of the flow; made: the box document; seen: its entry of the trace, or undefined; cell: told which cell was chosen. */
-export function boxPanel(box, made, seen, cell) {
+/** box: of the flow; made: the box document; seen: its entry of the trace, or undefined; cell: told which cell was chosen;
+ * ways: of `ways` below. */
+export function boxPanel(box, made, seen, cell, ways) {
   return [
     h("p", { class: "sentence" }, made.sentence || box.sentence),
+    ways,
     made.equation?.symbols && equation(made.equation),
     facts(box, seen),
     ...made.values.map((value) => valueMap(value, { onCell: cell })),
     made.values.length === 0 && h("p", { class: "note" }, "It made nothing for this input."),
   ];
+}
+
+/** Where what it reads comes from, and where it goes. edges: of the flow; boxes: id → box; choose(id). */
+export function ways(box, edges, boxes, choose) {
+  const list = (title, ids) => ids.length > 0 && h("p", {}, h("span", { class: "note" }, title),
+    ids.map((id) => h("button", { type: "button", class: "quiet", onclick: () => choose(id) }, boxes.get(id).title)));
+  const unique = (ids) => [...new Set(ids)];
+  return h("div", { class: "ways" }, list("reads ", unique(edges.filter(([, to]) => to === box.id).map(([from]) => from))),
+    list("read by ", unique(edges.filter(([from]) => from === box.id).map(([, to]) => to))));
 }
 
 export function valueMap(value, more = {}) {

@@ -24,7 +24,7 @@ export function folded(flow, { shown = new Set(), open = new Set(), all = false 
   const groups = [];
   for (const run of runs(flow)) {
     const seen = all ? run : [run.find((group) => shown.has(group.id)) ?? run[0]];
-    groups.push(...seen.map((group) => ({ ...group, run, index: run.indexOf(group) })));
+    groups.push(...seen.map((group) => ({ ...group, run: all ? [group] : run, index: all ? 0 : run.indexOf(group) })));
     for (const group of run) {
       group.boxes.forEach((id, i) => {
         stands.set(id, all ? id : seen[0].boxes[i]);

@@ -12,7 +12,7 @@ export function flowPicture(placed, sizes, { chosen, steps, title }, does) {
     svg("defs", {}, arrowHead("arrow"), arrowHead("arrow-memory", { class: "arrow-head memory" })));
   drawn.append(...placed.frames.toSorted((a, b) => b.w * b.h - a.w * a.h).map((one) => frame(one, does)));
   drawn.append(...placed.edges.map((edge) => svg("path", {
-    d: rounded(edge.points, 7), class: `edge ${edge.kind}`, "marker-end": `url(#arrow${edge.kind === "memory" ? "-memory" : ""})`,
+    d: rounded(edge.points, 7), class: `edge ${edge.kind}${edge.from === chosen || edge.to === chosen ? " near" : ""}`, "marker-end": `url(#arrow${edge.kind === "memory" ? "-memory" : ""})`,
     "data-from": edge.from, "data-to": edge.to,
   })));
   drawn.append(...placed.boxes.map((one) => boxShape(one, sizes, one.box.id === chosen, steps.has(one.box.id), does)));

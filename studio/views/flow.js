@@ -1,6 +1,6 @@
 import { faultBox, h, say } from "../element.js";
 import { downloads } from "../download.js";
-import { boxPanel, equation } from "../pictures/box_panel.js";
+import { boxPanel, equation, ways } from "../pictures/box_panel.js";
 import { folded, openable, runs } from "../pictures/flow_folds.js";
 import { layout, NARROW, WIDE } from "../pictures/flow_layout.js";
 import { flowLegend, flowPicture } from "../pictures/flow_picture.js";
@@ -10,7 +10,7 @@ export const view = {
   name: "flow",
   title: "Flow",
   about: "The whole model, drawn from its own parts. Choose any box: what it made of this input, in numbers.",
-  fits() { return true; },
+  fits(model) { return model.kind !== ""; },
   async draw(place, state, source) {
     const flow = await source.flow(state.model.name, state.gone);
     const shown = new Flow(place, state, source, flow);
@@ -180,8 +180,9 @@ class Flow {
     try {
       const made = await this.source.box(this.state.request(), box.id, signal);
       if (signal.aborted) return;
+      const way = ways(box, this.flow.edges, this.boxes, (id) => this.#choose(id));
       const cell = (row, _, at) => this.#equation(box, row, at, signal);
-      this.panel.replaceChildren(head, ...boxPanel(box, made, this.trace?.boxes?.[box.id], cell).filter(Boolean));
+      this.panel.replaceChildren(head, ...boxPanel(box, made, this.trace?.boxes?.[box.id], cell, way).filter(Boolean));
       this.panel.scrollTop = 0;
     } catch (error) {
       if (!signal.aborted) this.panel.replaceChildren(head, faultBox(error, () => this.#fill(box)));

@@ -8,12 +8,11 @@ export const view = {
   name: "write",
   title: "Write",
   about: "The answer as it comes, and what else could have come at each step.",
-  fits() { return true; },
+  fits(model) { return model.kind !== ""; },
   async draw(place, state, source) {
     const page = new Writing(place, state, source);
     page.build();
-    const forced = (state.get("prefix") ?? "").split(" ").filter(Boolean).map(Number);
-    await page.write(forced);
+    await page.write();
   },
 };
 
@@ -35,16 +34,10 @@ class Writing {
     this.place.replaceChildren(h("div", { class: "write-columns" }, this.answer, this.others));
   }
 
-  /** prefix: ids that the answer must begin with. */
-  async write(prefix) {
-    this.forced = prefix.length;
-    this.steps = [];
-    this.text.replaceChildren();
+  async write() {
+    this.forced = this.state.prefix.length;
     this.whole.replaceChildren(h("p", { class: "note" }, "It is writing …"));
-    this.curve.replaceChildren();
-    const { target, changes, ...request } = this.state.request();
-    const asked = prefix.length ? { ...request, changes, prefix } : { ...request, changes, target };
-    for await (const line of this.source.write(asked, this.state.gone)) {
+    for await (const line of this.source.write(this.state.request(), this.state.gone)) {
       if (line.step) this.#add(line.step);
       if (line.answer) this.#end(line.answer);
     }

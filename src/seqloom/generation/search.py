@@ -68,8 +68,10 @@ def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Gen
         yield writing.sure()
 
 
-def write_tree(scorer: Scorer, item: Item, settings: GenerationSettings) -> tuple[list[Written], Tree]:
-    """One item's answers as `write` has them, and the whole search for them."""
+def tree_steps(
+    scorer: Scorer, item: Item, settings: GenerationSettings
+) -> Generator[None, None, tuple[list[Written], Tree]]:
+    """One item's answers as `write` has them, and the whole search for them; a step at a time."""
     if settings.sample is not None:
         raise UserError("tokens that are drawn by chance are not searched for: there is no tree; leave sample out")
     tree = Tree(settings.length)
@@ -78,6 +80,18 @@ def write_tree(scorer: Scorer, item: Item, settings: GenerationSettings) -> tupl
     while True:
         for draft in writing.step():
             return draft.answers(settings.n_best, distinct=True), tree
+        yield
+
+
+def write_tree(scorer: Scorer, item: Item, settings: GenerationSettings) -> tuple[list[Written], Tree]:
+    """The same at once."""
+    steps = tree_steps(scorer, item, settings)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: tuple[list[Written], Tree] = end.value
+            return found
 
 
 def impossible_item(item: Item, settings: GenerationSettings, shown: Callable[[Phrase], object] = list) -> str | None:

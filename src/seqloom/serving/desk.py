@@ -13,6 +13,7 @@ from seqloom.jobs.writing import Writer, together
 from seqloom.serving.counts import Counts
 from seqloom.serving.errand import Errand
 from seqloom.serving.group import Group
+from seqloom.serving.looks import Looks
 from seqloom.serving.refusal import RefusalError, busy
 from seqloom.serving.ticket import Failed, Said, Ticket, Together
 
@@ -25,12 +26,16 @@ SLOWEST = 60.0  # seconds after which a client is asked to try again, at most
 class Desk:
     """Tickets are answered in a thread of its own; those of like settings together, and each joins at once.
 
-    changes: how it writes if a request says nothing, as for --set. queue: inputs that may wait.
+    changes: how it writes if a request says nothing, as for --set. queue: inputs that may wait. look_room: bytes that
+    are kept of what was looked at.
     """
 
-    def __init__(self, name: str, model: Model, changes: Sequence[str], queue: int, counts: Counts) -> None:
+    def __init__(
+        self, name: str, model: Model, changes: Sequence[str], queue: int, counts: Counts, look_room: float = 1e8
+    ) -> None:
         self.name, self.model, self.changes, self.queue, self.counts = name, model, tuple(changes), queue, counts
         self.settings = generation_of(model.opened[0], changes)
+        self.looks = Looks(look_room)
         self.preparing = ThreadPoolExecutor(1, thread_name_prefix=f"prepare {name}")
         self._changed = threading.Condition()
         self._waiting: deque[Ticket] = deque()

@@ -20,8 +20,9 @@ UNREAD = 64  # parts that wait for a slow reader; then the work waits too
 
 
 class Errand:
-    """parts: what is made, one after the other; between two of them the thread does other things, so that nothing may
-    be left hanging on the model. hear: is called with each, with END, or with what went wrong, in the desk's thread."""
+    """parts: what is made, one after the other; None: nothing yet. Between two of them the thread does other things,
+    so that nothing may be left hanging on the model. hear: is called with each, with END, or with what went wrong, in
+    the desk's thread."""
 
     def __init__(self, parts: Callable[[], Iterator[Any]], hear: Callable[[Any], None]) -> None:
         self._begin, self._parts, self._hear = parts, iter(()), hear
@@ -47,8 +48,9 @@ class Errand:
         except Exception as error:  # whatever it is, it is this errand's
             self.fail(error)
             return False
-        self.made += 1
-        self._hear(part)
+        if part is not None:
+            self.made += 1
+            self._hear(part)
         return part is not END
 
     def fail(self, error: Exception) -> None:
@@ -94,9 +96,3 @@ async def errand(desk: "Desk", parts: Callable[[], Iterator[Any]], log: Log) -> 
         yield Hearing(work, heard, log)
     finally:
         work.gone = True
-
-
-async def done(desk: "Desk", work: Callable[[], Any], log: Log) -> Any:
-    """What comes of one piece of work."""
-    async with errand(desk, lambda: iter([work()]), log) as hearing:
-        return await hearing.only()

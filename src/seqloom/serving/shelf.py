@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from seqloom.jobs import lecture
 from seqloom.jobs.generation import generation_of, used_changes
+from seqloom.jobs.look import entry, to_json
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.opened import still_training
 from seqloom.serving.counts import Counts
@@ -35,9 +37,15 @@ class Book:
     parameters: int
     bytes: int
     signature: Signature
+    entry: dict[str, Any] = field(default_factory=dict)
+    """What the studio's list says of it."""
     desk: Desk | None = None
     used: float = 0.0
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def trains(self) -> bool:
+        """Whether a process trains it at the moment. Looks at a file."""
+        return not self.lecture and RunFolder(self.path).busy()
 
     @property
     def lecture(self) -> bool:
@@ -77,7 +85,8 @@ class Shelf:
         before, signature = self.held, signature_of(path)
         if self._begins(path):
             self.log(f"{path}: is still training, and has no model before its first validation; it is served then")
-            return Book(name, path, "", 0, 0, ())
+            about = {"name": name, "task": "", "family": "", "kind": "", "examples": [], "lecture": False}
+            return Book(name, path, "", 0, 0, (), about)
         model, changes = self._load(path)
         book = Book(name, path, "", 0, weight(model), signature)
         self._describe(book, model)
@@ -106,6 +115,8 @@ class Shelf:
     def _describe(book: Book, model: Model) -> None:
         book.kind = model.recipe.task.kind
         book.parameters = sum(one.parameters for one in model.opened)
+        examples = [source for source, _ in lecture.pairs()] if book.lecture else []
+        book.entry = to_json(entry(model, book.name, examples, book.lecture))
 
     @staticmethod
     def _begins(path: Path) -> bool:
@@ -114,7 +125,8 @@ class Shelf:
         return run.busy() and not run.model.exists()
 
     def _give_desk(self, book: Book, model: Model, changes: Sequence[str]) -> None:
-        book.desk = Desk(book.name, model, changes, self.settings.queue, self.counts)
+        room = self.settings.look_memory * GB
+        book.desk = Desk(book.name, model, changes, self.settings.queue, self.counts, room)
         book.bytes = weight(model)
         self.users[book.desk] = 0
 
