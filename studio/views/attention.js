@@ -23,7 +23,7 @@ export const view = {
   name: "attention",
   title: "Attention",
   about: "Who looks at whom, in every layer and head.",
-  fits: () => true,
+  fits: (model) => model.kind !== "",
   async draw(place, state, source) {
     const layers = opened(await source.attention(state.request(), state.gone));
     if (!layers.length) {

@@ -10,7 +10,7 @@ export const view = {
   name: "what-if",
   title: "What if",
   about: "Switch a part off, change a word or a weight, take the mask away: the answer is computed anew, and the difference shown.",
-  fits: () => true,
+  fits: (model) => model.kind !== "",
   async draw(place, state, source) {
     const plain = state.request({ changes: [] });
     const [flow, found, before] = await Promise.all([

@@ -22,7 +22,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def live(runs: Runs) -> Iterator[Live]:
     pytest.importorskip("seqloom.serving.studio_api")
-    with Live([runs[name] for name in NAMES]) as server:
+    with Live([runs[name] for name in NAMES], lecture=True) as server:
         yield server
 
 
