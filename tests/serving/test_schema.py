@@ -13,7 +13,8 @@ MODELS = ["pairs", "text", "tags", "classes", "masked", "documents", "nobody", "
 NAMES = ("/v1/predict", "/v1/completions", "/v1/chat/completions", "/api/generate", "/api/chat", "/api/show",
          "/v1/models", "/v1/models/{model}", "/api/tags", "/api/ps", "/api/version", "/healthz",
          "/metrics", "/studio/api/models", "/studio/api/flow", "/studio/api/answer", "/studio/api/trace",
-         "/studio/api/box", "/studio/api/attention", "/studio/api/beam", "/studio/api/write")  # fmt: skip
+         "/studio/api/box", "/studio/api/attention", "/studio/api/beam", "/studio/api/write",
+         "/studio/api/training")  # fmt: skip
 
 
 def test_every_path_is_tried(live: Live) -> None:
