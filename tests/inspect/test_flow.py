@@ -1,4 +1,4 @@
-"""Every recipe draws itself: boxes with names of their own, edges between them, a way from what is read to what is said."""
+"""Every recipe draws itself: boxes with names of their own, edges between them, a way from input to output."""
 
 from pathlib import Path
 
