@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from seqloom.data.readings import Readings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change, TokenChange
 from seqloom.inspect.flow import draw
@@ -48,6 +49,13 @@ from seqloom.jobs.model import Model
 from seqloom.models.build import Model as Network
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
+from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.classify_series import ClassifySeriesTask
+from seqloom.tasks.forecast import ForecastTask
+from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.nodes import NodesTask
+from seqloom.tasks.tag import TagTask
+from seqloom.tasks.translate import TranslateTask
 
 __all__ = ["Look", "LookRequest", "entry", "flow", "to_json"]
 
@@ -73,19 +81,22 @@ def entry(model: Model, name: str, examples: Sequence[Any] = (), lecture: bool =
 
 def kind_of(model: Model) -> Kind:
     """What kind of input it takes, so that a page knows what to offer."""
-    match model.task.shape:
-        case "pairs":
-            return "pairs"
-        case "tags":
-            return "words"
-        case "classes":
-            return "text"
-        case "series" if model.recipe.task.kind == "forecast":
+    match model.task:
+        case NodesTask():
+            return "graph"
+        case ForecastTask():
             return "forecast"
-        case "series":
-            return "image" if model.recipe.model.input.kind == "images" else "series"
+        case ClassifySeriesTask():
+            readings = model.task.codecs.source
+            return "image" if isinstance(readings, Readings) and readings.columns is not None else "series"
+        case TagTask():
+            return "words"
+        case ClassifyTask() | MaskedTask():
+            return "text"
+        case TranslateTask():
+            return "pairs"
         case _:
-            return "graph" if model.recipe.task.kind == "nodes" else "prompt"
+            return "prompt"
 
 
 def flow(model: Model) -> FlowDocument:
@@ -137,7 +148,9 @@ class Look:
         """Every box with the shapes of what it made, and the least, most and mean of its last value."""
         boxes = {box.id: _summary(self.traced.values(box.id)) for box in self.traced.flow.boxes}
         subject = self.subject
-        return TraceDocument(subject.source, subject.target, subject.written, boxes, subject.loss(self.traced.scores))
+        return TraceDocument(
+            subject.source, subject.target, subject.written, boxes, subject.loss(self.traced.scores), subject.notes
+        )
 
     def box(self, id: str, row: int | None = None, head: int | None = None) -> BoxDocument:
         """What one box made, and its equation, with the numbers of one row (and one head) put in."""

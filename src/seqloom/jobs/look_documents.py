@@ -38,12 +38,19 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Loss:
-    """In nats: of each token, their sum, and their mean."""
+class TokenLoss:
+    token: Place
+    loss: float
+    probability: float
 
-    tokens: tuple[float, ...]
+
+@dataclass(frozen=True)
+class Loss:
+    """In nats: the mean over the tokens of a target, their sum, and each by itself."""
+
+    value: float
     total: float
-    mean: float
+    tokens: tuple[TokenLoss, ...]
 
 
 @dataclass(frozen=True)
@@ -142,6 +149,8 @@ class TraceDocument:
     written: tuple[Place, ...]
     boxes: Mapping[str, BoxSummary]
     loss: Loss | None
+    notes: tuple[str, ...] = ()
+    """What whoever looks should know of these numbers."""
 
 
 @dataclass(frozen=True)
