@@ -48,7 +48,7 @@ def _first(known: Known, name: str) -> tuple[Tensor, Tensor, float | None] | Non
     maps = heads.q if heads.crosses else heads.qkv
     group = known.head if name == "Q" else known.head * heads.G // heads.H
     place = {"Q": 0, "K": heads.H, "V": heads.H + heads.G}[name] * heads.K + group * heads.K
-    bias = float(maps.bias[place].detach()) if isinstance(maps.bias, Tensor) else None
+    bias = float(maps.bias[place].detach()) if known.settings["bias"] else None
     return read[known.row].float(), maps.weight[place].detach().float(), bias
 
 
