@@ -12,6 +12,7 @@ from seqloom.inspect.values import Axis, Value
 from seqloom.layers.attention import HeadProjections, SelfAttention
 from seqloom.layers.attention_parts import AttentionParts
 from seqloom.layers.cross_attention import MemoryAttention
+from seqloom.layers.linear import Linear
 from seqloom.layers.memory_compressed import MemoryCompressedAttention
 from seqloom.layers.positions import RotaryRelative
 
@@ -100,6 +101,7 @@ class _Steps:
             "heads": heads.H if is_query else heads.G,
             "head_width": heads.K if is_query else heads.J,
             "project": heads.project,
+            "bias": heads.project and _map(heads, name).bias is not None,
             "turned": turned,
         }
         kind = {"q": "queries", "k": "keys", "v": "values"}[name]
@@ -156,9 +158,14 @@ def _all(steps: _Steps, seen: Seen) -> Iterator[Value]:
 def _projected(heads: HeadProjections, name: str) -> int:
     if not heads.project:
         return 0
-    maps = (heads.q if name == "q" else heads.kv) if heads.crosses else heads.qkv
+    maps = _map(heads, name)
     each = (heads.H if name == "q" else heads.G) * heads.K
     return each * (maps.in_features + (maps.bias is not None))
+
+
+def _map(heads: HeadProjections, name: str) -> Linear:
+    """The linear map that makes queries, keys or values."""
+    return (heads.q if name == "q" else heads.kv) if heads.crosses else heads.qkv
 
 
 def _one(x_BHTS: Tensor) -> Tensor:

@@ -25,6 +25,7 @@ from torch import Tensor
 from seqloom.data.readings import Readings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change, TokenChange
+from seqloom.inspect.equations import equation
 from seqloom.inspect.flow import draw
 from seqloom.inspect.trace import Trace, run, trace
 from seqloom.inspect.values import Value
@@ -162,7 +163,11 @@ class Look:
             )
         values = self.traced.values(id)
         shown = tuple(value_document(value, self.subject) for value in values)
-        return BoxDocument(id, shown, EquationDocument("", ""), box.sentence)
+        try:
+            found = equation(self.traced, id, row or 0, head or 0)
+        except IndexError as error:
+            raise UserError(str(error)) from None
+        return BoxDocument(id, shown, EquationDocument(found.symbols, found.numbers), box.sentence)
 
     def attention(self) -> AttentionDocument:
         """Every layer that weighs places, with all its heads."""
