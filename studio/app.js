@@ -6,7 +6,7 @@
 //     name: "beam",                     // in the address: #/beam
 //     title: "Beam",                    // in the navigation
 //     about: "How the answer was found among others.",      // one sentence, above the picture
-//     fits(model) { … },                // whether it can show this entry of the models' document
+//     fits(model, models) { … },        // whether it can show this entry of the models' document; and all of them
 //     inputless: true,                  // it can be drawn before anything was typed; left out: it cannot
 //     async draw(place, state, source) { … },
 //   };
@@ -65,7 +65,7 @@ async function show() {
   cleanUp?.();
   cleanUp = null;
   leave = new AbortController();
-  const fitting = (model) => VIEWS.filter((view) => view.fits(model));
+  const fitting = (model) => VIEWS.filter((view) => view.fits(model, models));
   const state = new State(models, name, fields, leave.signal, () => navigation(state, fitting(state.model)));
   const view = fitting(state.model).find((one) => one.name === name) ?? fitting(state.model)[0];
   state.view = view.name;

@@ -42,7 +42,9 @@ def test_the_loss_of_a_target_is_its_score(runs: Runs) -> None:
     assert loss == look.trace().loss
     scored = model.score("abc", "cb")
     assert loss.total == pytest.approx(-scored.log_prob, abs=1e-5)
-    assert loss.tokens == pytest.approx([-piece.log_prob for piece in scored.pieces], abs=1e-5)
+    assert [one.loss for one in loss.tokens] == pytest.approx([-piece.log_prob for piece in scored.pieces], abs=1e-5)
+    assert [one.token.text for one in loss.tokens] == [piece.text for piece in scored.pieces]
+    assert loss.value == pytest.approx(loss.total / 3)
 
 
 def test_documents_are_json(runs: Runs) -> None:

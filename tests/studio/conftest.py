@@ -21,7 +21,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def live(runs: Runs) -> Iterator[Live]:
-    with Live([runs[name] for name in NAMES]) as server:
+    with Live([runs[name] for name in NAMES], lecture=True) as server:
         yield server
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from seqloom.inspect.drawing import Drawing, Spot, count
 from seqloom.inspect.seen import Seen
@@ -12,19 +12,18 @@ from seqloom.inspect.values import Axis, Value
 from seqloom.layers.attention import HeadProjections, SelfAttention
 from seqloom.layers.attention_parts import AttentionParts
 from seqloom.layers.cross_attention import MemoryAttention
+from seqloom.layers.linear import Linear
 from seqloom.layers.memory_compressed import MemoryCompressedAttention
 from seqloom.layers.positions import RotaryRelative
 
-Attentive = SelfAttention | MemoryAttention | MemoryCompressedAttention
-
 
 def draw_self_attention(drawing: Drawing, id: str, layer: SelfAttention, read: Spot, axis: Axis) -> Spot:
-    steps = _Steps(drawing, id, layer, layer.heads, id, axis, axis)
+    steps = _Steps(drawing, id, layer.heads, id, axis, axis)
     turned = isinstance(layer.relative, RotaryRelative)
-    q = steps.projection("q", "queries", read, turned)
-    k, v = steps.projection("k", "keys", read, turned), steps.projection("v", "values", read, False)
+    q = steps.projection("q", "queries", [read], turned)
+    k, v = steps.projection("k", "keys", [read], turned), steps.projection("v", "values", [read])
     biased = layer.relative is not None and not turned
-    steps.score(q, k, hides=_hides(layer), biased=biased)
+    steps.score(q, k, hides=drawing.structured or _hides(layer), biased=biased)
     heads = steps.heads(v)
     title = "masked self-attention" if layer.causal else "self-attention"
     settings = layer.settings.model_dump(mode="json", exclude_none=True)
@@ -37,54 +36,77 @@ def _hides(layer: SelfAttention) -> bool:
     return layer.causal or layer.settings.window is not None or layer.settings.block is not None
 
 
-def draw_cross_attention(
-    drawing: Drawing, id: str, layer: MemoryAttention, read: Spot, memory: Spot, axis: Axis = "target"
-) -> Spot:
-    steps = _Steps(drawing, id, layer, layer.heads, id, axis, "source")
-    q = steps.projection("q", "queries", read, False)
-    k = steps.projection("k", "keys", None, False, memory)
-    v = steps.projection("v", "values", None, False, memory)
-    steps.score(q, k, hides=False, biased=False)
+def draw_compressed(drawing: Drawing, id: str, layer: MemoryCompressedAttention, read: Spot, axis: Axis) -> Spot:
+    """Keys and values of several places each become one before they are looked at."""
+    steps = _Steps(drawing, id, layer.heads, id, axis, "groups")
+    q = steps.projection("q", "queries", [read])
+    k, v = steps.projection("k", "compressed keys", [read]), steps.projection("v", "compressed values", [read])
+    steps.score(q, k, hides=layer.causal, biased=False)
     heads = steps.heads(v)
     settings = layer.settings.model_dump(mode="json", exclude_none=True)
+    title = "masked compressed attention" if layer.causal else "compressed attention"
     return drawing.add(
-        id,
-        "cross-attention",
-        "attention over the source",
-        [heads],
-        partial(_all, steps),
-        parameters=count(layer),
-        settings=settings,
+        id, "attention", title, [heads], partial(_all, steps), parameters=count(layer), settings=settings
     )
+
+
+def draw_cross_attention(
+    drawing: Drawing,
+    id: str,
+    layer: MemoryAttention,
+    read: Spot,
+    memory: Spot,
+    axis: Axis,
+    given: Spot | None = None,
+    embedded: Spot | None = None,
+) -> Spot:
+    """given: what the stack reads, where queries know it too; embedded: the same of the source, for values."""
+    steps = _Steps(drawing, id, layer.heads, id, axis, "source")
+    heads = steps.crossing([read, *([] if given is None else [given])], memory, embedded)
+    settings = layer.settings.model_dump(mode="json", exclude_none=True)
+    title = "attention over the source"
+    return drawing.add(
+        id, "cross-attention", title, [heads], partial(_all, steps), parameters=count(layer), settings=settings
+    )
+
+
+def attention_steps(
+    drawing: Drawing, id: str, layer: MemoryAttention, read: Spot, *, memory: Spot, of: str, axis: Axis
+) -> Spot:
+    """The same as steps of a box that is more than attention; the last one is what was found."""
+    return _Steps(drawing, id, layer.heads, of, axis, "source").crossing([read], memory, None)
 
 
 class _Steps:
     """The steps within one attention layer. of: the box that they are steps of."""
 
-    def __init__(
-        self, drawing: Drawing, id: str, layer: nn.Module, heads: HeadProjections, of: str, rows: Axis, columns: Axis
-    ) -> None:
-        self.drawing, self.id, self.layer, self.projections, self.of = drawing, id, layer, heads, of
+    def __init__(self, drawing: Drawing, id: str, heads: HeadProjections, of: str, rows: Axis, columns: Axis) -> None:
+        self.drawing, self.id, self.projections, self.of = drawing, id, heads, of
         self.rows, self.columns = rows, columns
         self.names: list[str] = []
 
-    def projection(self, name: str, title: str, read: Spot | None, turned: bool, memory: Spot | None = None) -> Spot:
+    def crossing(self, reads: list[Spot], memory: Spot, embedded: Spot | None) -> Spot:
+        """All steps of attention over a source; the last one."""
+        q = self.projection("q", "queries", reads)
+        k = self.projection("k", "keys", [], memory=memory)
+        v = self.projection("v", "values", [] if embedded is None else [embedded], memory=memory)
+        self.score(q, k, hides=False, biased=False)
+        return self.heads(v)
+
+    def projection(
+        self, name: str, title: str, reads: list[Spot], turned: bool = False, memory: Spot | None = None
+    ) -> Spot:
         heads, is_query = self.projections, name == "q"
         settings = {
             "heads": heads.H if is_query else heads.G,
-            "head_width": heads.K,
+            "head_width": heads.K if is_query else heads.J,
             "project": heads.project,
+            "bias": heads.project and _map(heads, name).bias is not None,
             "turned": turned,
         }
-        return self._add(
-            name,
-            {"q": "queries", "k": "keys", "v": "values"}[name],
-            title,
-            [] if read is None else [read],
-            settings=settings,
-            memory=memory,
-            parameters=_projected(heads, name),
-        )
+        kind = {"q": "queries", "k": "keys", "v": "values"}[name]
+        parameters = _projected(heads, name)
+        return self._add(name, kind, title, reads, settings=settings, memory=memory, parameters=parameters)
 
     def score(self, q: Spot, k: Spot, hides: bool, biased: bool) -> None:
         name, scale = type(self.projections.score).__name__, self.projections.score.scale
@@ -136,9 +158,14 @@ def _all(steps: _Steps, seen: Seen) -> Iterator[Value]:
 def _projected(heads: HeadProjections, name: str) -> int:
     if not heads.project:
         return 0
-    maps = (heads.q if name == "q" else heads.kv) if heads.crosses else heads.qkv
+    maps = _map(heads, name)
     each = (heads.H if name == "q" else heads.G) * heads.K
     return each * (maps.in_features + (maps.bias is not None))
+
+
+def _map(heads: HeadProjections, name: str) -> Linear:
+    """The linear map that makes queries, keys or values."""
+    return (heads.q if name == "q" else heads.kv) if heads.crosses else heads.qkv
 
 
 def _one(x_BHTS: Tensor) -> Tensor:

@@ -10,7 +10,17 @@ from seqloom.inspect.values import Axis
 from seqloom.models.block import Around, Block
 
 
-def draw_block(drawing: Drawing, id: str, block: Block, read: Spot, axis: Axis, memory: Spot | None) -> Spot:
+def draw_block(
+    drawing: Drawing,
+    id: str,
+    block: Block,
+    read: Spot,
+    axis: Axis,
+    memory: Spot | None,
+    given: Spot,
+    embedded: Spot | None,
+) -> Spot:
+    """given: what the whole stack reads. memory, embedded: what the encoder made, and what it read."""
     before = read
     if block.mapped is not None:
         read = draw_map(drawing, f"{id}.mapped", block.mapped, read, axis)
@@ -25,7 +35,7 @@ def draw_block(drawing: Drawing, id: str, block: Block, read: Spot, axis: Axis, 
         assert memory is not None
 
         def cross(x: Spot) -> Spot:
-            return draw_cross(drawing, f"{id}.cross", layer, x, memory, axis)
+            return draw_cross(drawing, f"{id}.cross", layer, x, memory, axis, given, embedded)
 
         read = _around(drawing, f"{id}.around_cross", block.around_cross, read, axis, cross)
     if block.feed_forward is not None and block.around_feed_forward is not None:

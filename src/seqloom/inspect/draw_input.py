@@ -10,7 +10,7 @@ from seqloom.inspect.draw_norm import draw_norm, draw_sum
 from seqloom.inspect.drawing import Drawing, Side, Spot, count
 from seqloom.inspect.seen import Seen
 from seqloom.inspect.values import Axis, Value
-from seqloom.layers.embedding import InputSettings, TokenEmbedding
+from seqloom.layers.embedding import InputSettings, SpelledEmbedding, TokenEmbedding
 from seqloom.models.input import Input
 
 
@@ -50,11 +50,28 @@ def _embedding(drawing: Drawing, id: str, part: Input, settings: InputSettings, 
     def values(seen: Seen) -> Iterator[Value]:
         yield Value("E", "vectors", seen.made(f"{id}.embedding"), axis)
 
+    if isinstance(part.embedding, SpelledEmbedding):
+        spelt = _spelt(drawing, id, part.embedding, read, axis)
+        reads = [read, spelt]
+    else:
+        reads = [read]
     shown = settings.model_dump(mode="json", exclude_none=True)
     shown |= {"factor": part.embedding.factor} if isinstance(part.embedding, TokenEmbedding) else {}
     return drawing.add(
-        f"{id}.embedding", "embedding", "embedding", [read], values, parameters=count(part.embedding), settings=shown
+        f"{id}.embedding", "embedding", "embedding", reads, values, parameters=count(part.embedding), settings=shown
     )
+
+
+def _spelt(drawing: Drawing, id: str, embedding: SpelledEmbedding, read: Spot, axis: Axis) -> Spot:
+    def values(seen: Seen) -> Iterator[Value]:
+        if f"{id}.embedding.spelt" in seen.calls:  # words and letters of all rows lie in one
+            call = seen.call(f"{id}.embedding.spelt")
+            yield Value("l", "the highest of each word's letters", call.args[0].detach(), axis)
+            yield Value("y", "what its letters add to each word", call.result.detach(), axis)
+
+    parameters = count(embedding.reader, embedding.spelt) + embedding.letter_VL.numel()
+    name = f"{id}.embedding"
+    return drawing.add(f"{name}.spelt", "spelling", "spelling", [read], values, parameters=parameters, of=name)
 
 
 def _positions(drawing: Drawing, id: str, part: Input, axis: Axis) -> Spot:

@@ -11,7 +11,9 @@ from seqloom.layers.norms import BatchNormalisation, LayerNormalisation, NoNorma
 from seqloom.models.settings import Residual
 
 
-def draw_norm(drawing: Drawing, id: str, norm: nn.Module | None, read: Spot, axis: Axis | None) -> Spot:
+def draw_norm(
+    drawing: Drawing, id: str, norm: nn.Module | None, read: Spot, axis: Axis | None, of: str | None = None
+) -> Spot:
     """What comes out of it; where there is none, what goes in."""
     if norm is None or isinstance(norm, NoNormalisation):
         return read
@@ -37,15 +39,17 @@ def draw_norm(drawing: Drawing, id: str, norm: nn.Module | None, read: Spot, axi
         yield Value("y", "what comes out", seen.made(id), axis)
 
     settings = {"kind": kind, "epsilon": norm.epsilon, "gain": norm.gain_D is not None, "bias": norm.bias_D is not None}
-    return drawing.add(id, "norm", title, [read], values, parameters=count(norm), settings=settings)
+    return drawing.add(id, "norm", title, [read], values, parameters=count(norm), settings=settings, of=of)
 
 
-def draw_map(drawing: Drawing, id: str, linear: nn.Module, read: Spot, axis: Axis | None) -> Spot:
+def draw_map(
+    drawing: Drawing, id: str, linear: nn.Module, read: Spot, axis: Axis | None, of: str | None = None
+) -> Spot:
     def values(seen: Seen) -> Iterator[Value]:
         yield Value("x", "what goes in", seen.read(id), axis)
         yield Value("y", "what comes out", seen.made(id), axis)
 
-    return drawing.add(id, "map", "linear map", [read], values, parameters=count(linear))
+    return drawing.add(id, "map", "linear map", [read], values, parameters=count(linear), of=of)
 
 
 def draw_sum(

@@ -4,13 +4,16 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from seqloom.inspect.values import Value
 from seqloom.layers.attention_parts import AttentionParts
+from seqloom.layers.layout import Layout, Padded
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Seen:
     """What was to be written."""
     values: dict[str, Sequence[Value]] = field(default_factory=dict)
     """What boxes made, as far as they were asked."""
-    _parts: dict[str, AttentionParts] = field(default_factory=dict)
+    _made: dict[str, Any] = field(default_factory=dict)
 
     def call(self, name: str) -> Call:
         return self.calls[name][0]
@@ -50,12 +53,29 @@ class Seen:
         return self._one(result[0] if isinstance(result, tuple) else result)
 
     def parts(self, name: str) -> AttentionParts:
-        """Of an attention layer, with its axis of rows."""
-        if name not in self._parts:
-            call = self.call(name)
+        """Of an attention layer, with its axis of rows. Where it was asked step by step, of all steps."""
+        call = self.call(name)
+        args = (*self._asked(name), *call.args[2:])
+        return self.once(name, lambda: self.attended(name, self.modules[name], args, call.kwargs))
+
+    def all_made(self, name: str) -> Tensor:
+        """What a module returned in all its calls, one behind the other; with its axis of rows."""
+        return torch.cat([call.result[0] for call in self.calls[name]], 1).detach()
+
+    def _asked(self, name: str) -> tuple[Tensor, Layout]:
+        first, *others = self.calls[name]
+        if not others:
+            return first.args[0], first.args[1]
+        x_BTD = torch.cat([call.args[0] for call in self.calls[name]], 1)
+        return x_BTD, Padded.whole(x_BTD.shape[0], x_BTD.shape[1], x_BTD.device)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What is made of a call by more than one box is made once."""
+        if name not in self._made:
             with torch.no_grad():
-                self._parts[name] = self.attended(name, self.modules[name], call.args, call.kwargs)
-        return self._parts[name]
+                self._made[name] = make()
+        found: T = self._made[name]
+        return found
 
     @staticmethod
     def _one(x: Tensor) -> Tensor:

@@ -82,9 +82,12 @@ def _run(model: Model, example: Example) -> Tensor:
     match model:
         case EncoderDecoder():
             assert example.written is not None
-            output = model(read, layout, example.written[None], _whole(example.written), example.segments)
+            output = model(read, layout, example.written[None], _whole(example.written))
         case EncoderOnly():
-            output = model(read, layout, example.segments)
+            segments = None if example.segments is None else example.segments[None]
+            output = model(read, layout, segments)
+            if model.follows is not None:
+                model.follow_scores(output)  # for who looks on
         case _:
             output = model(read, layout)
     return model.scores(output)

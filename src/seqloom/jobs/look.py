@@ -22,8 +22,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from seqloom.data.readings import Readings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change, TokenChange
+from seqloom.inspect.equations import equation
 from seqloom.inspect.flow import draw
 from seqloom.inspect.trace import Trace, run, trace
 from seqloom.inspect.values import Value
@@ -48,6 +50,13 @@ from seqloom.jobs.model import Model
 from seqloom.models.build import Model as Network
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
+from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.classify_series import ClassifySeriesTask
+from seqloom.tasks.forecast import ForecastTask
+from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.nodes import NodesTask
+from seqloom.tasks.tag import TagTask
+from seqloom.tasks.translate import TranslateTask
 
 __all__ = ["Look", "LookRequest", "entry", "flow", "to_json"]
 
@@ -73,19 +82,22 @@ def entry(model: Model, name: str, examples: Sequence[Any] = (), lecture: bool =
 
 def kind_of(model: Model) -> Kind:
     """What kind of input it takes, so that a page knows what to offer."""
-    match model.task.shape:
-        case "pairs":
-            return "pairs"
-        case "tags":
-            return "words"
-        case "classes":
-            return "text"
-        case "series" if model.recipe.task.kind == "forecast":
+    match model.task:
+        case NodesTask():
+            return "graph"
+        case ForecastTask():
             return "forecast"
-        case "series":
-            return "image" if model.recipe.model.input.kind == "images" else "series"
+        case ClassifySeriesTask():
+            readings = model.task.codecs.source
+            return "image" if isinstance(readings, Readings) and readings.columns is not None else "series"
+        case TagTask():
+            return "words"
+        case ClassifyTask() | MaskedTask():
+            return "text"
+        case TranslateTask():
+            return "pairs"
         case _:
-            return "graph" if model.recipe.task.kind == "nodes" else "prompt"
+            return "prompt"
 
 
 def flow(model: Model) -> FlowDocument:
@@ -137,7 +149,9 @@ class Look:
         """Every box with the shapes of what it made, and the least, most and mean of its last value."""
         boxes = {box.id: _summary(self.traced.values(box.id)) for box in self.traced.flow.boxes}
         subject = self.subject
-        return TraceDocument(subject.source, subject.target, subject.written, boxes, subject.loss(self.traced.scores))
+        return TraceDocument(
+            subject.source, subject.target, subject.written, boxes, subject.loss(self.traced.scores), subject.notes
+        )
 
     def box(self, id: str, row: int | None = None, head: int | None = None) -> BoxDocument:
         """What one box made, and its equation, with the numbers of one row (and one head) put in."""
@@ -149,7 +163,11 @@ class Look:
             )
         values = self.traced.values(id)
         shown = tuple(value_document(value, self.subject) for value in values)
-        return BoxDocument(id, shown, EquationDocument("", ""), box.sentence)
+        try:
+            found = equation(self.traced, id, row or 0, head or 0)
+        except IndexError as error:
+            raise UserError(str(error)) from None
+        return BoxDocument(id, shown, EquationDocument(found.symbols, found.numbers), box.sentence)
 
     def attention(self) -> AttentionDocument:
         """Every layer that weighs places, with all its heads."""

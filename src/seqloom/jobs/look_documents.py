@@ -38,12 +38,19 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Loss:
-    """In nats: of each token, their sum, and their mean."""
+class TokenLoss:
+    token: Place
+    loss: float
+    probability: float
 
-    tokens: tuple[float, ...]
+
+@dataclass(frozen=True)
+class Loss:
+    """In nats: the mean over the tokens of a target, their sum, and each by itself."""
+
+    value: float
     total: float
-    mean: float
+    tokens: tuple[TokenLoss, ...]
 
 
 @dataclass(frozen=True)
@@ -62,15 +69,16 @@ class Tagged:
 
 @dataclass(frozen=True)
 class ForecastDocument:
-    """history, point: a row a step, a column a variable. quantiles: one such matrix a level."""
+    """In the units of the data, plain lists. history_TC: what the model saw, null where a value is missing; point_HC;
+    quantiles_HCQ: of each value as many as there are levels. past: the times of the history."""
 
     times: tuple[str, ...]
-    history: Tensor
+    history: tuple[tuple[float, ...], ...]
     names: tuple[str, ...]
-    point: Tensor
+    point: tuple[tuple[float, ...], ...]
     levels: tuple[float, ...]
-    quantiles: Tensor | None
-    history_times: tuple[str, ...] = ()
+    quantiles: tuple[tuple[tuple[float, ...], ...], ...]
+    past: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,8 @@ class TraceDocument:
     written: tuple[Place, ...]
     boxes: Mapping[str, BoxSummary]
     loss: Loss | None
+    notes: tuple[str, ...] = ()
+    """What whoever looks should know of these numbers."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """What is looked at: an example as the model reads it, and the words that belong to its numbers."""
 # T positions  V vocabulary
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor
 
 from seqloom.inspect.trace import Example
-from seqloom.jobs.look_documents import AnswerDocument, Loss, Option, Place, Step
+from seqloom.jobs.look_documents import AnswerDocument, Loss, Option, Place, Step, TokenLoss
 from seqloom.text import Vocabulary
 
 ALTERNATIVES = 5
@@ -30,15 +31,24 @@ class Subject:
     written: tuple[Place, ...] = ()
     begins: int = 0
     forced: bool = False
+    notes: tuple[str, ...] = ()
+    """What whoever looks should know."""
 
-    def loss(self, scores_TV: Tensor) -> Loss | None:
-        """Of the target, if one was given."""
+    def loss(self, scores: Tensor) -> Loss | None:
+        """Of the target, if one was given; scores_TV, or scores_V of one label for all."""
         if not self.forced or self.example.goal is None:
             return None
-        goal = self.example.goal.to(scores_TV.device)
-        rows_TV = scores_TV if scores_TV.dim() == 2 else scores_TV[None]
-        each = -rows_TV.float().log_softmax(-1).gather(-1, goal[:, None])[self.begins :, 0].double()
-        return Loss(tuple(each.tolist()), float(each.sum()), float(each.mean()))
+        goal_T = self.example.goal.cpu()
+        rows_TV = (scores if scores.dim() == 2 else scores[None]).cpu().float()
+        counted = [row for row in range(self.begins, len(goal_T)) if goal_T[row] >= 0]
+        names, log_probs_TV = self.vocabulary(), rows_TV.log_softmax(-1)
+        each = []
+        for row in counted:
+            label = int(goal_T[row])
+            log_prob = float(log_probs_TV[row, label])
+            each.append(TokenLoss(Place(names[label], label), -log_prob, math.exp(log_prob)))
+        total = math.fsum(one.loss for one in each)
+        return Loss(total / max(len(each), 1), total, tuple(each))
 
 
 def places(ids: Sequence[int], vocabulary: Vocabulary) -> tuple[Place, ...]:

@@ -117,6 +117,16 @@ class Model:
         """What writes its answers token by token; None: they are labels, numbers, or fill gaps."""
         return self._answerer if isinstance(self._answerer, Writer) else None
 
+    @property
+    def labeller(self) -> Labeller | None:
+        """What names its labels; None: its answers are none."""
+        return self._answerer if isinstance(self._answerer, Labeller) else None
+
+    @property
+    def filler(self) -> Filler | None:
+        """What fills the gaps of a text; None: it fills none."""
+        return self._answerer if isinstance(self._answerer, Filler) else None
+
     def _build(self) -> Writer | Labeller | Filler | Forecaster | Unasked:
         match self.task:
             case ForecastTask():

@@ -11,6 +11,7 @@ from typing import Any
 from seqloom.jobs import lecture
 from seqloom.jobs.generation import generation_of, used_changes
 from seqloom.jobs.look import entry, to_json
+from seqloom.jobs.look_progress import Progress, examples
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.opened import still_training
 from seqloom.serving.counts import Counts
@@ -41,7 +42,10 @@ class Book:
     """What the studio's list says of it."""
     desk: Desk | None = None
     used: float = 0.0
+    progress: Progress | None = None
+    """Of its training, once somebody has asked."""
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def trains(self) -> bool:
         """Whether a process trains it at the moment. Looks at a file."""
@@ -115,8 +119,8 @@ class Shelf:
     def _describe(book: Book, model: Model) -> None:
         book.kind = model.recipe.task.kind
         book.parameters = sum(one.parameters for one in model.opened)
-        examples = [source for source, _ in lecture.pairs()] if book.lecture else []
-        book.entry = to_json(entry(model, book.name, examples, book.lecture))
+        given = [source for source, _ in lecture.pairs()] if book.lecture else examples(RunFolder(book.path))
+        book.entry = to_json(entry(model, book.name, given, book.lecture))
 
     @staticmethod
     def _begins(path: Path) -> bool:

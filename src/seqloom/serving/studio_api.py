@@ -14,14 +14,18 @@ from seqloom.jobs.json_line import json_line
 from seqloom.jobs.look import Look, flow
 from seqloom.jobs.look_beam import beam as searched_tree
 from seqloom.jobs.look_documents import to_json
+from seqloom.jobs.look_progress import Progress
 from seqloom.serving.asking import attended
 from seqloom.serving.body import JsonRoute
 from seqloom.serving.desk import Desk
 from seqloom.serving.errand import Hearing, errand
 from seqloom.serving.plain_json import PlainJson
+from seqloom.serving.refusal import RefusalError
 from seqloom.serving.service import Service, service
 from seqloom.serving.stream import LINES, Stream
 from seqloom.serving.studio_requests import BoxRequest, StudioRequest
+from seqloom.settings import UserError
+from seqloom.store import RunFolder
 
 PATH = "/studio/api"
 router = APIRouter(route_class=JsonRoute, prefix=PATH, tags=["the studio"])
@@ -96,6 +100,22 @@ async def write(asked: StudioRequest, request: Request) -> Any:
         await held.aclose()
         raise
     return Stream(_lines(hearing), held, LINES, it.settings.seconds, lambda no: json_line(no.content(PATH)))
+
+
+@router.get("/training", summary="The curves of a run, also while it trains, and its attention as it took shape")
+async def training(request: Request, model: str | None = None) -> Any:
+    it = service(request)
+    book = it.shelf.find(model)
+    it.about(request, book.name, 0)
+    if book.lecture:
+        raise RefusalError(404, "the lecture's model came along trained: there is no training to be seen")
+    if book.progress is None:
+        book.progress = Progress(RunFolder(book.path))
+    async with book.reading:
+        try:
+            return PlainJson(await to_thread(book.progress.document))
+        except UserError as error:
+            raise RefusalError(404, f"model {book.name!r}: {error}") from None
 
 
 async def _look(request: Request, asked: StudioRequest, make: Callable[[Look], Any]) -> PlainJson:
