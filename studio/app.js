@@ -55,11 +55,11 @@ async function start() {
     return;
   }
   window.addEventListener("hashchange", show);
+  document.querySelector(".skip").addEventListener("click", skip);
   await show();
 }
 
 async function show() {
-  if (location.hash === "#main") return; // the skip link
   const [name, fields] = read(location.hash);
   leave.abort();
   cleanUp?.();
@@ -96,6 +96,12 @@ async function drawn(view, place, state, waiting) {
       say(`${view.title} is drawn`);
     }
   }
+}
+
+/** To the picture, without losing what the address says. */
+function skip(event) {
+  event.preventDefault();
+  main.focus();
 }
 
 function navigation(state, views) {

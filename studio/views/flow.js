@@ -51,7 +51,7 @@ class Flow {
     if (this.box) await this.#choose(this.box);
     if (this.state.input === "") return;
     this.trace = await this.source.trace(this.state.request(), this.state.gone);
-    if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss, this.trace.written));
+    if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss));
     if (this.box) await this.#choose(this.box, false);
   }
 

@@ -3,11 +3,12 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
+from seqloom.jobs.lecture import pairs
 from tests.studio.browser import Studio, accessible, drawn, fits
 
-VIEWS = ("write", "flow")
+VIEWS = ("write", "flow", "attention", "beam", "what-if", "training", "lecture")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -86,12 +87,39 @@ def test_a_refusal_is_told_in_its_own_words(studio: Studio) -> None:
     expect(page.get_by_role("alert")).to_contain_text("input is empty")
 
 
+def without_examples(route: Route) -> None:
+    answer = route.fetch()
+    models = [{**model, "examples": []} for model in answer.json()["models"]]
+    route.fulfill(response=answer, json={"models": models})
+
+
 def test_without_an_input_it_asks_for_one(studio: Studio) -> None:
     page = studio.open("write", model="pairs")
+    page.route("**/studio/api/models", without_examples)
+    page.reload()
     expect(page.locator(".view")).to_contain_text("Type an input")
+    page.get_by_role("link", name="Flow").click()
+    page.locator('[data-box="encoder.blocks.0.mixer"]').click()
+    expect(page.locator(".panel h2")).to_have_text("self-attention")
+    expect(page.locator(".panel")).to_contain_text("Type an input")
     page.get_by_label("Source", exact=True).fill("abcd")
     page.get_by_role("button", name="Show").click()
-    expect(page.locator(".answer-text")).not_to_be_empty()
-    without = studio.open("flow", model="pairs", box="encoder.blocks.0.mixer")
-    expect(without.locator(".panel h2")).to_have_text("self-attention")
-    expect(without.locator(".panel")).to_contain_text("Type an input")
+    expect(page.locator(".panel figure").first).to_be_visible()
+
+
+def test_an_example_is_chosen(studio: Studio) -> None:
+    page = studio.open("write", model="lecture")
+    page.get_by_label("Example").select_option(index=3)
+    drawn(page)
+    chosen = page.get_by_label("Example").locator("option:checked").inner_text()
+    expect(page.get_by_label("Source", exact=True)).to_have_value(chosen)
+    expect(page.locator(".answer-text")).to_have_text(dict(pairs())[chosen])
+
+
+def test_the_skip_link_loses_nothing(studio: Studio) -> None:
+    page = studio.open("write", model="pairs", input="abcd")
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    assert "input=abcd" in page.url
