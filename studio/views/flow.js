@@ -1,4 +1,4 @@
-import { faultBox, h, say } from "../element.js";
+import { askedForInput, faultBox, h, say } from "../element.js";
 import { downloads } from "../download.js";
 import { boxPanel, equation, ways } from "../pictures/box_panel.js";
 import { folded, openable, runs } from "../pictures/flow_folds.js";
@@ -10,6 +10,7 @@ export const view = {
   name: "flow",
   title: "Flow",
   about: "The whole model, drawn from its own parts. Choose any box: what it made of this input, in numbers.",
+  inputless: true,
   fits(model) { return model.kind !== ""; },
   async draw(place, state, source) {
     const flow = await source.flow(state.model.name, state.gone);
@@ -48,8 +49,9 @@ class Flow {
     this.#picture();
     this.#hint();
     if (this.box) await this.#choose(this.box);
+    if (this.state.input === "") return;
     this.trace = await this.source.trace(this.state.request(), this.state.gone);
-    if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss, this.trace.written));
+    if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss));
     if (this.box) await this.#choose(this.box, false);
   }
 
@@ -175,6 +177,10 @@ class Flow {
     const group = this.flow.groups.find((one) => one.id === box.group);
     const close = h("button", { type: "button", class: "icon close", "aria-label": "Close the panel", onclick: () => this.#close() }, "×");
     const head = h("header", {}, h("div", {}, h("p", { class: "note" }, group?.title ?? ""), h("h2", {}, box.title)), close);
+    if (this.state.input === "") {
+      this.panel.replaceChildren(head, h("p", { class: "sentence" }, box.sentence), askedForInput());
+      return;
+    }
     this.panel.replaceChildren(head, h("p", { class: "wait" }, "One moment …"));
     this.panel.setAttribute("aria-busy", "true");
     try {

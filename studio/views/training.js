@@ -15,6 +15,7 @@ export const view = {
   name: "training",
   title: "Training",
   about: "How the model came to be: what was measured at each step, and how its attention to one sentence took shape.",
+  inputless: true,
   fits: (model) => !model.lecture,
   async draw(place, state, source) {
     const page = new Page(place, state, source);

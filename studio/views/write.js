@@ -76,7 +76,7 @@ class Writing {
 
   #loss(answer) {
     const { loss } = answer;
-    return loss ? h("span", { class: "note" }, `loss ${short(loss.mean)} (of the answer that you gave)`) : null;
+    return loss ? h("span", { class: "note" }, `loss ${short(loss.value)} (of the answer that you gave)`) : null;
   }
 
   #choose(index, noted = true) {

@@ -23,7 +23,7 @@ def draw_self_attention(drawing: Drawing, id: str, layer: SelfAttention, read: S
     q = steps.projection("q", "queries", [read], turned)
     k, v = steps.projection("k", "keys", [read], turned), steps.projection("v", "values", [read])
     biased = layer.relative is not None and not turned
-    steps.score(q, k, hides=_hides(layer), biased=biased)
+    steps.score(q, k, hides=drawing.structured or _hides(layer), biased=biased)
     heads = steps.heads(v)
     title = "masked self-attention" if layer.causal else "self-attention"
     settings = layer.settings.model_dump(mode="json", exclude_none=True)

@@ -66,7 +66,9 @@ class Flow:
 class Drawing:
     """What is drawn so far; boxes go into the group that was opened last."""
 
-    def __init__(self) -> None:
+    def __init__(self, structured: bool = False) -> None:
+        """structured: edges say who sees whom."""
+        self.structured = structured
         self.boxes: list[Box] = []
         self.edges: list[tuple[str, str, EdgeKind]] = []
         self.groups: list[tuple[str, str, Side | None]] = []

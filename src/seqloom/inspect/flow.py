@@ -10,6 +10,7 @@ from seqloom.inspect.draw_norm import draw_map, draw_norm
 from seqloom.inspect.drawing import Drawing, Flow, Side, Spot
 from seqloom.inspect.seen import Seen
 from seqloom.inspect.values import Axis, Value
+from seqloom.layers.features import Features
 from seqloom.models.block import Block
 from seqloom.models.build import Model
 from seqloom.models.decoder_only import DecoderOnly
@@ -21,7 +22,8 @@ from seqloom.models.stack import Stack
 
 def draw(model: Model) -> Flow:
     """Boxes, edges and groups of a model, from what it reads to what it says."""
-    drawing, settings = Drawing(), model.settings
+    settings = model.settings
+    drawing = Drawing(structured=isinstance(settings.input, Features))
     match model:
         case EncoderDecoder():
             read = draw_input(drawing, "source", model.source, settings.input, "encoder", "source")

@@ -69,15 +69,16 @@ class Tagged:
 
 @dataclass(frozen=True)
 class ForecastDocument:
-    """history, point: a row a step, a column a variable. quantiles: one such matrix a level."""
+    """In the units of the data, plain lists. history_TC: what the model saw, null where a value is missing; point_HC;
+    quantiles_HCQ: of each value as many as there are levels. past: the times of the history."""
 
     times: tuple[str, ...]
-    history: Tensor
+    history: tuple[tuple[float, ...], ...]
     names: tuple[str, ...]
-    point: Tensor
+    point: tuple[tuple[float, ...], ...]
     levels: tuple[float, ...]
-    quantiles: Tensor | None
-    history_times: tuple[str, ...] = ()
+    quantiles: tuple[tuple[tuple[float, ...], ...], ...]
+    past: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,10 @@ from seqloom.generation.contract import Item
 from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change, TokenChange
 from seqloom.jobs.answer import Answer, Question
+from seqloom.jobs.look_forecast import forecast_subject
 from seqloom.jobs.look_labels import labels_subject
 from seqloom.jobs.look_masked import masked_subject
+from seqloom.jobs.look_nodes import node_subject
 from seqloom.jobs.look_subject import Subject
 from seqloom.jobs.look_tokens import piece_id, replace_tokens
 from seqloom.jobs.look_writing import written, written_subject
@@ -22,6 +24,7 @@ from seqloom.jobs.model import Model
 from seqloom.jobs.writing import Prepared, Writer
 from seqloom.settings import UserError
 from seqloom.settings.words import show
+from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import END
 
@@ -45,7 +48,11 @@ def subject_of(
         return masked_subject(model, model.filler, question_of(model, given), target, changes, tokens, settings)
     if model.labeller is not None:
         return labels_subject(model, model.labeller, question_of(model, given), target, tokens, settings)
-    raise NotImplementedError
+    if tokens:
+        raise UserError("token: this model reads numbers, not tokens; change the input itself")
+    if isinstance(model.task, NodesTask):
+        return node_subject(model, model.task, given, target, changes)
+    return forecast_subject(model, given, target, changes)
 
 
 def question_of(model: Model, given: Any) -> Question:
