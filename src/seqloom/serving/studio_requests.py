@@ -11,7 +11,7 @@ from seqloom.inspect.changes import Change
 from seqloom.jobs.generation import refuse_unused
 from seqloom.jobs.look import Look, LookRequest
 from seqloom.jobs.look_documents import Step
-from seqloom.jobs.look_question import question_of
+from seqloom.jobs.look_question import prepared
 from seqloom.jobs.look_stream import searched
 from seqloom.serving.desk import Desk
 from seqloom.serving.faults import told
@@ -49,7 +49,7 @@ class StudioRequest(Given):
         settings = self.generation(desk, limits)
         look = Look(desk.model, LookRequest(self.input, self.target, tuple(self.changes), settings))
         if desk.model.writer is not None:
-            asked = question_of(look, desk.model.writer, self.prefix)
+            asked = prepared(look, desk.model.writer, self.prefix)
             assert asked.item is not None
             _refuse_long(len(asked.item.source) + asked.cut, "input", limits)
         return look
