@@ -175,7 +175,7 @@ def test_keys_go_on_and_back_and_a_link_restores_the_step(studio: Studio) -> Non
 
 def test_other_models_lead_to_it(studio: Studio) -> None:
     page = studio.open("write", model="lecture")
-    page.goto(f"{studio.url}#/lecture?model=sentences&input=good+film")
+    page.goto(f"{studio.url}#/lecture?model=pairs&input=good+film")
     expect(page.locator(".walk-sentence")).to_contain_text("black cat sleeps")
     assert "model=lecture" in page.url
 
