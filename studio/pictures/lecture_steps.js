@@ -40,8 +40,8 @@ export const STEPS = [
   {
     name: "queries", title: "Queries, keys, values", part: "encoder",
     text: ["Each word plays three parts. As a query it asks for something; as a key it says what it has to offer; as a value it is what is handed over. Three learnt matrices make the three of the same vector.", "There are two heads: two sets of such matrices, each making vectors of width 3. Choose a head above the matrices."],
-    symbols: "q = x W_Q      k = x W_K      v = x W_V", matrices: [[`${E}.mixer.q`, "x"], [`${E}.mixer.q`, "W"], [`${E}.mixer.k`, "K"], [`${E}.mixer.v`, "V"], [`${E}.mixer.q`, "Q"]], start: [0, 0, 0],
-    numbers: linear("x", "W", "Q", "b"),
+    symbols: "q = x W_Q      k = x W_K      v = x W_V", matrices: [["source.sum", "s"], [`${E}.mixer.q`, "W"], [`${E}.mixer.k`, "K"], [`${E}.mixer.v`, "V"], [`${E}.mixer.q`, "Q"]], start: [0, 0, 0],
+    numbers: linear("s", "W", "Q", "b"),
   },
   {
     name: "scores", title: "Scores: how well they match", part: "encoder",
@@ -83,10 +83,10 @@ export const STEPS = [
     symbols: "y = g · (s − μ) / σ + b", matrices: normMatrices(`${E}.around_mixer.norm_sum`), start: [0, 0, 0], numbers: norm,
   },
   {
-    name: "hidden", title: "Feed-forward: wider, and bent", part: "encoder",
+    name: "hidden", title: "Feed-forward: wider, then bent", part: "encoder",
     text: ["Attention only averages. So that the model can compute something new at each place, each vector by itself goes through a small network: first made twelve wide, then all that is below 0 is set to 0 (ReLU)."],
-    symbols: "a = ReLU(x W₁ + b₁)", matrices: [[`${E}.feed_forward.hidden`, "h"], [`${E}.feed_forward.active`, "a"]], start: [0, 0, 0],
-    numbers: (m, row, column) => cutOff(m.h.at(row, column), m.a.at(row, column)),
+    symbols: "a = ReLU(x W₁ + b₁)", matrices: [[`${E}.feed_forward.hidden`, "x"], [`${E}.feed_forward.hidden`, "W"], [`${E}.feed_forward.hidden`, "b"], [`${E}.feed_forward.hidden`, "h"], [`${E}.feed_forward.active`, "a"]], start: [0, 1, 0],
+    numbers: (m, row, column) => `${mapped(m.x, row, m.W, column, m.b ?? null, m.h.at(row, column))}\n${cutOff(m.h.at(row, column), m.a.at(row, column))}`,
   },
   {
     name: "narrow", title: "Feed-forward: back to six", part: "encoder",

@@ -71,7 +71,9 @@ def test_documents_of_every_model_that_writes(studio: Live, runs: Runs, name: st
     for id in ids:
         box = ask(studio, "box", model=name, input=text, box=id)
         assert box["box"] == id
-        assert [value["matrix"]["shape"] for value in box["values"]] == trace["boxes"][id]["shapes"]
+        shapes = [value["matrix"]["shape"] for value in box["values"]]
+        made = trace["boxes"][id]["shapes"]
+        assert shapes[len(shapes) - len(made) :] == made  # before them, perhaps, what was learnt
         for value in box["values"]:
             assert numbers(value["matrix"]).shape[-2:] == tuple(value["matrix"]["shape"][-2:])
             for labels, count in zip((value["rows"], value["columns"]), value["matrix"]["shape"][-2:], strict=True):

@@ -63,8 +63,13 @@ def test_the_tree_is_all_that_was_considered(studio: Studio, live: Live) -> None
 
 @pytest.mark.parametrize(
     ("button", "settings"),
-    [("Wu et al.", WuLength(alpha=0)), ("Wu et al.", WuLength(alpha=2.5)), ("mean", MeanLength(alpha=1)), ("none", NoLength())],
-)  # fmt: skip
+    [
+        ("Wu et al.", WuLength(alpha=0)),
+        ("Wu et al.", WuLength(alpha=2.5)),
+        ("mean", MeanLength(alpha=1)),
+        ("none", NoLength()),
+    ],
+)
 def test_another_penalty_ranks_anew(studio: Studio, live: Live, button: str, settings: Any) -> None:
     """As generation/length.py would, at once."""
     finished = [one for one in searched(live)["finished"] if one["ended"]]

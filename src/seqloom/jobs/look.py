@@ -27,6 +27,7 @@ from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change, TokenChange
 from seqloom.inspect.equations import equation
 from seqloom.inspect.flow import draw
+from seqloom.inspect.learnt import learnt
 from seqloom.inspect.trace import Trace, run, trace
 from seqloom.inspect.values import Value
 from seqloom.jobs.generation import generation_of
@@ -154,14 +155,14 @@ class Look:
         )
 
     def box(self, id: str, row: int | None = None, head: int | None = None) -> BoxDocument:
-        """What one box made, and its equation, with the numbers of one row (and one head) put in."""
+        """What one box made, behind what a small one learnt; its equation with the numbers of one row and head."""
         box = self.traced.flow.box(id)
         if box is None:
             near = nearest(id, [one.id for one in self.traced.flow.boxes])
             raise UserError(
                 f"box: there is no box {id!r} in this model" + (f"; did you mean {near!r}?" if near else "")
             )
-        values = self.traced.values(id)
+        values = [*learnt(self.network, box), *self.traced.values(id)]
         shown = tuple(value_document(value, self.subject) for value in values)
         try:
             found = equation(self.traced, id, row or 0, head or 0)

@@ -9,7 +9,7 @@ from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.tree import Ending, Node, Tree
 from seqloom.jobs.look import Look
 from seqloom.jobs.look_documents import Place
-from seqloom.jobs.look_question import changes_target, question_of
+from seqloom.jobs.look_question import changes_target, prepared
 from seqloom.jobs.look_subject import places
 from seqloom.jobs.look_writing import changed_scorer
 from seqloom.jobs.writing import Prepared, Writer
@@ -62,7 +62,7 @@ def beam(look: Look) -> Iterator[BeamDocument | None]:
     if look.request.target is not None:
         raise UserError("beam: a target that is given is not searched for; leave it out")
     settings = _searched(look.settings)
-    asked = question_of(look, writer, _changed(look) if changes_target(look) else ())
+    asked = prepared(look, writer, _changed(look) if changes_target(look) else ())
     assert asked.item is not None
     search = tree_steps(changed_scorer(writer, asked.item, settings, look.inner), asked.item, settings)
     while True:

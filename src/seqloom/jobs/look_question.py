@@ -5,28 +5,22 @@ from dataclasses import replace
 
 from seqloom.generation.search import impossible_item
 from seqloom.inspect.changes import TokenChange
-from seqloom.jobs.answer import Question
 from seqloom.jobs.look import Look
-from seqloom.jobs.look_example import replace_tokens
+from seqloom.jobs.look_example import question_of, source_ids
 from seqloom.jobs.reranking import candidates_of
 from seqloom.jobs.scorer import MARKS
 from seqloom.jobs.writing import Prepared, Writer
 from seqloom.settings import UserError
-from seqloom.settings.words import show
 from seqloom.text import END
 
 
-def question_of(look: Look, writer: Writer, prefix: Sequence[int] = ()) -> Prepared:
+def prepared(look: Look, writer: Writer, prefix: Sequence[int] = ()) -> Prepared:
     """prefix: ids of tokens that the answer begins with. A UserError: nothing can be asked so."""
-    given = look.request.input
-    if not isinstance(given, str):
-        raise UserError(f"input should be text, but is {show(given)}")
-    asked = look.model.prepare(Question(given), 0, look.settings)
+    asked = look.model.prepare(question_of(look.model, look.request.input), 0, look.settings)
     if asked.item is None:
         raise UserError("input is empty, so that there is nothing to look at")
     tokens = [one for one in look.request.changes if isinstance(one, TokenChange)]
-    source = replace_tokens(asked.item.source, tokens, "source", writer.task.codecs.vocabulary)
-    item = replace(asked.item, source=source, number=0)
+    item = replace(asked.item, source=source_ids(writer, asked.item.source, tokens), number=0)
     if prefix:
         item = replace(item, prefix=_sayable(prefix, writer), longest=max(item.longest, len(prefix)))
         why = impossible_item(item, candidates_of(look.settings), lambda phrase: repr(writer.target.decode(phrase)))

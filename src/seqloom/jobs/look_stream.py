@@ -12,7 +12,7 @@ from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.writing import Writing
 from seqloom.jobs.look import Look
 from seqloom.jobs.look_documents import Option, Step
-from seqloom.jobs.look_question import changes_target, question_of
+from seqloom.jobs.look_question import changes_target, prepared
 from seqloom.jobs.look_subject import ALTERNATIVES, places
 from seqloom.jobs.look_writing import changed_scorer, written_subject
 from seqloom.jobs.reranking import candidates_of
@@ -30,7 +30,7 @@ def searched(look: Look, prefix: Sequence[int] = ()) -> Iterator[Step | None]:
     writer, known = look.model.writer, "subject" in vars(look)
     if known or writer is None or look.request.target is not None or (changes_target(look) and not prefix):
         return
-    asked, settings = question_of(look, writer, prefix), look.settings
+    asked, settings = prepared(look, writer, prefix), look.settings
     assert asked.item is not None
     scorer = Telling(changed_scorer(writer, asked.item, settings, look.inner))
     writing = Writing(scorer, candidates_of(settings), settings.replace_unknown)

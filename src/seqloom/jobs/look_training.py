@@ -3,6 +3,7 @@
 Looking takes no chance and changes no weight: a run that is looked at has the bits of one that is not.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,6 +12,8 @@ import numpy as np
 import torch
 
 from seqloom.data.cache import Examples
+from seqloom.data.readings import Readings
+from seqloom.data.series.windows import Windows
 from seqloom.inspect.flow import draw
 from seqloom.jobs.corpora import Corpora
 from seqloom.jobs.filling import MARK
@@ -22,12 +25,14 @@ from seqloom.jobs.recipe import Recipe
 from seqloom.models.build import Model as Network
 from seqloom.settings import FailedError
 from seqloom.store import RunFolder
+from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.text import Labels, Vocabulary
 
-EXAMPLES = 6
+EXAMPLES, SERIES = 6, 3
+NUMBERS = 4096  # of a series that is kept as an example
 SEARCHED = 1000  # validation examples among which the sentence is chosen
 LENGTH, LONGEST = 10, 40  # tokens that it should have, and may have
 
@@ -76,7 +81,7 @@ def training_looks(
     run: RunFolder, recipe: Recipe, data: Corpora, network: Network, device: torch.device, note: Callable[[str], None]
 ) -> TrainingLooks | None:
     """None: the model attends to nothing, or there is no short text to look at. Inputs to try are kept all the same."""
-    about: dict[str, Any] = {"examples": list(dict.fromkeys(examples_of(data)))}
+    about: dict[str, Any] = {"examples": list(examples_of(data))}
     text, sentence, found = run.recipe.read_text(encoding="utf-8"), sentence_of(data), None
     if sentence is not None:
         was = network.training
@@ -127,20 +132,60 @@ def sentence_of(data: Corpora) -> Sentence | None:
 
 def examples_of(data: Corpora) -> Iterator[Any]:
     """A few inputs of the validation examples, as whoever asks the model would give them."""
-    codecs, examples = data.task.codecs, _first(data, SEARCHED)
-    if not isinstance(codecs.source, Vocabulary) or isinstance(data.task, NodesTask) or codecs.scales is not None:
-        return
-    if examples is None:
-        return
+    if isinstance(data.task, NodesTask):
+        yield from data.task.graph.ids[:EXAMPLES]
+    elif isinstance(data.task, ForecastTask):
+        yield from _windows(data.task, data)
+    elif (examples := _first(data, SEARCHED)) is not None:
+        source = data.task.codecs.source
+        each = _texts(data, source, examples) if isinstance(source, Vocabulary) else _series(source, examples)
+        yield from {json.dumps(one): one for one in each}.values()
+
+
+def _texts(data: Corpora, vocabulary: Vocabulary, examples: Examples) -> Iterator[str]:
     name = "source" if "source" in examples.columns else "target"
     rows = [row for row in range(len(examples)) if len(examples.columns[name][row]) > 1]
     for place in np.unique(np.linspace(0, len(rows) - 1, EXAMPLES).astype(int)).tolist() if rows else []:
-        text = _text(codecs.source, examples, name, rows[place]).strip()
+        text = _text(vocabulary, examples, name, rows[place]).strip()
         if isinstance(data.task, LanguageTask):
             words = text.split()
             text = " ".join(words[: -(-len(words) // 2)])
         if text:
             yield _gap(text) if isinstance(data.task, MaskedTask) else text
+
+
+def _series(readings: Readings, examples: Examples) -> Iterator[list[Any]]:
+    """Of a picture, its lines of pixels."""
+    for row in range(min(SERIES, len(examples))):
+        x_TC = readings.decode(examples.columns["source"][row])
+        if x_TC.size <= NUMBERS:
+            yield _rounded(x_TC)
+
+
+def _windows(task: ForecastTask, data: Corpora) -> Iterator[dict[str, Any]]:
+    """The last window of some series; of its horizon only what is known ahead."""
+    windows, (L, H) = data.valid[0], (task.settings.look_back, task.settings.horizon)
+    assert isinstance(windows, Windows)
+    known, targets = bool(task.scales.columns.known), task.scales.targets
+    for of in np.unique(windows.of_N)[:SERIES].tolist():
+        series, start = windows.raw[of], int(windows.start_N[windows.of_N == of].max())
+        part = slice(start - L, start + H if known else start)
+        values_TC = series.values_TC[part].copy()
+        values_TC[L:, :targets] = np.nan
+        if values_TC.size <= NUMBERS:
+            times = task.scales.style.write(series.times_T[part])
+            yield {
+                "values": _rounded(values_TC),
+                "times": list(times),
+                **({"series": series.name} if series.name else {}),
+            }
+
+
+def _rounded(x: np.ndarray) -> list[Any]:
+    """As lists; what is missing is null."""
+    if x.ndim > 1:
+        return [_rounded(row) for row in x]
+    return [None if np.isnan(value) else float(f"{value:.6g}") for value in x]
 
 
 def _first(data: Corpora, most: int) -> Examples | None:

@@ -4,14 +4,19 @@
 import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
+from seqloom.generation.settings import GenerationSettings
+from seqloom.inspect.changes import Change
 from seqloom.inspect.picture import attention_svg
+from seqloom.jobs import lecture
 from seqloom.jobs.look import Look, LookRequest, entry, flow
 from seqloom.jobs.look_beam import beam
 from seqloom.jobs.look_documents import AnswerDocument, LayerDocument, to_json
@@ -24,6 +29,7 @@ from seqloom.settings.words import nearest
 from seqloom.store.atomic import write_bytes, write_text
 
 HEIGHT = 720  # pixels of the page in a notebook
+_CHANGES: TypeAdapter[tuple[Change, ...]] = TypeAdapter(tuple[Change, ...])
 
 
 class Looked:
@@ -67,15 +73,24 @@ class Looked:
             yield _document("training", {"model": self.name}, training)
 
     def _of(self, look: Look) -> Iterator[dict[str, Any]]:
+        if look.request.changes:  # what it is compared with
+            plain = Look(self.model, replace(look.request, changes=()))
+            yield _document("answer", self._request(plain), to_json(plain.answer()))
+            yield _document("attention", self._request(plain), to_json(plain.attention()))
         asked = self._request(look)
         yield _document("answer", asked, to_json(look.answer()))
         yield _document("trace", asked, to_json(look.trace()))
         yield _document("attention", asked, to_json(look.attention()))
-        for box in look.trace().boxes:
-            yield _document("box", {**asked, "box": box}, to_json(look.box(box)))
+        yield from self._boxes(look)
+        if self.lecture and look.request.target is None:  # whose last step is a loss
+            yield from self._boxes(Look(self.model, replace(look.request, target=look.answer().text)))
         if self.model.writer is not None and look.request.target is None:
             *_, tree = beam(look)
             yield _document("beam", asked, to_json(tree))
+
+    def _boxes(self, look: Look) -> Iterator[dict[str, Any]]:
+        for box in look.trace().boxes:
+            yield _document("box", {**self._request(look), "box": box}, to_json(look.box(box)))
 
     def _request(self, look: Look) -> dict[str, Any]:
         """As the page asks; what is empty is left out."""
@@ -148,3 +163,33 @@ class Looked:
 
 def _document(path: str, request: Mapping[str, Any], answer: Any) -> dict[str, Any]:
     return {"path": path, "request": dict(request), "answer": answer}
+
+
+def look_at(
+    model: Model,
+    inputs: Any,
+    target: Any,
+    settings: GenerationSettings,
+    what_if: Sequence[Change | Mapping[str, Any]],
+    name: str | None,
+) -> Looked:
+    """For `Model.look`, which says what they mean. Some are tried at once, for their faults."""
+    many = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    if target is not None and len(many) > 1:
+        raise UserError("target: is the answer to one input, and several are given; look at one")
+    try:
+        changes = _CHANGES.validate_python(tuple(what_if))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"what_if: {where}: {first['msg']}") from None
+    folder = model.opened[0].run.path
+    looked = Looked(
+        model,
+        name or folder.resolve().name,
+        [LookRequest(one, target, changes, settings) for one in many],
+        lecture=folder == lecture.FOLDER,
+    )
+    for look in looked.looks:
+        look.answer()
+    return looked

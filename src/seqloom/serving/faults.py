@@ -17,21 +17,35 @@ def _meant(errors: Sequence[Any]) -> Iterator[Any]:
     """Of an input that may be a text, a table or a list, only the faults of what it is: in no order of pydantic's,
     which follows that of the kinds in a union, and Python keeps one union for all that are equal.
     """
-    inputs = [error for error in errors if error["loc"][1:2] == ("inputs",) and len(error["loc"]) > 3]
-    given = {error["loc"][2]: error["input"] for error in inputs if error["loc"][3:] == ("str",)}
-    for error in errors:
-        value = given.get(error["loc"][2]) if error in inputs else None
-        if error not in inputs or str(error["loc"][3]).startswith(_kind(value)):
+    places = [_union(error["loc"]) for error in errors]
+    given = {
+        error["loc"][:at]: error["input"]
+        for error, at in zip(errors, places, strict=True)
+        if at and error["loc"][at:] == ("str",)
+    }
+    for error, at in zip(errors, places, strict=True):
+        value = given.get(error["loc"][:at])
+        if not at or str(error["loc"][at]).startswith(_kind(value)):
             yield error
+
+
+def _union(place: Sequence[Any]) -> int:
+    """Where in the place of a fault the kind is named that an input was taken for; 0: nowhere."""
+    at = {("inputs",): 3, ("input",): 2}.get(tuple(place[1:2]), 0)
+    return at if len(place) > at else 0
 
 
 def _kind(value: Any) -> str:
     """How pydantic's name of the kind begins that somebody meant who sent this."""
     match value:
         case dict():
+            if value.keys() & {"table", "times", "series", "column"}:
+                return "TableInput"
             return "Values" if "values" in value else "Input"
         case [str(), *_]:
             return "list[str]"
+        case [[list(), *_], *_]:
+            return "list[list[list["
         case [list(), *_]:
             return "list[list["
         case list():
@@ -58,4 +72,4 @@ def _place(parts: Iterable[str | int]) -> list[str | int]:
     ]
 
 
-_KINDS = {"str", "int", "float", "bool", "Input", "Values", "Draws", "TextPart", "Options", "list"}
+_KINDS = {"str", "int", "float", "bool", "Input", "Values", "Draws", "TextPart", "Options", "TableInput", "list"}

@@ -11,12 +11,12 @@ from seqloom.inspect.changes import Change
 from seqloom.jobs.generation import refuse_unused
 from seqloom.jobs.look import Look, LookRequest
 from seqloom.jobs.look_documents import Step
-from seqloom.jobs.look_question import question_of
+from seqloom.jobs.look_question import prepared
 from seqloom.jobs.look_stream import searched
 from seqloom.serving.desk import Desk
 from seqloom.serving.faults import told
 from seqloom.serving.given import Given
-from seqloom.serving.predict_api import Series
+from seqloom.serving.predict_api import Input, Number, Series, Values
 from seqloom.serving.refusal import RefusalError
 from seqloom.serving.settings import ServingSettings
 
@@ -24,12 +24,29 @@ T = TypeVar("T")
 MOST_CHANGES = 64
 
 
+class TableInput(Given):
+    """What a forecast begins from: a table with times as CSV text, or numbers, a row a step."""
+
+    table: str | None = None
+    values: Series | None = None
+    times: list[str] | None = None
+    """of the values"""
+    series: str | None = None
+    """which one, of a table of several"""
+    column: str | None = None
+    """which one is looked into, where they are read one by one"""
+
+
+Picture = list[list[list[Number]]]
+"""Lines of pixels, each of several numbers."""
+
+
 class StudioRequest(Given):
     model: str | None = None
     """one of those that are served; else the first"""
-    input: str | int | list[str] | Series | dict[str, Any]
-    """as in /v1/predict: a text, words, a series of numbers; of a graph a node"""
-    target: str | list[str] | Series | None = None
+    input: str | int | list[str] | Series | Picture | Input | Values | TableInput
+    """as in /v1/predict: a text, words, a series of numbers; of a graph a node; of a forecast a table"""
+    target: str | list[str] | None = None
     """the answer that is forced; else the model's own"""
     changes: Annotated[list[Change], Field(max_length=MOST_CHANGES)] = Field(default_factory=list)
     """what is switched off or otherwise in the model while it answers"""
@@ -47,12 +64,16 @@ class StudioRequest(Given):
     def look(self, desk: Desk, limits: ServingSettings) -> Look:
         """A new one. Refused before anything is run, if there is too much to read."""
         settings = self.generation(desk, limits)
-        look = Look(desk.model, LookRequest(self.input, self.target, tuple(self.changes), settings))
+        look = Look(desk.model, LookRequest(self._given, self.target, tuple(self.changes), settings))
         if desk.model.writer is not None:
-            asked = question_of(look, desk.model.writer, self.prefix)
+            asked = prepared(look, desk.model.writer, self.prefix)
             assert asked.item is not None
             _refuse_long(len(asked.item.source) + asked.cut, "input", limits)
         return look
+
+    @property
+    def _given(self) -> Any:
+        return self.input.model_dump(exclude_unset=True) if isinstance(self.input, Given) else self.input
 
     def kept(self, desk: Desk, limits: ServingSettings) -> Look:
         """The one that was looked at before, or a new one."""
