@@ -1,6 +1,6 @@
 import { askedForInput, faultBox, h, say } from "../element.js";
 import { downloads } from "../download.js";
-import { boxPanel, equation, ways } from "../pictures/box_panel.js";
+import { boxFacts, boxPanel, equation, ways } from "../pictures/box_panel.js";
 import { folded, openable, runs } from "../pictures/flow_folds.js";
 import { layout, NARROW, WIDE } from "../pictures/flow_layout.js";
 import { flowLegend, flowPicture } from "../pictures/flow_picture.js";
@@ -15,7 +15,7 @@ export const view = {
   async draw(place, state, source) {
     const flow = await source.flow(state.model.name, state.gone);
     const shown = new Flow(place, state, source, flow);
-    await shown.start();
+    shown.start();
     return () => shown.stop();
   },
 };
@@ -38,7 +38,7 @@ class Flow {
     this.trace = null;
   }
 
-  async start() {
+  start() {
     this.figure = h("div", { class: "scroll figure", tabindex: "0", role: "region", "aria-label": "The model" });
     this.panel = h("section", { class: "card panel", "aria-label": "The chosen box" });
     this.loss = h("div", { class: "loss" });
@@ -48,11 +48,20 @@ class Flow {
     if (this.box) this.#reveal(this.box);
     this.#picture();
     this.#hint();
-    if (this.box) await this.#choose(this.box);
-    if (this.state.input === "") return;
-    this.trace = await this.source.trace(this.state.request(), this.state.gone);
-    if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss));
-    if (this.box) await this.#choose(this.box, false);
+    if (this.box) this.#choose(this.box);
+    if (this.state.input !== "") this.#trace();
+  }
+
+  /** What each box made, summed up: it comes later than the drawing, as the model must write its answer first. */
+  async #trace() {
+    try {
+      this.trace = await this.source.trace(this.state.request(), this.state.gone);
+      if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss));
+      const facts = this.panel.querySelector(".facts");
+      if (facts && this.box) facts.replaceWith(boxFacts(this.boxes.get(this.box), this.trace.boxes[this.box]));
+    } catch (error) {
+      if (!this.state.gone.aborted) this.loss.replaceChildren(faultBox(error));
+    }
   }
 
   stop() { PHONE.removeEventListener("change", this.resized); }

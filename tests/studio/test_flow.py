@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 import seqloom
 from seqloom.jobs.look import flow
 from tests.jobs.asked_runs import Runs
+from tests.serving.live import Live
 from tests.studio.browser import Studio, downloaded, drawn, matrix, number
 from tests.studio.own import own
 
@@ -90,8 +91,8 @@ def test_step_by_step_goes_through_every_box_in_order(studio: Studio, runs: Runs
     for place, box in enumerate(order):
         following.click()
         expect(page.locator(".box.chosen")).to_have_attribute("data-box", box)
-        expect(page.locator(".count")).to_have_text(f"step {place + 1} of {len(order)}")
-        expect(page.locator(".panel .sentence")).not_to_be_empty()
+        assert page.locator(".count").inner_text() == f"step {place + 1} of {len(order)}"
+    expect(page.locator(".panel .sentence")).not_to_be_empty()
     expect(following).to_be_disabled()
     page.get_by_role("button", name="Previous step").click()
     expect(page.locator(".box.chosen")).to_have_attribute("data-box", order[-2])
@@ -131,3 +132,25 @@ def test_on_a_phone_the_panel_lies_over_the_drawing(studio: Studio) -> None:
     expect(page.locator(".box.chosen")).to_be_in_viewport()
     page.get_by_role("button", name="Close the panel").click()
     expect(page.locator(".panel")).to_be_hidden()
+
+
+def test_a_box_shows_where_its_numbers_come_from_and_go(studio: Studio) -> None:
+    page = studio.open("flow", model="pairs", input=SOURCE, box="encoder.blocks.0.mixer.scores")
+    page.locator(".ways").get_by_role("button", name="keys").click()
+    expect(page.locator(".box.chosen")).to_have_attribute("data-box", "encoder.blocks.0.mixer.k")
+
+
+def test_the_equation_is_that_of_the_chosen_cell(studio: Studio, live: Live) -> None:
+    box = "encoder.blocks.0.mixer.scores"
+    page = studio.open("flow", model="pairs", input=SOURCE, box=box)
+    equation = page.locator(".equation .numbers")
+    first = equation.inner_text()
+    figure = page.locator(".panel figure").last
+    figure.get_by_role("button", name="head 2").click()
+    figure.get_by_role("application").focus()
+    for key in "ArrowDown", "ArrowDown", "Enter":
+        page.keyboard.press(key)
+    expect(equation).not_to_have_text(first, use_inner_text=True)
+    asked = {"model": "pairs", "input": SOURCE, "box": box, "row": 2, "head": 1}
+    there = live.post("/studio/api/box", asked).json()["equation"]["numbers"]
+    assert equation.inner_text().split() == there.split()
