@@ -153,3 +153,10 @@ def test_all_views_show_the_inside_of_it(tasks: Studio, folder: Path, name: str)
         assert page.locator(".fault:not([hidden])").count() == 0
         accessible(page)
     assert page.locator("button.switch").count() > 1
+
+
+@pytest.mark.parametrize("name", ["forecast", "image", "series", "graph"])
+def test_it_begins_with_an_example(tasks: Studio, name: str) -> None:
+    page = tasks.open("write", model=name)
+    assert page.locator(".fault:not([hidden])").count() == 0
+    assert page.locator("figure.framed svg").count() > 0
