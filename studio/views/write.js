@@ -6,8 +6,8 @@ import { percent, short } from "../tensor.js";
 
 export const view = {
   name: "write",
-  title: "Write",
-  about: "The answer as it comes, and what else could have come at each step.",
+  title: "Answer",
+  about: "What the model says, as it comes, and what else it could have said.",
   fits(model) { return model.kind !== ""; },
   async draw(place, state, source) {
     const page = new Writing(place, state, source);
