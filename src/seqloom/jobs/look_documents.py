@@ -183,8 +183,8 @@ class BoxDocument:
 
 @dataclass(frozen=True)
 class HeadDocument:
-    """entropy: in nats, of the mean row. diagonal, before, first: how much of the weight lies on the place itself, on
-    the one before it, on the first of all. surest: the mean of each row's largest weight."""
+    """Means over all rows. entropy: in nats. diagonal, before, first: how much of the weight lies on the place itself,
+    on the one before it, on the first of all. surest: the largest weight."""
 
     entropy: float
     diagonal: float
