@@ -7,6 +7,7 @@
 //     title: "Beam",                    // in the navigation
 //     about: "How the answer was found among others.",      // one sentence, above the picture
 //     fits(model, models) { … },        // whether it can show this entry of the models' document; and all of them
+//     inputless: true,                  // it can be drawn before anything was typed; left out: it cannot
 //     async draw(place, state, source) { … },
 //   };
 //
@@ -24,7 +25,7 @@
 // Imports are static and relative, each on its own line: `seqloom look` puts all of these files into one.
 
 import { chooser } from "./chooser.js";
-import { faultBox, h, say } from "./element.js";
+import { askedForInput, faultBox, h, say } from "./element.js";
 import { openSource } from "./source.js";
 import { read, State } from "./state.js";
 import { svg } from "./svg.js";
@@ -54,11 +55,11 @@ async function start() {
     return;
   }
   window.addEventListener("hashchange", show);
+  document.querySelector(".skip").addEventListener("click", skip);
   await show();
 }
 
 async function show() {
-  if (location.hash === "#main") return; // the skip link
   const [name, fields] = read(location.hash);
   leave.abort();
   cleanUp?.();
@@ -81,7 +82,7 @@ async function show() {
 async function drawn(view, place, state, waiting) {
   const { gone } = state;
   try {
-    const made = await view.draw(place, state, source);
+    const made = state.input === "" && !view.inputless ? void place.append(askedForInput()) : await view.draw(place, state, source);
     if (gone.aborted) made?.();
     else cleanUp = made ?? null;
   } catch (error) {
@@ -95,6 +96,12 @@ async function drawn(view, place, state, waiting) {
       say(`${view.title} is drawn`);
     }
   }
+}
+
+/** To the picture, without losing what the address says. */
+function skip(event) {
+  event.preventDefault();
+  main.focus();
 }
 
 function navigation(state, views) {

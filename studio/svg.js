@@ -44,7 +44,7 @@ export function bent([x1, y1], [x2, y2], axis = "y") {
 
 /** The head of arrows; `id` as in marker-end="url(#id)". */
 export function arrowHead(id, attributes = {}) {
-  return svg("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
+  return svg("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" },
     svg("path", { d: "M0.5 0.5L7.5 4L0.5 7.5Z", class: "arrow-head", ...attributes }));
 }
 

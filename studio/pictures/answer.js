@@ -18,22 +18,37 @@ export function answerPicture(answer, of = {}) {
   return h("p", { class: "answer-text" }, answer.text);
 }
 
-/** What was read, where that is no text: null where it is. */
+/** What was read, where that is better seen than read: null where it is not. */
 export function givenPicture({ model, input }) {
-  if (!model || !Array.isArray(input) || !input.length) return null;
-  if (model.kind === "image") return framed("what was read", pixelPicture(squared(input, model.image), model.image ?? {}));
-  if (model.kind === "series") return framed("what was read", seriesLines(input, model.columns));
-  return null;
+  if (!model || input === null || input === undefined) return null;
+  const values = valuesOf(input);
+  if (values === null) return null;
+  const pixels = model.kind === "image" || model.image || (model.kind === "text" && isSquare(values));
+  if (pixels) return framed("what was read", pixelPicture(inRows(values, model.image), { patch: model.image?.patch }));
+  return model.kind === "series" ? framed("what was read", seriesLines(values)) : null;
 }
 
-/** Pixels in rows, whether they come so or one after the other. */
-function squared(input, image = {}) {
-  const flat = input.map((one) => (Array.isArray(one) && one.length === 1 ? one[0] : one));
-  const columns = image?.columns ?? Math.round(Math.sqrt(flat.length));
-  const isPixel = (one) => typeof one === "number" || (Array.isArray(one) && one.length === 3 && flat.length > 3 * columns);
-  if (!flat.every(isPixel)) return flat;
-  return Array.from({ length: Math.ceil(flat.length / columns) }, (_, row) => flat.slice(row * columns, (row + 1) * columns));
+/** Numbers, however they were given: as lists, with a name, or as text. null: they are none. */
+function valuesOf(input) {
+  const given = typeof input === "object" && !Array.isArray(input) ? input.values : input;
+  if (Array.isArray(given)) return given.length ? given : null;
+  const parts = String(given ?? "").trim().split(/\s+/).map(Number);
+  return parts.length > 1 && parts.every(Number.isFinite) ? parts : null;
 }
+
+/** As the grey levels of the digits are: one behind the other. */
+const isSquare = (values) => values.length >= 16 && Number.isInteger(Math.sqrt(values.length)) && !values.some(Array.isArray);
+
+/** Pixels in rows, whether they come so or one behind the other; of several channels each pixel is a list. */
+function inRows(values, image) {
+  const channels = image?.channels ?? 1;
+  const one = (pixel) => (Array.isArray(pixel) && pixel.length === 1 ? pixel[0] : pixel);
+  if (Array.isArray(values[0]) && (channels === 1 ? values[0].length > 1 : Array.isArray(values[0][0]))) return values.map((row) => row.map(one));
+  const pixels = channels > 1 && !Array.isArray(values[0]) ? parted(values, channels) : values.map(one);
+  return parted(pixels, image?.columns ?? Math.round(Math.sqrt(pixels.length)));
+}
+
+const parted = (list, size) => Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size));
 
 function tagged(tags, before) {
   const wide = Math.min(900, Math.max(280, document.documentElement.clientWidth - 80));
@@ -44,7 +59,7 @@ function tagged(tags, before) {
     h("details", {}, h("summary", {}, "As a table, with alternatives"), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)))));
 }
 
-/** A node that is chosen stands in the middle, with the edges that lead to it. */
+/** The node that was asked for comes first; another one can be chosen, to see what it reads. */
 function graphed(graph, before) {
   const place = h("div", {});
   const told = h("p", { class: "readout", "aria-live": "polite" });
@@ -53,7 +68,7 @@ function graphed(graph, before) {
     place.replaceChildren(framed("graph", nodeGraph(graph, { chosen, onNode, before: before?.nodes }), { note: "Colours are what the model says, the paler the less sure; a cross marks what is labelled otherwise. Edges are as strong as the attention on them." }));
     told.textContent = chosen === null ? "" : about(graph, chosen);
   };
-  draw(null);
+  draw(graph.nodes.length ? 0 : null);
   return h("div", {}, place, told);
 }
 

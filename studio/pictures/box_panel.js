@@ -11,7 +11,7 @@ export function boxPanel(box, made, seen, cell, ways) {
     h("p", { class: "sentence" }, made.sentence || box.sentence),
     ways,
     made.equation?.symbols && equation(made.equation),
-    facts(box, seen),
+    boxFacts(box, seen),
     ...made.values.map((value) => valueMap(value, { onCell: cell })),
     made.values.length === 0 && h("p", { class: "note" }, "It made nothing for this input."),
   ];
@@ -43,7 +43,7 @@ export function equation({ symbols, numbers }) {
     h("div", { class: "symbols" }, lines(symbols)), numbers && h("div", { class: "numbers" }, lines(numbers)));
 }
 
-function facts(box, seen) {
+export function boxFacts(box, seen) {
   const rows = [["module", h("code", {}, box.id)]];
   if (box.parameters) rows.push(["parameters", box.parameters.toLocaleString("en")]);
   if (seen?.shapes?.length) rows.push([seen.shapes.length > 1 ? "shapes" : "shape", seen.shapes.map((shape) => shape.join(" × ")).join(", ")]);

@@ -44,7 +44,7 @@ function numbers(before, after, forced) {
 }
 
 const percentOf = (log) => (log < -12 ? `e^${short(log)}` : percent(Math.exp(log)));
-const lossOf = (answer) => (typeof answer.loss === "object" && answer.loss !== null ? answer.loss.mean ?? answer.loss.total : answer.loss);
+const lossOf = (answer) => (typeof answer.loss === "object" && answer.loss !== null ? answer.loss.value : answer.loss);
 
 /** Each token of the old answer: how likely it was, and is; what is likeliest there now. */
 function stepTable(steps, now) {

@@ -145,18 +145,35 @@ class Column {
 
   /** Residual paths, beside all that they go around. */
   #lanes() {
-    this.around = this.inner.filter(([, , kind]) => kind === "residual")
-      .map(([from, to, kind]) => ({ from, to, kind, low: this.ranks.get(from) + 1, high: this.ranks.get(to) }))
-      .sort((a, b) => a.high - a.low - (b.high - b.low));
-    for (const path of this.around) {
-      const side = this.outer < 0 ? 0 : 1;
-      const past = this.reach.slice(path.low, path.high + 1).map((reach) => reach[side]);
-      path.x = (this.outer < 0 ? Math.min(...past) : Math.max(...past)) + this.outer * this.sizes.lane;
-      for (let rank = path.low; rank <= path.high; rank += 1) this.reach[rank] = this.outer < 0 ? [path.x, this.reach[rank][1]] : [this.reach[rank][0], path.x];
-    }
+    const span = ([from, to]) => this.ranks.get(to) - this.ranks.get(from);
+    const residual = this.inner.filter((edge) => edge[2] === "residual" && span(edge) > 1).sort((a, b) => span(a) - span(b));
+    const others = this.inner.filter((edge) => edge[2] !== "residual" && this.#passes(edge)).sort((a, b) => span(b) - span(a));
+    const shared = new Map(); // what goes from one box to many others goes there on one path
+    this.around = [...residual, ...others].map(([from, to, kind]) => {
+      const [low, high] = [this.ranks.get(from) + 1, this.ranks.get(to)];
+      const x = (kind !== "residual" && shared.get(from)) || this.#lane(low, high);
+      if (kind !== "residual") shared.set(from, x);
+      return { from, to, kind, low, high, x };
+    });
+  }
+
+  /** Takes the next free way up beside these rows. */
+  #lane(low, high) {
+    const past = this.reach.slice(low, high + 1).map(([left, right]) => (this.outer < 0 ? left : right));
+    const x = (this.outer < 0 ? Math.min(...past) : Math.max(...past)) + this.outer * this.sizes.lane;
+    for (let rank = low; rank <= high; rank += 1) this.reach[rank] = this.outer < 0 ? [x, this.reach[rank][1]] : [this.reach[rank][0], x];
+    return x;
+  }
+
+  /** Whether an edge goes past other boxes that do not belong to the same one. */
+  #passes([from, to]) {
+    const [a, b] = [this.placed.get(from).box, this.placed.get(to).box];
+    const together = this.#opened(a) !== null && this.#opened(a) === this.#opened(b);
+    return !together && this.ranks.get(to) - this.ranks.get(from) > 1;
   }
 
   #wire() {
+    const beside = new Set(this.around.map(({ from, to, kind }) => `${from} ${to} ${kind}`));
     this.edges = this.around.map((path) => {
       const [from, to] = [this.placed.get(path.from), this.placed.get(path.to)];
       const start = this.ups[path.low][0] - 7;
@@ -164,7 +181,7 @@ class Column {
       const edge = to.x + (this.outer * (to.box.kind === "add" ? 24 : to.w)) / 2;
       return { ...path, points: [[from.x, start], [path.x, start], [path.x, middle], [edge, middle]] };
     });
-    for (const [from, to, kind] of this.inner) if (kind !== "residual") this.edges.push({ from, to, kind, points: this.#path(from, to) });
+    for (const [from, to, kind] of this.inner) if (!beside.has(`${from} ${to} ${kind}`)) this.edges.push({ from, to, kind, points: this.#path(from, to) });
   }
 
   #path(from, to) {
@@ -217,7 +234,7 @@ function across(seen, columns, height, sizes) {
     const [a, b] = [first.placed.get(from), second.placed.get(to)];
     if (!a || !b) continue;
     const last = Math.max(...[...first.placed.values()].map((one) => one.up)) === a.up;
-    const out = last ? [[a.x, a.up + a.h], [a.x, a.up + a.h + 24]] : [[a.x + a.w / 2, a.up + a.h / 2]];
+    const out = last ? [[a.x, a.up + a.h], [a.x, a.up + a.h + 24]] : [[a.x + (a.box.kind === "add" ? 12 : a.w / 2), a.up + a.h / 2]];
     const into = b.box.of ? [[b.x, b.up - 8], [b.x, b.up]] : [[b.x - b.w / 2, b.up + b.h / 2]];
     const [leave, enter] = [out.at(-1)[1], into[0][1]];
     const points = [...out, [middle, leave], [middle, enter], ...into];

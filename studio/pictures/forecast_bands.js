@@ -2,8 +2,9 @@
 
 import { hue } from "../colours.js";
 import { picture, svg, text } from "../svg.js";
-import { percent, Tensor } from "../tensor.js";
+import { percent } from "../tensor.js";
 import { bandPath, fit, linePath, spread, tickLabel } from "./axes.js";
+import { textWidth } from "./measure.js";
 
 const WIDTH = 820;
 const LEFT = 56;
@@ -15,34 +16,16 @@ const BEFORE = 4; // horizons of the past that are drawn, at most
 const MOST = 8;
 
 /**
- * forecast: as in the protocol: history and point have a row a step and a column a variable, quantiles such a matrix a
- * level. before: another forecast of the same times, drawn as a dashed line.
+ * forecast: as in the protocol: history and point have a row a step and a column a variable; quantiles have a value a level
+ * in each of them. before: another forecast of the same times, drawn as a dashed line.
  */
-export function forecastBands(given, old = null) {
-  const [forecast, before] = [opened(given), old && opened(old)];
+export function forecastBands(forecast, before = null) {
   const { names, point } = forecast;
   const columns = names.slice(0, MOST);
   const height = TOP + columns.length * (HIGH + GAP);
   const charts = columns.map((name, column) => chart(forecast, before, column, TOP + column * (HIGH + GAP)));
   const more = names.length > MOST ? text(LEFT, height - 4, `and ${names.length - MOST} more columns`, { class: "side" }) : null;
   return picture(WIDTH, height + (more ? 14 : 0), `forecast of ${names.join(", ")} for ${point.length} steps`, { class: "forecast" }, charts, more);
-}
-
-/** Matrices as lists: [step][variable], and of quantiles [step][variable][level]. What is no number is null. */
-function opened(forecast) {
-  const [history, point] = [rowsOf(forecast.history), rowsOf(forecast.point)];
-  const levels = forecast.quantiles ? Tensor.of(forecast.quantiles) : null;
-  const each = levels ? forecast.levels.map((_, level) => rowsOf(levels.head(level))) : [];
-  const quantiles = levels ? point.map((row, step) => row.map((_, column) => each.map((matrix) => matrix[step][column]))) : [];
-  return { ...forecast, history, point, quantiles, levels: levels ? forecast.levels : [] };
-}
-
-function rowsOf(matrix) {
-  const tensor = Tensor.of(matrix);
-  return Array.from({ length: tensor.rows }, (_, row) => Array.from({ length: tensor.columns }, (_, column) => {
-    const value = tensor.at(row, column);
-    return Number.isFinite(value) ? value : null;
-  }));
 }
 
 function chart(forecast, before, column, top) {
@@ -91,13 +74,14 @@ function ends(said, was, levels, up) {
 }
 
 /** Some of the times below the chart, those that are known. */
-function times({ times: ahead, history_times: all = [] }, past, across, bottom) {
+function times({ times: ahead, past: all = [] }, past, across, bottom) {
   const before = all.slice(-past);
   const known = before.length === past ? [...before, ...ahead] : ahead;
   const first = known.length === ahead.length ? 0 : -past;
-  const places = [...new Set(Array.from({ length: 5 }, (_, i) => Math.round((i * (known.length - 1)) / 4)))];
+  const most = Math.max(1, Math.floor((WIDTH - LEFT - RIGHT) / (24 + Math.max(...known.map((time) => textWidth(brief(time), 11))))) - 1);
+  const places = [...new Set(Array.from({ length: Math.min(most, 5) + 1 }, (_, i) => Math.round((i * (known.length - 1)) / Math.min(most, 5))))];
   const anchor = (place) => (place === known.length - 1 ? "end" : place === 0 && first < 0 ? "start" : "middle");
   return places.filter((place) => known[place] !== undefined).map((place) => text(across.place(first + place), bottom + 18, brief(known[place]), { class: "side", "text-anchor": anchor(place) }));
 }
 
-const brief = (time) => String(time).replace("T", " ").replace(/ 00:00(:00)?$/, "");
+const brief = (time) => String(time).replace("T", " ").replace(/(:\d\d):00$/, "$1").replace(/ 00:00$/, "");

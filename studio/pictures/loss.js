@@ -3,13 +3,12 @@
 import { h, shown } from "../element.js";
 import { short } from "../tensor.js";
 
-/** loss: {"tokens": [nats], "total", "mean"}; written: the places of the answer, of which the last are these tokens. */
-export function lossPicture(loss, written) {
-  const most = Math.max(1e-9, ...loss.tokens);
-  const places = written.slice(-loss.tokens.length);
-  const bar = (nats, i) => h("li", {}, h("span", { class: "token" }, shown(places[i])),
-    h("span", { class: "bar" }, h("span", { style: { width: `${(100 * nats) / most}%` } })), h("span", { class: "mono" }, short(nats)));
-  return h("section", { "aria-label": "Loss" }, h("h2", {}, `Loss ${short(loss.mean)}`),
-    h("p", { class: "note" }, `Against the answer that you gave: −log p of each of its tokens, ${short(loss.total)} in all; the loss is their mean.`),
-    h("ol", { class: "bars loss-bars" }, loss.tokens.map(bar)));
+/** loss: {"value", "total", "tokens": [{"token", "loss", "probability"}]} of the trace. */
+export function lossPicture({ value, total, tokens }) {
+  const most = Math.max(1e-9, ...tokens.map((one) => one.loss));
+  const bar = ({ token, loss }) => h("li", {}, h("span", { class: "token" }, shown(token)),
+    h("span", { class: "bar" }, h("span", { style: { width: `${(100 * loss) / most}%` } })), h("span", { class: "mono" }, short(loss)));
+  return h("section", { "aria-label": "Loss" }, h("h2", {}, `Loss ${short(value)}`),
+    h("p", { class: "note" }, `Against the answer that you gave: −log p of each of its tokens, ${short(total)} in all; the loss is their mean.`),
+    h("ol", { class: "bars loss-bars" }, tokens.map(bar)));
 }

@@ -1,6 +1,6 @@
-import { faultBox, h, say } from "../element.js";
+import { askedForInput, faultBox, h, say } from "../element.js";
 import { downloads } from "../download.js";
-import { boxPanel, equation, ways } from "../pictures/box_panel.js";
+import { boxFacts, boxPanel, equation, ways } from "../pictures/box_panel.js";
 import { folded, openable, runs } from "../pictures/flow_folds.js";
 import { layout, NARROW, WIDE } from "../pictures/flow_layout.js";
 import { flowLegend, flowPicture } from "../pictures/flow_picture.js";
@@ -10,11 +10,12 @@ export const view = {
   name: "flow",
   title: "Flow",
   about: "The whole model, drawn from its own parts. Choose any box: what it made of this input, in numbers.",
+  inputless: true,
   fits(model) { return model.kind !== ""; },
   async draw(place, state, source) {
     const flow = await source.flow(state.model.name, state.gone);
     const shown = new Flow(place, state, source, flow);
-    await shown.start();
+    shown.start();
     return () => shown.stop();
   },
 };
@@ -37,7 +38,7 @@ class Flow {
     this.trace = null;
   }
 
-  async start() {
+  start() {
     this.figure = h("div", { class: "scroll figure", tabindex: "0", role: "region", "aria-label": "The model" });
     this.panel = h("section", { class: "card panel", "aria-label": "The chosen box" });
     this.loss = h("div", { class: "loss" });
@@ -47,10 +48,20 @@ class Flow {
     if (this.box) this.#reveal(this.box);
     this.#picture();
     this.#hint();
-    if (this.box) await this.#choose(this.box);
-    this.trace = await this.source.trace(this.state.request(), this.state.gone);
-    if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss, this.trace.written));
-    if (this.box) await this.#choose(this.box, false);
+    if (this.box) this.#choose(this.box);
+    if (this.state.input !== "") this.#trace();
+  }
+
+  /** What each box made, summed up: it comes later than the drawing, as the model must write its answer first. */
+  async #trace() {
+    try {
+      this.trace = await this.source.trace(this.state.request(), this.state.gone);
+      if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss));
+      const facts = this.panel.querySelector(".facts");
+      if (facts && this.box) facts.replaceWith(boxFacts(this.boxes.get(this.box), this.trace.boxes[this.box]));
+    } catch (error) {
+      if (!this.state.gone.aborted) this.loss.replaceChildren(faultBox(error));
+    }
   }
 
   stop() { PHONE.removeEventListener("change", this.resized); }
@@ -175,6 +186,10 @@ class Flow {
     const group = this.flow.groups.find((one) => one.id === box.group);
     const close = h("button", { type: "button", class: "icon close", "aria-label": "Close the panel", onclick: () => this.#close() }, "×");
     const head = h("header", {}, h("div", {}, h("p", { class: "note" }, group?.title ?? ""), h("h2", {}, box.title)), close);
+    if (this.state.input === "") {
+      this.panel.replaceChildren(head, h("p", { class: "sentence" }, box.sentence), askedForInput());
+      return;
+    }
     this.panel.replaceChildren(head, h("p", { class: "wait" }, "One moment …"));
     this.panel.setAttribute("aria-busy", "true");
     try {

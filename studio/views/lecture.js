@@ -11,6 +11,7 @@ export const view = {
   name: "lecture",
   title: "Lecture",
   about: "A tiny model, step by step: three words are read, three are written, and every number can be checked by hand.",
+  inputless: true,
   fits: (model, models = [model]) => models.some((one) => one.lecture),
   async draw(place, state, source) {
     if (!state.model.lecture) {

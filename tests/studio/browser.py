@@ -57,7 +57,8 @@ class Studio:
         """whether the server is to refuse something: browsers note that themselves"""
 
     def open(self, view: str, *, phone: bool = False, dark: bool = False, **fields: Any) -> Page:
-        """A view, drawn: open("flow", model="pairs", input="a b", box="encoder.blocks.0.mixer")."""
+        """A view, drawn: open("flow", model="pairs", input="a b", box="encoder.blocks.0.mixer"). view:
+        also all that stands behind #/."""
         context = self.browser.new_context(
             viewport=PHONE if phone else LAPTOP,
             color_scheme="dark" if dark else "light",
@@ -69,7 +70,7 @@ class Studio:
         page.on("console", self._said)
         page.on("pageerror", lambda error: self.faults.append(f"error in the page: {error}"))
         page.on("request", self._asked)
-        page.goto(f"{self.url}#/{view}?{urlencode(fields)}")
+        page.goto(f"{self.url}#/{view}" + (f"?{urlencode(fields)}" if fields else ""))
         return drawn(page)
 
     def _said(self, message: ConsoleMessage) -> None:

@@ -9,7 +9,7 @@ from tests.jobs.asked_runs import Runs
 from tests.serving.live import Live
 from tests.studio.browser import Studio, started
 
-NAMES = ("sentences", "deep", "text", "tags", "classes")
+NAMES = ("pairs", "deep", "text", "tags", "classes")
 
 
 # not for the whole session: while Playwright runs, no other test of the same process can run an event loop of its own
@@ -21,7 +21,6 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def live(runs: Runs) -> Iterator[Live]:
-    pytest.importorskip("seqloom.serving.studio_api")
     with Live([runs[name] for name in NAMES], lecture=True) as server:
         yield server
 

@@ -38,7 +38,10 @@ def own(run: Path, source: str, target: str, modules: tuple[str, ...] = ()) -> O
     made: dict[str, Tensor] = {}
 
     def keeper(name: str) -> object:
-        return network.get_submodule(name).register_forward_hook(lambda _, __, out: made.update({name: out[0]}))
+        def keep(_: object, __: object, out: Tensor | tuple[Tensor, ...]) -> None:
+            made[name] = out[0] if isinstance(out, tuple) else out
+
+        return network.get_submodule(name).register_forward_hook(keep)
 
     hooks = [keeper(name) for name in modules]
     shifted = torch.cat((torch.tensor([BEGIN]), goal[:-1]))
@@ -48,4 +51,5 @@ def own(run: Path, source: str, target: str, modules: tuple[str, ...] = ()) -> O
     for hook in hooks:
         hook.remove()  # type: ignore[attr-defined]
     weights = {name: each[0][0] for name, each in seen.items()}
-    return Own(read, goal, scores.reshape(len(goal), -1), {**made, **weights})
+    flat = {name: value.reshape(-1, value.shape[-1]) for name, value in made.items()}
+    return Own(read, goal, scores.reshape(len(goal), -1), {**flat, **weights})

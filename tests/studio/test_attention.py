@@ -7,11 +7,13 @@ import torch
 from playwright.sync_api import Locator, Page, expect
 from torch import Tensor
 
+from seqloom.jobs.lecture import lecture
+from seqloom.jobs.look import Look, LookRequest
 from tests.jobs.asked_runs import Runs
 from tests.studio.browser import Studio, accessible, downloaded, drawn, fits, matrix, number
 from tests.studio.own import own
 
-SOURCE, TARGET = "good film", "film good"
+SOURCE, TARGET = "abcd", "dcba"
 LAYERS = ("encoder.blocks.0.mixer", "decoder.blocks.0.mixer", "decoder.blocks.0.cross")
 SIDE = ".side figure"
 
@@ -21,7 +23,7 @@ def read(page: Page) -> Tensor:
 
 
 def opened(studio: Studio, **fields: str) -> Page:
-    return studio.open("attention", model="sentences", input=SOURCE, target=TARGET, **fields)
+    return studio.open("attention", model="pairs", input=SOURCE, target=TARGET, **fields)
 
 
 def shares(row: Locator) -> list[float]:
@@ -30,14 +32,14 @@ def shares(row: Locator) -> list[float]:
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_every_head_is_the_models(studio: Studio, runs: Runs, layer: str) -> None:
-    weights_HTS = own(runs["sentences"], SOURCE, TARGET).made[layer]
+    weights_HTS = own(runs["pairs"], SOURCE, TARGET).made[layer]
     for head, weights_TS in enumerate(weights_HTS):
         page = opened(studio, layer=layer, head=str(head), show="matrix")
         assert torch.equal(read(page), weights_TS)
 
 
 def test_a_line_for_each_weight_that_counts(studio: Studio, runs: Runs) -> None:
-    weights_HTS = own(runs["sentences"], SOURCE, TARGET).made["decoder.blocks.0.cross"]
+    weights_HTS = own(runs["pairs"], SOURCE, TARGET).made["decoder.blocks.0.cross"]
     page = opened(studio, layer="decoder.blocks.0.cross")
     assert page.locator(".strands path").count() == int((weights_HTS >= 0.01).sum())
     page.get_by_role("group", name="Head").get_by_label("head 2").click()
@@ -46,7 +48,7 @@ def test_a_line_for_each_weight_that_counts(studio: Studio, runs: Runs) -> None:
 
 def test_a_word_shows_its_own_weights(studio: Studio, runs: Runs) -> None:
     """By pointing, and with the arrow keys."""
-    weights_TS = own(runs["sentences"], SOURCE, TARGET).made["decoder.blocks.0.cross"][1]
+    weights_TS = own(runs["pairs"], SOURCE, TARGET).made["decoder.blocks.0.cross"][1]
     page = opened(studio, layer="decoder.blocks.0.cross", head="1")
     page.locator('.word[data-key="row0"]').focus()
     page.keyboard.press("ArrowDown")
@@ -58,7 +60,7 @@ def test_a_word_shows_its_own_weights(studio: Studio, runs: Runs) -> None:
 
 
 def test_heads_are_summed_up(studio: Studio, runs: Runs) -> None:
-    weights_HTS = own(runs["sentences"], SOURCE, TARGET).made["decoder.blocks.0.mixer"].double()
+    weights_HTS = own(runs["pairs"], SOURCE, TARGET).made["decoder.blocks.0.mixer"].double()
     page = opened(studio, layer="decoder.blocks.0.mixer")
     rows = page.locator(".summaries tbody tr")
     T = weights_HTS.shape[1]
@@ -71,7 +73,7 @@ def test_heads_are_summed_up(studio: Studio, runs: Runs) -> None:
 
 
 def test_all_heads_at_a_glance_lead_to_each(studio: Studio) -> None:
-    page = studio.open("attention", model="deep", input=SOURCE, target=TARGET, show="grid")
+    page = studio.open("attention", model="deep", input="good film", target="film good", show="grid")
     assert page.locator(".head-grid .small").count() == 6 * 2
     page.get_by_role("button", name="encoder block 2: self-attention, head 2").click()
     expect(page.get_by_label("Layer")).to_have_value("1")
@@ -80,15 +82,15 @@ def test_all_heads_at_a_glance_lead_to_each(studio: Studio) -> None:
 
 
 def test_two_inputs_side_by_side(studio: Studio, runs: Runs) -> None:
-    page = studio.open("attention", model="sentences", input=SOURCE, show="matrix", layer=LAYERS[0], head="0")
-    page.get_by_label("reading").fill("dull book")
+    page = studio.open("attention", model="pairs", input=SOURCE, show="matrix", layer=LAYERS[0], head="0")
+    page.get_by_label("reading").fill("hgf")
     page.get_by_role("button", name="Side by side").click()
     figures = page.locator(SIDE)
     expect(figures).to_have_count(2)
-    there = [own(runs["sentences"], text, TARGET).made[LAYERS[0]][0] for text in (SOURCE, "dull book")]
+    there = [own(runs["pairs"], text, TARGET).made[LAYERS[0]][0] for text in (SOURCE, "hgf")]
     for index, weights_TS in enumerate(there):
         assert torch.equal(torch.tensor(matrix(figures.nth(index))), weights_TS)
-    again = studio.open("write", model="sentences", input=SOURCE)
+    again = studio.open("write", model="pairs", input=SOURCE)
     again.goto(page.url)
     expect(drawn(again).locator(SIDE)).to_have_count(2)
     again.get_by_role("button", name="Alone").click()
@@ -96,13 +98,15 @@ def test_two_inputs_side_by_side(studio: Studio, runs: Runs) -> None:
 
 
 def test_two_models_side_by_side(studio: Studio, runs: Runs) -> None:
-    fields = {"beside": "deep", "besideInput": SOURCE, "show": "matrix", "layer": "decoder.blocks.0.cross", "head": "1"}
-    page = opened(studio, **fields)
+    """The layer beside it is that of the same name."""
+    cross, other = "decoder.blocks.0.cross", "white dog eats"
+    page = opened(studio, beside="lecture", besideInput=other, show="matrix", layer=cross, head="1")
     figures = page.locator(SIDE)
     expect(figures).to_have_count(2)
-    for index, name in enumerate(("sentences", "deep")):
-        weights_TS = own(runs[name], SOURCE, TARGET).made["decoder.blocks.0.cross"][1]
-        assert torch.equal(torch.tensor(matrix(figures.nth(index))), weights_TS)
+    there = Look(lecture(), LookRequest(other)).attention().layers
+    weights = own(runs["pairs"], SOURCE, TARGET).made[cross], next(one.weights for one in there if one.id == cross)
+    for index, weights_HTS in enumerate(weights):
+        assert torch.equal(torch.tensor(matrix(figures.nth(index))), weights_HTS[1])
 
 
 def test_a_language_model_and_a_tagger_attend_too(studio: Studio) -> None:
@@ -122,6 +126,6 @@ def test_lines_can_be_taken_along(studio: Studio, tmp_path: Path) -> None:
 @pytest.mark.parametrize("show", ["lines", "matrix", "grid"])
 def test_everyone_can_read_it(studio: Studio, show: str) -> None:
     for phone, dark in (False, False), (True, True):
-        page = studio.open("attention", model="sentences", input=SOURCE, show=show, phone=phone, dark=dark)
+        page = studio.open("attention", model="pairs", input=SOURCE, show=show, phone=phone, dark=dark)
         accessible(page)
         fits(page)

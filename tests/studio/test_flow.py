@@ -9,10 +9,11 @@ from playwright.sync_api import Page, expect
 import seqloom
 from seqloom.jobs.look import flow
 from tests.jobs.asked_runs import Runs
+from tests.serving.live import Live
 from tests.studio.browser import Studio, downloaded, drawn, matrix, number
 from tests.studio.own import own
 
-SOURCE, TARGET = "good film", "film good"
+SOURCE, TARGET = "abcd", "dcba"
 
 
 def choose(page: Page, box: str) -> None:
@@ -20,7 +21,7 @@ def choose(page: Page, box: str) -> None:
     expect(page.locator(".panel")).to_have_attribute("aria-busy", "false")
 
 
-@pytest.mark.parametrize("name", ["sentences", "text", "tags"])
+@pytest.mark.parametrize("name", ["pairs", "text", "tags"])
 def test_it_draws_the_model_that_there_is(studio: Studio, runs: Runs, name: str) -> None:
     page = studio.open("flow", model=name, input="good film")
     there = flow(seqloom.load(runs[name])).boxes
@@ -33,7 +34,7 @@ def test_it_draws_the_model_that_there_is(studio: Studio, runs: Runs, name: str)
 
 
 def test_the_encoder_is_left_of_the_decoder_and_all_goes_upwards(studio: Studio) -> None:
-    page = studio.open("flow", model="sentences", input=SOURCE)
+    page = studio.open("flow", model="pairs", input=SOURCE)
 
     def at(box: str) -> tuple[float, float]:
         place = page.locator(f'[data-box="{box}"]').bounding_box()
@@ -49,8 +50,8 @@ def test_the_encoder_is_left_of_the_decoder_and_all_goes_upwards(studio: Studio)
 
 def test_its_numbers_are_the_models(studio: Studio, runs: Runs) -> None:
     """Vectors, attention weights, scores, probabilities."""
-    there = own(runs["sentences"], SOURCE, TARGET, ("source.embedding",))
-    page = studio.open("flow", model="sentences", input=SOURCE, target=TARGET)
+    there = own(runs["pairs"], SOURCE, TARGET, ("source.embedding",))
+    page = studio.open("flow", model="pairs", input=SOURCE, target=TARGET)
     choose(page, "source.embedding")
     shown = torch.tensor(matrix(page.locator(".panel figure")))
     assert torch.equal(shown, there.made["source.embedding"])
@@ -70,16 +71,16 @@ def test_its_numbers_are_the_models(studio: Studio, runs: Runs) -> None:
 
 
 def test_the_loss_is_that_of_the_answer_that_was_given(studio: Studio, runs: Runs) -> None:
-    there = own(runs["sentences"], SOURCE, TARGET)
+    there = own(runs["pairs"], SOURCE, TARGET)
     each = torch.nn.functional.cross_entropy(there.scores_TV, there.goal, reduction="none")
-    page = studio.open("flow", model="sentences", input=SOURCE, target=TARGET)
+    page = studio.open("flow", model="pairs", input=SOURCE, target=TARGET)
     expect(page.locator(".loss h2")).to_have_text(f"Loss {each.mean():.2f}")
     shown = [number(text) for text in page.locator(".loss-bars .mono").all_inner_texts()]
     assert shown == pytest.approx(each.tolist(), abs=0.006)
     choose(page, "head.loss")
     shown = [value for (value,) in matrix(page.locator(".panel figure").last)]
     assert shown == pytest.approx(each.tolist(), rel=1e-5)
-    without = studio.open("flow", model="sentences", input=SOURCE)
+    without = studio.open("flow", model="pairs", input=SOURCE)
     expect(without.locator(".loss h2")).to_have_count(0)
 
 
@@ -90,8 +91,8 @@ def test_step_by_step_goes_through_every_box_in_order(studio: Studio, runs: Runs
     for place, box in enumerate(order):
         following.click()
         expect(page.locator(".box.chosen")).to_have_attribute("data-box", box)
-        expect(page.locator(".count")).to_have_text(f"step {place + 1} of {len(order)}")
-        expect(page.locator(".panel .sentence")).not_to_be_empty()
+        assert page.locator(".count").inner_text() == f"step {place + 1} of {len(order)}"
+    expect(page.locator(".panel .sentence")).not_to_be_empty()
     expect(following).to_be_disabled()
     page.get_by_role("button", name="Previous step").click()
     expect(page.locator(".box.chosen")).to_have_attribute("data-box", order[-2])
@@ -113,7 +114,7 @@ def test_blocks_that_are_alike_are_one_until_they_are_unfolded(studio: Studio) -
 
 
 def test_the_drawing_can_be_taken_along(studio: Studio, tmp_path: Path) -> None:
-    page = studio.open("flow", model="sentences", input=SOURCE)
+    page = studio.open("flow", model="pairs", input=SOURCE)
     kept = downloaded(page, page.get_by_role("button", name="flow as SVG"), tmp_path)
     text = kept.read_text(encoding="utf-8")
     assert "self-attention" in text
@@ -124,10 +125,32 @@ def test_the_drawing_can_be_taken_along(studio: Studio, tmp_path: Path) -> None:
 
 
 def test_on_a_phone_the_panel_lies_over_the_drawing(studio: Studio) -> None:
-    page = studio.open("flow", model="sentences", input=SOURCE, phone=True)
+    page = studio.open("flow", model="pairs", input=SOURCE, phone=True)
     expect(page.locator(".panel")).to_be_hidden()
     choose(page, "encoder.blocks.0.feed_forward")
     expect(page.locator(".panel h2")).to_be_in_viewport()
     expect(page.locator(".box.chosen")).to_be_in_viewport()
     page.get_by_role("button", name="Close the panel").click()
     expect(page.locator(".panel")).to_be_hidden()
+
+
+def test_a_box_shows_where_its_numbers_come_from_and_go(studio: Studio) -> None:
+    page = studio.open("flow", model="pairs", input=SOURCE, box="encoder.blocks.0.mixer.scores")
+    page.locator(".ways").get_by_role("button", name="keys").click()
+    expect(page.locator(".box.chosen")).to_have_attribute("data-box", "encoder.blocks.0.mixer.k")
+
+
+def test_the_equation_is_that_of_the_chosen_cell(studio: Studio, live: Live) -> None:
+    box = "encoder.blocks.0.mixer.scores"
+    page = studio.open("flow", model="pairs", input=SOURCE, box=box)
+    equation = page.locator(".equation .numbers")
+    first = equation.inner_text()
+    figure = page.locator(".panel figure").last
+    figure.get_by_role("button", name="head 2").click()
+    figure.get_by_role("application").focus()
+    for key in "ArrowDown", "ArrowDown", "Enter":
+        page.keyboard.press(key)
+    expect(equation).not_to_have_text(first, use_inner_text=True)
+    asked = {"model": "pairs", "input": SOURCE, "box": box, "row": 2, "head": 1}
+    there = live.post("/studio/api/box", asked).json()["equation"]["numbers"]
+    assert equation.inner_text().split() == there.split()

@@ -48,6 +48,7 @@ from seqloom.jobs.look_example import subject_of
 from seqloom.jobs.look_subject import Subject, with_loss
 from seqloom.jobs.look_values import value_document
 from seqloom.jobs.model import Model
+from seqloom.layers.images import Images
 from seqloom.models.build import Model as Network
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
@@ -78,7 +79,11 @@ class LookRequest:
 def entry(model: Model, name: str, examples: Sequence[Any] = (), lecture: bool = False) -> ModelDocument:
     """What a list of models says of one. examples: inputs to begin with."""
     recipe = model.recipe
-    return ModelDocument(name, recipe.task.kind, recipe.model.family, kind_of(model), tuple(examples), lecture)
+    read, kind = recipe.model.input, kind_of(model)
+    cut = (
+        {"columns": read.columns, "patch": read.patch, "channels": read.channels} if isinstance(read, Images) else None
+    )
+    return ModelDocument(name, recipe.task.kind, recipe.model.family, kind, tuple(examples), lecture, cut)
 
 
 def kind_of(model: Model) -> Kind:

@@ -31,7 +31,7 @@ def _layer(box: Box, value: Value, traced: Trace, subject: Subject) -> LayerDocu
     rows = _places("written" if crosses and value.rows == "target" else value.rows, value.matrix.shape[-2], subject)
     columns = _places(value.columns, value.matrix.shape[-1], subject)
     title = f"{_group(traced, box)}: {box.title if owner is None else owner.title}"
-    heads = tuple(_head(weights_TS) for weights_TS in value.matrix)
+    heads = tuple(summary(weights_TS) for weights_TS in value.matrix)
     return LayerDocument(id, title, "cross" if crosses else "self", rows, columns, value.matrix, heads)
 
 
@@ -51,7 +51,7 @@ def _places(axis: str | None, size: int, subject: Subject) -> tuple[Place, ...]:
     return tuple(Place(text) for text in labels(axis, size, subject) or ())  # type: ignore[arg-type]
 
 
-def _head(weights_TS: Tensor) -> HeadDocument:
+def summary(weights_TS: Tensor) -> HeadDocument:
     weights_TS = weights_TS.double()
     logs = torch.where(weights_TS > 0, weights_TS.clamp(min=1e-300).log(), 0.0)
     entropy = float(-(weights_TS * logs).sum(-1).mean())

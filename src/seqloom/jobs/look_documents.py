@@ -115,12 +115,15 @@ class AnswerDocument:
 
 @dataclass(frozen=True)
 class ModelDocument:
+    """image: of a model that reads pictures, how it cuts them: columns, patch, channels."""
+
     name: str
     task: str
     family: str
     kind: Kind
     examples: tuple[Any, ...]
     lecture: bool
+    image: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -180,8 +183,8 @@ class BoxDocument:
 
 @dataclass(frozen=True)
 class HeadDocument:
-    """entropy: in nats, of the mean row. diagonal, before, first: how much of the weight lies on the place itself, on
-    the one before it, on the first of all. surest: the mean of each row's largest weight."""
+    """Means over all rows. entropy: in nats. diagonal, before, first: how much of the weight lies on the place itself,
+    on the one before it, on the first of all. surest: the largest weight."""
 
     entropy: float
     diagonal: float

@@ -66,7 +66,8 @@ def _node(graph: Graph, given: Any) -> int:
         return graph.ids.index(given)
     if isinstance(given, str):
         near = nearest(given, graph.ids)
-        raise UserError(f"input: there is no node {given!r}" + (f"; did you mean {near!r}?" if near else ""))
+        fix = f"did you mean {near!r}?" if near else f"there are {', '.join(graph.ids[:5])}, …"
+        raise UserError(f"input: there is no node {given!r}; {fix}")
     if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < len(graph):
         return given
     raise UserError(

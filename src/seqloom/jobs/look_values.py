@@ -12,6 +12,7 @@ from seqloom.jobs.look_subject import Subject
 COLUMNS = 1024
 """Of a vocabulary that is larger, only what is likely somewhere is shown."""
 LIKELY = 32
+EMPTY = "∅"
 
 
 def value_document(value: Value, subject: Subject) -> ValueDocument:
@@ -47,7 +48,10 @@ def labels(axis: Axis | None, size: int, subject: Subject) -> tuple[str, ...] | 
 
 
 def _texts(every: Sequence[Place], size: int, otherwise: str) -> tuple[str, ...]:
-    return tuple(place.text for place in every) if len(every) == size else _numbered(otherwise, size)
+    """Behind a source that is unfolded stand empty steps."""
+    if not every or len(every) > size:
+        return _numbered(otherwise, size)
+    return (*(place.text for place in every), *[EMPTY] * (size - len(every)))
 
 
 def _numbered(name: str, size: int) -> tuple[str, ...]:
