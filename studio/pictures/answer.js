@@ -59,7 +59,7 @@ function tagged(tags, before) {
     h("details", {}, h("summary", {}, "As a table, with alternatives"), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)))));
 }
 
-/** A node that is chosen stands in the middle, with the edges that lead to it. */
+/** The node that was asked for comes first; another one can be chosen, to see what it reads. */
 function graphed(graph, before) {
   const place = h("div", {});
   const told = h("p", { class: "readout", "aria-live": "polite" });
@@ -68,7 +68,7 @@ function graphed(graph, before) {
     place.replaceChildren(framed("graph", nodeGraph(graph, { chosen, onNode, before: before?.nodes }), { note: "Colours are what the model says, the paler the less sure; a cross marks what is labelled otherwise. Edges are as strong as the attention on them." }));
     told.textContent = chosen === null ? "" : about(graph, chosen);
   };
-  draw(null);
+  draw(graph.nodes.length ? 0 : null);
   return h("div", {}, place, told);
 }
 

@@ -6,7 +6,7 @@ export function fit(values, from, to, { even = true } = {}) {
   let low = real.length ? real.reduce((a, b) => Math.min(a, b)) : 0;
   let high = real.length ? real.reduce((a, b) => Math.max(a, b)) : 1;
   const log = !even && low > 0 && high / low > 20;
-  if (low === high) [low, high] = low ? [low - Math.abs(low) / 2, high + Math.abs(high) / 2] : [-1, 1];
+  if (low === high) [low, high] = low ? [low - Math.abs(low) / 2, high + Math.abs(high) / 2] : [0, 1];
   const [a, b] = log ? [Math.log(low), Math.log(high)] : [low, high];
   const pad = (b - a) * 0.05;
   const [start, end] = [a - pad, b + pad];

@@ -12,7 +12,8 @@ const GAP = 44;
 const TOP = 30;
 const HIGH = { loss: 230, score: 130, rate: 80 };
 const POINTS = 500; // of a line that is drawn
-const SMOOTHED = 40; // points from which a line is smoothed, with what it was behind it
+const SMOOTHED = 40; // points from which a noisy line is smoothed, with what it was behind it
+const NOISY = new Set(["loss", "gradient"]);
 
 /** metrics: {name: [[step, value], …]} → SVG. marked: a step that a line stands at, or null. */
 export function curves(metrics, marked = null) {
@@ -48,7 +49,7 @@ const spaced = (name) => name.replaceAll("_", " ");
 
 function drawChart(chart, across, top, marked) {
   const bottom = top + chart.high;
-  const smooth = chart.lines.map((line) => (line.points.length >= SMOOTHED ? smoothed(line.points) : line.points));
+  const smooth = chart.lines.map((line) => (NOISY.has(line.name) && line.points.length >= SMOOTHED ? smoothed(line.points) : line.points));
   const up = fit(smooth.flat().map(([, value]) => value), bottom, top, { even: Boolean(chart.even) });
   const inside = ([step, value]) => [across.place(step), Math.max(top - 4, Math.min(bottom + 4, up.place(value)))];
   const path = (points) => linePath(thinned(points).map(inside));

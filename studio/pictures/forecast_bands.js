@@ -4,6 +4,7 @@ import { hue } from "../colours.js";
 import { picture, svg, text } from "../svg.js";
 import { percent } from "../tensor.js";
 import { bandPath, fit, linePath, spread, tickLabel } from "./axes.js";
+import { textWidth } from "./measure.js";
 
 const WIDTH = 820;
 const LEFT = 56;
@@ -77,9 +78,10 @@ function times({ times: ahead, past: all = [] }, past, across, bottom) {
   const before = all.slice(-past);
   const known = before.length === past ? [...before, ...ahead] : ahead;
   const first = known.length === ahead.length ? 0 : -past;
-  const places = [...new Set(Array.from({ length: 5 }, (_, i) => Math.round((i * (known.length - 1)) / 4)))];
+  const most = Math.max(1, Math.floor((WIDTH - LEFT - RIGHT) / (24 + Math.max(...known.map((time) => textWidth(brief(time), 11))))) - 1);
+  const places = [...new Set(Array.from({ length: Math.min(most, 5) + 1 }, (_, i) => Math.round((i * (known.length - 1)) / Math.min(most, 5))))];
   const anchor = (place) => (place === known.length - 1 ? "end" : place === 0 && first < 0 ? "start" : "middle");
   return places.filter((place) => known[place] !== undefined).map((place) => text(across.place(first + place), bottom + 18, brief(known[place]), { class: "side", "text-anchor": anchor(place) }));
 }
 
-const brief = (time) => String(time).replace("T", " ").replace(/ 00:00(:00)?$/, "");
+const brief = (time) => String(time).replace("T", " ").replace(/(:\d\d):00$/, "$1").replace(/ 00:00$/, "");

@@ -41,7 +41,7 @@ function legend(labels) {
 function strand([x1, y1], [x2, y2], weight, heaviest, own, nodes, from, to) {
   const part = weight === null || weight === undefined ? 0.3 : weight / heaviest;
   const said = `${nodes[from].name} → ${nodes[to].name}${weight === null || weight === undefined ? "" : `: ${weight.toFixed(3)}`}`;
-  return svg("line", { x1, y1, x2, y2, class: `strand${own ? " own" : ""}`, "stroke-width": (0.5 + 4 * part).toFixed(2), "stroke-opacity": (0.12 + 0.7 * part).toFixed(3) }, svg("title", {}, said));
+  return svg("line", { x1, y1, x2, y2, class: `strand${own ? " own" : ""}`, "stroke-width": (0.5 + 2.6 * part).toFixed(2), "stroke-opacity": ((own ? 0.3 : 0.1) + (own ? 0.7 : 0.4) * part).toFixed(3) }, svg("title", {}, said));
 }
 
 function dot(node, index, [x, y], labels, { named, chosen, onNode, was }) {

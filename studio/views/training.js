@@ -37,7 +37,7 @@ class Page {
 
   draw() {
     this.status = h("p", { class: "status", role: "status" });
-    this.chart = h("div", {});
+    this.chart = h("div", { class: "card" });
     this.looks = h("div", { class: "looks" });
     this.place.append(this.status, this.chart, this.looks);
     this.#again(true);
@@ -84,7 +84,7 @@ class Page {
     const { metrics = {}, looks = [] } = this.found;
     const empty = !Object.values(metrics).some((points) => points.length);
     if (empty) {
-      this.chart.replaceChildren(h("p", { class: "card" }, "Nothing has been measured yet."));
+      this.chart.replaceChildren(h("p", {}, "Nothing has been measured yet."));
       return;
     }
     const marked = looks.length && !this.follows ? looks[this.look].step : null;

@@ -60,7 +60,7 @@ class Writing {
   #end(answer) {
     if (!this.steps.length) (answer.steps ?? []).forEach((step) => this.#add(step));
     this.steps = answer.steps?.length === this.steps.length ? answer.steps : this.steps;
-    const score = Number.isFinite(answer.score) ? h("span", { class: "note" }, `score ${short(answer.score)}`) : null;
+    const score = Number.isFinite(answer.score) && !answer.forecast ? h("span", { class: "note" }, `score ${short(answer.score)}`) : null;
     const forced = this.forced > 0 && h("button", { type: "button", onclick: () => this.#again([]) }, "The model's own answer");
     this.whole.replaceChildren(answerPicture(answer, this.state), h("div", { class: "tools" }, score, this.#loss(answer), forced));
     if (this.steps.length > 1) {

@@ -168,7 +168,7 @@ def test_it_is_told_as_it_is_written(studio: Live) -> None:
         ("answer", {"input": "a b " * 400}, r"800 tokens, but at most 512 are looked into \(serving.look_tokens\)"),
         ("answer", {"input": "a", "target": "a b " * 400}, r"target: 80. tokens, but at most 512"),
         ("answer", {"input": "a", "settings": {"bean": 1}}, "settings.bean: there is no such field"),
-        ("answer", {"input": "a", "settings": {"beam": 0}}, "settings.beam: Input should be greater"),
+        ("answer", {"input": "a", "settings": {"beam": 0}}, "settings.beam: should be at least 1"),
         ("answer", {"input": "a", "settings": {"beam": 17}}, r"settings.beam: at most 16 .* \(serving.n_best\)"),
         ("answer", {"input": "a", "settings": {"longest": 10000}}, r"longest: at most 512 \(serving.look_tokens\)"),
         ("answer", {"input": "a", "settings": {"length": {"kind": "none", "alpha": 1}}}, "settings.length"),

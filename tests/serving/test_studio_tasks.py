@@ -112,9 +112,13 @@ def test_inputs_that_are_none(studio: Live, model: str, given: Any, why: str) ->
     assert "root:" not in message
 
 
-def test_forecasts_and_graphs_are_not_predicted_over_http(studio: Live) -> None:
-    """They come of tables; the studio shows them."""
-    for name in ("sales", "graph"):
-        answer = studio.post("/v1/predict", {"model": name, "inputs": ["a"]})
-        assert answer.status_code == 422
-        assert "reads no text" in answer.text
+def test_a_table_as_predict_takes_it(studio: Live, folder: Path) -> None:
+    text = (folder / "sales.csv").read_text()
+    expected = ask(studio, "answer", model="sales", input={"table": text})["forecast"]
+    header, *lines = (line.split(",") for line in text.splitlines())
+    rows = [dict(zip(header, line, strict=True)) for line in lines]
+    for given in ({"csv": text}, {"rows": rows}):
+        assert ask(studio, "answer", model="sales", input=given)["forecast"] == expected
+    (said,) = studio.predict([{"csv": text}], model="sales")
+    means = np.array([values["mean"] for values in said[0]["values"].values()])
+    assert np.allclose(means.T, expected["point"], rtol=1e-5)

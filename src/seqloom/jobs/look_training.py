@@ -158,8 +158,11 @@ def _series(readings: Readings, examples: Examples) -> Iterator[list[Any]]:
     """Of a picture, its lines of pixels."""
     for row in range(min(SERIES, len(examples))):
         x_TC = readings.decode(examples.columns["source"][row])
-        if x_TC.size <= NUMBERS:
-            yield _rounded(x_TC)
+        if x_TC.size > NUMBERS:
+            continue
+        if readings.columns is not None and x_TC.ndim == 2:
+            x_TC = x_TC.reshape(-1, readings.columns, *(() if x_TC.shape[1] == 1 else x_TC.shape[1:]))
+        yield _rounded(x_TC)
 
 
 def _windows(task: ForecastTask, data: Corpora) -> Iterator[dict[str, Any]]:

@@ -81,8 +81,10 @@ class Hearing:
 
 
 @asynccontextmanager
-async def errand(desk: "Desk", parts: Callable[[], Iterator[Any]], log: Log) -> AsyncIterator[Hearing]:
-    """Refused if too many wait already. Whoever leaves gives it up."""
+async def errand(
+    desk: "Desk", parts: Callable[[], Iterator[Any]], log: Log, promised: bool = False
+) -> AsyncIterator[Hearing]:
+    """Refused if too many wait already, unless a place was promised. Whoever leaves gives it up."""
     loop = asyncio.get_running_loop()
     heard: asyncio.Queue[Any] = asyncio.Queue()
 
@@ -91,7 +93,7 @@ async def errand(desk: "Desk", parts: Callable[[], Iterator[Any]], log: Log) -> 
             loop.call_soon_threadsafe(heard.put_nowait, part)
 
     work = Errand(parts, hear)
-    desk.run(work)
+    desk.run(work, promised)
     try:
         yield Hearing(work, heard, log)
     finally:

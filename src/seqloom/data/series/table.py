@@ -81,7 +81,7 @@ def read_table(file: str, wanted: Wanted, stream: Stream | None = None) -> Serie
         _refuse_order(series, columns)
     frequency = _common_frequency(parts, name)
     regular = [_regular(series, frequency, wanted) for series in parts]
-    notes = [*columns.notes(name), *_missing(regular, columns, name)]
+    notes = [*columns.notes(name), *missing(regular, columns, name, "masked, neither learnt nor scored")]
     return SeriesTable(name, columns, tuple(regular), style, frequency, tuple(notes))
 
 
@@ -248,8 +248,8 @@ def _time(series: Series, step: int) -> str:
     return str(series.times_T[step]).replace("T", " ").removesuffix(".000000")
 
 
-def _missing(parts: Sequence[Series], columns: Columns, file: str) -> Iterator[str]:
-    """How many values are missing, of which columns."""
+def missing(parts: Sequence[Series], columns: Columns, file: str, done: str) -> Iterator[str]:
+    """How many values are missing, of which columns. done: what comes of them."""
     total = sum(np.isnan(series.values_TC).sum(0) for series in parts)
     steps = sum(map(len, parts))
     which = [
@@ -258,4 +258,4 @@ def _missing(parts: Sequence[Series], columns: Columns, file: str) -> Iterator[s
         if count
     ]
     if which:
-        yield f"{file}: of {steps:,} steps, values are missing in {', '.join(which)}: masked, neither learnt nor scored"
+        yield f"{file}: of {steps:,} steps, values are missing in {', '.join(which)}: {done}"
