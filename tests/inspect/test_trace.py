@@ -1,12 +1,14 @@
 """What a trace shows is what the model computed."""
 
 import time
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
 from seqloom.inspect.trace import Example, Trace, trace
+from seqloom.jobs.recipe import Recipe
 from seqloom.layers.attention import SelfAttention
 from seqloom.layers.attentive_recurrence import AttentiveRecurrenceMixer
 from seqloom.layers.convolution import ConvolutionMixer
@@ -21,6 +23,7 @@ from seqloom.models.build import Model, build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
+from seqloom.settings import load
 from tests.laws import cases
 
 WIDTH, SIZES = 8, Sizes(11, 11)
@@ -223,14 +226,22 @@ def test_nothing_of_it_stays() -> None:
 
 
 def test_it_is_quick_enough_to_click() -> None:
-    """Of a model of the demo's size all values, in far less than the 200 ms that a view may take."""
-    settings = ModelSettings(width=128, depth=3)
-    model = build_model(settings, Sizes(60, 60)).eval()
+    """Of the demo's model all values, in less than the 200 ms that a view may take."""
+    recipe = load(Path(__file__).parents[2] / "recipes" / "demo-dates.toml", Recipe)
+    model = build_model(recipe.model, Sizes(200, 60)).eval()
     example = Example(torch.randint(60, (20,)), torch.randint(60, (12,)), torch.randint(60, (12,)))
-    trace(model, example)
     took = []
-    for _ in range(5):
+    for _ in range(6):  # the first one warms up; of the others the best, as the machine may be busy
         begin = time.perf_counter()
         assert trace(model, example).all_values
         took.append(time.perf_counter() - begin)
-    assert min(took) < 0.15, took
+    assert min(took[1:]) < 0.2, took
+
+
+@pytest.mark.parametrize("place", ["pre", "post", "both"])
+def test_residuals_that_are_scaled(place: str) -> None:
+    residual = {"kind": "add", "carry": 1.7, "scale": 0.6}
+    norm = {"kind": "rms", "place": place}
+    settings = ModelSettings.model_validate({"width": WIDTH, "depth": 2, "residual": residual, "norm": norm})
+    model = _model(settings)
+    _explained(model, trace(model, _example(settings)))

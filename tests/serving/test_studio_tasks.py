@@ -120,6 +120,5 @@ def test_a_table_as_predict_takes_it(studio: Live, folder: Path) -> None:
     for given in ({"csv": text}, {"rows": rows}):
         assert ask(studio, "answer", model="sales", input=given)["forecast"] == expected
     (said,) = studio.predict([{"csv": text}], model="sales")
-    assert [values["mean"] for values in said[0]["values"].values()] == pytest.approx(
-        np.array(expected["point"]).T.tolist(), rel=1e-5
-    )
+    means = np.array([values["mean"] for values in said[0]["values"].values()])
+    assert np.allclose(means.T, expected["point"], rtol=1e-5)
