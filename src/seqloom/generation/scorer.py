@@ -70,7 +70,7 @@ class PairScorer:
         with watched(self.looks if attention else None) as seen:
             output = self.model.step(last_R[:, None], one, state.decoder)
         assert output.state is not None
-        log_probs_RV = _log_probs(self.model.scores(output), self.never_N)
+        log_probs_RV = log_probs_of(self.model.scores(output), self.never_N)
         attention_RS = self._in_order(seen[0].mean(1)[:, 0], state.read_B) if seen else None
         return log_probs_RV, attention_RS, PairState(output.state, state.read_B)
 
@@ -143,7 +143,7 @@ class TextScorer:
         one = Padded.whole(len(last_R), 1, device=last_R.device)
         output = self.model(last_R[:, None], one, state)
         assert output.state is not None
-        return _log_probs(self.model.scores(output), self.never_N), None, output.state
+        return log_probs_of(self.model.scores(output), self.never_N), None, output.state
 
     @torch.inference_mode()
     def point(self, last_R: Tensor, state: DecoderState, shortlist: Shortlist) -> tuple[Tensor, DecoderState]:
@@ -153,7 +153,7 @@ class TextScorer:
         return _largest(self.model.head, output, shortlist), output.state
 
 
-def _log_probs(scores_R1V: Tensor, never_N: Tensor) -> Tensor:
+def log_probs_of(scores_R1V: Tensor, never_N: Tensor) -> Tensor:
     """What is never written keeps its share, so that an answer's log_prob is what the model says when it reads it."""
     return scores_R1V[:, 0].float().log_softmax(-1).index_fill_(1, never_N, -torch.inf)
 

@@ -77,12 +77,18 @@ class Forecaster:
     def own_units(self, z_HCQ: Floats, scale: Scale) -> Floats:
         return z_HCQ * np.array(scale.deviation_C)[:, None] + np.array(scale.mean_C)[:, None]
 
+    def window(self, series: Series, start: int) -> tuple[Examples, Scale]:
+        """What is read to say what comes from a step on, and how it is scaled."""
+        scales = self.task.scales
+        scale, _ = scales.scale_of(series, start)
+        window = Windows([scales.scaled(series, scale)], np.array([0]), np.array([start]), self.task.frame)
+        return window.read([0])[0], scale
+
     def at(self, series: Series, start: int, style: TimeStyle) -> Forecast:
         """What comes from a step on; what is known of the steps from there must be in the series."""
         scales, frame = self.task.scales, self.task.frame
-        scale, _ = scales.scale_of(series, start)
-        window = Windows([scales.scaled(series, scale)], np.array([0]), np.array([start]), frame)
-        said_HCQ = self.own_units(self.z_scores(window.read([0])[0])[0], scale)
+        examples, scale = self.window(series, start)
+        said_HCQ = self.own_units(self.z_scores(examples)[0], scale)
         ahead = slice(start, start + frame.horizon)
         came_HC = series.values_TC[ahead, : scales.targets]
         return Forecast(
@@ -100,10 +106,10 @@ class Forecaster:
     def after(self, table: SeriesTable) -> Iterator[Forecast]:
         """What comes behind the end of each series."""
         for series in table.series:
-            longer, start = self._with_future(series)
+            longer, start = self.with_future(series)
             yield self.at(longer, start, table.style)
 
-    def _with_future(self, series: Series) -> tuple[Series, int]:
+    def with_future(self, series: Series) -> tuple[Series, int]:
         """With the horizon's steps behind it, and where these begin."""
         scales, (L, H) = self.task.scales, (self.task.settings.look_back, self.task.settings.horizon)
         known = len(scales.columns.known)

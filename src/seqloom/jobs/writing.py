@@ -303,6 +303,10 @@ class Writer:
         read = read[::-1] if self._reversed else read
         return Given([*read, SEPARATOR] if self.task.joined else read, ids)
 
+    def target_ids(self, source: str, target: str) -> list[int]:
+        """Of a target as it is scored, with its end mark where there is one."""
+        return list(self._given(source, target).target)
+
     def _ids(self, answer: Answer) -> list[int]:
         return [*answer.tokens, END] if answer.ended else list(answer.tokens)
 

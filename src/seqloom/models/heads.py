@@ -115,13 +115,16 @@ class ClassHead(nn.Module):
             case "first":
                 return layout.first_B(hidden)
             case "attention":
-                assert self.ask_D is not None
-                x_BTD = layout.pad(hidden)
-                scores_BT = (x_BTD @ self.ask_D) * self.ask_D.shape[0] ** -0.5
-                weights_BT = scores_BT.masked_fill(~layout.real_BT, torch.finfo(x_BTD.dtype).min).softmax(-1)
-                return torch.einsum("bt,btd->bd", weights_BT, x_BTD)
+                return torch.einsum("bt,btd->bd", self.weights(hidden, layout), layout.pad(hidden))
             case _:
                 assert_never(pool)
+
+    def weights(self, hidden: Tensor, layout: Layout) -> Tensor:
+        """Of an attention pool: how much each place counts, w_BT."""
+        assert self.ask_D is not None
+        x_BTD = layout.pad(hidden)
+        scores_BT = (x_BTD @ self.ask_D) * self.ask_D.shape[0] ** -0.5
+        return scores_BT.masked_fill(~layout.real_BT, torch.finfo(x_BTD.dtype).min).softmax(-1)
 
 
 class NumberHead(nn.Module):
