@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.attention import Heads
+from seqloom.layers.attention_parts import AttentionParts
 from seqloom.layers.bottleneck import Summary
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.cross_attention import MemoryAttention, SharedMemory
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.mixer import Memory, Mixer
-from seqloom.layers.recurrent_cell import RecurrentCell, RecurrentState, last_of
+from seqloom.layers.recurrent_cell import CellParts, RecurrentCell, RecurrentState, last_of
 from seqloom.layers.recurrent_layers import Chance, FirstState, LayerStates, RecurrentLayers, climb, left_by_encoder
 from seqloom.layers.scores import ScoreName
 
@@ -171,8 +173,32 @@ class AttentiveRecurrenceMixer(Mixer):
 
     def weights(self, x: Tensor, layout: Layout, state: AttentiveState) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left."""
+        return self.parts(x, layout, state).weights_BHTS
+
+    def parts(self, x: Tensor, layout: Layout, state: AttentiveState) -> AttentionParts:
+        """All that its attention makes in this very call, of all steps' queries."""
         asked_BTD = self._passed(layout.pad(x), layout, state).asked_BTD
-        return self.attention.weights(asked_BTD, Padded(layout.lengths_B, layout.longest), state.memory)
+        return self.attention.parts(asked_BTD, Padded(layout.lengths_B, layout.longest), state.memory)
+
+    def cell_parts(
+        self, x_BTD: Tensor, state: AttentiveState, contexts_BTD: Tensor, outputs_BTD: Tensor
+    ) -> list[CellParts]:
+        """All that each layer's cell makes, where contexts and outputs of all steps are known already."""
+        fed_BTD = contexts_BTD
+        if self.settings.form == "luong":
+            fed_BTD = torch.cat((state.fed_BD[:, None], outputs_BTD[:, :-1]), 1)
+        found: list[CellParts] = []
+
+        def run(layer: int, inputs_BTD: Tensor) -> tuple[Tensor, Tensor]:
+            cell, share = self._cells[layer], self._share(layer)
+            found.append(cell.parts(inputs_BTD, state.layers[layer]))
+            return found[-1].hidden_BTP, F.linear(inputs_BTD, cell.weights[0][:share], cell.weights[2][:share])
+
+        def beside(layer: int) -> Iterable[Tensor]:
+            return (fed_BTD,) if self.settings.tells(layer) else ()
+
+        climb(self.settings, Chance(self.settings, training=False), x_BTD, run, beside, range(self.settings.depth))
+        return found
 
     def _passed(self, x_BTD: Tensor, layout: Layout, state: AttentiveState) -> Passed:
         chance = Chance(self.settings, self.training)
