@@ -31,6 +31,7 @@ from seqloom.layers.paths import only_plain
 from seqloom.models import Sizes
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Classify, Goals, Language, Masked, Tag, Task, Translate, build_task
+from seqloom.text.labels import NONE
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 from tests.tasks.small import CHARACTERS, WORDS, encoded, model_for, task_of
@@ -80,6 +81,9 @@ def _holding(task: Task, columns: dict[str, int], rows: int, weight: float = 1.0
         def __len__(self) -> int:
             return rows
 
+        def read(self, chunks: Any) -> list[Any]:
+            return [SimpleNamespace(columns={"target": Ragged.rows([[1, NONE, 2]])})]
+
     cache: Any = Small()
     return Corpora(task, (Weighted(cache, weight),), (), (), ("a",), ())
 
@@ -89,7 +93,7 @@ def _holding(task: Task, columns: dict[str, int], rows: int, weight: float = 1.0
     [
         (Translate(), {"source": 900, "target": 300}, 400, 1000),
         (Classify(), {"source": 900, "target": 100}, 100, 1000),
-        (Tag(), {"source": 900, "target": 900}, 900, 900),
+        (Tag(), {"source": 900, "target": 900}, 600, 900),  # of a word of several pieces one has a tag
         (Language(context=10), {"target": 900}, 900, 900),
         (Language(context=10, lines="documents"), {"target": 900}, 1000, 1000),
     ],

@@ -12,7 +12,7 @@ import torch
 from seqloom.data.cache import Examples
 from seqloom.data.reading.faults import DataError
 from seqloom.data.reading.lines import Stream
-from seqloom.data.series.table import Series, SeriesTable, read_table
+from seqloom.data.series.table import Series, SeriesTable, missing, read_table
 from seqloom.data.series.timestamps import Times, TimeStyle
 from seqloom.data.series.windows import Windows
 from seqloom.generation.settings import GenerationSettings
@@ -115,20 +115,17 @@ class Forecaster:
         known = len(scales.columns.known)
         start = len(series)
         if known:
-            # rows at the end that name nothing but what is known ahead are the future
-            seen = np.flatnonzero(~np.isnan(series.values_TC[:, : scales.targets]).all(1))
-            start = int(seen[-1]) + 1 if len(seen) else 0
+            start = len(_past(series, scales.targets))
         of = f"{series.name!r}: " if series.name else ""
         if start < L:
             raise DataError(
                 f"{series.file}: {of}{counted(start, 'step')}, but the model looks back {L}; give more of it"
             )
         if known and len(series) - start < H:
-            have = len(series) - start
+            have, targets = len(series) - start, ", ".join(scales.columns.targets[:3])
             raise DataError(
-                f"{series.place(len(series) - 1)}: {of}{', '.join(scales.columns.known)} must be known for {H} steps "
-                f"after {series.place(start - 1)}, and here for {have}; add rows with their times and these columns, "
-                f"and leave {', '.join(scales.columns.targets[:3])} empty"
+                f"{series.place(start - 1)}: {of}{', '.join(scales.columns.known)} must be known for {H} steps after "
+                f"this one, and is for {have}; add rows with their times and these columns, and leave {targets} empty"
             )
         missing = max(0, start + H - len(series))
         times = scales.frequency.after(series.times_T[start - 1], np.arange(1, H + 1))
@@ -158,10 +155,17 @@ class Forecaster:
         )
 
 
+def _past(series: Series, targets: int) -> Series:
+    """Without the rows at its end that name nothing but what is known ahead: they are the future."""
+    seen = np.flatnonzero(~np.isnan(series.values_TC[:, :targets]).all(1))
+    end = int(seen[-1]) + 1 if len(seen) else 0
+    return replace(series, times_T=series.times_T[:end], values_TC=series.values_TC[:end], lines_T=series.lines_T[:end])
+
+
 def read_asked(task: ForecastTask, file: str, run: str, stream: Stream | None = None) -> tuple[SeriesTable, list[str]]:
     """A file to forecast or to be evaluated on, read as training's was; and what should be known of it.
 
-    stream: what is read instead of a file.
+    stream: what is read instead, and called as the file.
     """
     scales = task.scales
     table = read_table(file, wanted_of(task.settings, scales.columns), stream)
@@ -171,11 +175,13 @@ def read_asked(task: ForecastTask, file: str, run: str, stream: Stream | None = 
             f"{table.file}: its steps are {table.frequency.name} apart, those that {run} learnt from "
             f"{scales.frequency.name}; resample it"
         )
-    notes = list(table.notes[1:])
+    # what is still to come, of which only what is known ahead is there, is not missing
+    past = [_past(series, scales.targets) if scales.columns.known else series for series in table.series]
+    notes = list(missing(past, table.columns, table.file, "masked"))
     strange = [series.name for series in table.series if not scales.scale_of(series)[1]]
     if strange:
         shown = ", ".join(map(repr, strange[:5])) + (", …" if len(strange) > 5 else "")
         notes.append(f"{table.file}: not in training, so scaled by their own values: {shown}")
-    if not scales.gaps and any(np.isnan(series.values_TC[:, : scales.targets]).any() for series in table.series):
+    if not scales.gaps and any(np.isnan(series.values_TC[:, : scales.targets]).any() for series in past):
         notes.append(f"{table.file}: values are missing, and training had none missing: read as their window's mean")
     return table, notes

@@ -13,18 +13,18 @@ from seqloom.data.readings import Floats, Readings
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
+from seqloom.jobs.answer import Answer, Question, Scored, Wanted, longest_fault
 from seqloom.jobs.arguments import pairs_of, refuse_arguments, series_of_arguments, texts_of
 from seqloom.jobs.filling import Filler
 from seqloom.jobs.forecasting import Forecast, Forecaster, read_asked
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
+from seqloom.jobs.node_labeller import NodeLabeller
 from seqloom.jobs.opened import Opened, open_run
 from seqloom.jobs.represented import Represented
 from seqloom.jobs.representing import Layer, Representer
 from seqloom.jobs.series_labelling import SeriesLabeller
 from seqloom.jobs.streaming import Streamed
-from seqloom.jobs.unasked import Unasked
 from seqloom.jobs.writing import Prepared, Writer
 from seqloom.models.build import Model as Network
 from seqloom.models.encoder_decoder import EncoderDecoder
@@ -88,7 +88,7 @@ class Model:
     @property
     def labels(self) -> bool:
         """Whether its answers are labels, not written texts."""
-        return isinstance(self._answerer, Labeller)
+        return isinstance(self._answerer, Labeller | NodeLabeller)
 
     def forecaster(self, name: str) -> Forecaster:
         """name: of the run, for the message to who asks another task's model."""
@@ -127,7 +127,12 @@ class Model:
         """What fills the gaps of a text; None: it fills none."""
         return self._answerer if isinstance(self._answerer, Filler) else None
 
-    def _build(self) -> Writer | Labeller | Filler | Forecaster | Unasked:
+    @property
+    def node_labeller(self) -> NodeLabeller | None:
+        """What labels the nodes of a graph; None: it has none."""
+        return self._answerer if isinstance(self._answerer, NodeLabeller) else None
+
+    def _build(self) -> Writer | Labeller | NodeLabeller | Filler | Forecaster:
         match self.task:
             case ForecastTask():
                 return Forecaster(self.task, self.networks, self.device)
@@ -138,7 +143,7 @@ class Model:
             case MaskedTask():
                 return Filler(self.task, self.networks, self.device)
             case NodesTask():
-                return Unasked()
+                return NodeLabeller(self.task, self.networks, self.device)
             case TagTask() | ClassifyTask():
                 return self._labeller()
             case _:
@@ -269,15 +274,19 @@ class Model:
         return self._answerer.prepare(question, number, settings)
 
     def answer(
-        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False, pieces: bool = True
+        self,
+        asked: Sequence[Prepared],
+        settings: GenerationSettings,
+        attention: bool = False,
+        wanted: Wanted = "pieces",
     ) -> Iterator[tuple[int, list[Answer]]]:
         """Each question's number with its answers, best first, in whatever order they are done.
 
-        pieces: False: nobody reads the pieces of written answers, and they may be left out, which is faster.
+        wanted: of written answers.
         """
         with self.named():
             if isinstance(self._answerer, Writer):
-                yield from self._answerer.answer(asked, settings, attention, pieces)
+                yield from self._answerer.answer(asked, settings, attention, wanted)
             else:
                 yield from self._answerer.answer(asked, settings, attention)
 

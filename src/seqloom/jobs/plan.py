@@ -89,9 +89,11 @@ def amount(corpora: Corpora) -> Amount:
             windows = -(-target // task.settings.context)
             return Amount(target, target, windows, min(target, task.settings.context), 1.0)
         case "tags" if isinstance(task, NodesTask):
-            return Amount(target, target, rows, target / rows, target / rows, seen=task.neighbours)
+            counts = max(1, len(task.graph.numbers_of("train")))
+            return Amount(counts, target, rows, target / rows, target / rows, seen=task.neighbours)
         case "tags":
-            return Amount(target, source, rows, max(1.0, source / rows), max(1.0, source / rows))
+            counts = max(1, round(target * _labelled(corpora)))
+            return Amount(counts, source, rows, max(1.0, source / rows), max(1.0, source / rows))
         case "timeline":
             assert isinstance(task, ForecastTask)
             each = task.scales.targets if task.apart else 1
@@ -100,6 +102,12 @@ def amount(corpora: Corpora) -> Amount:
             return Amount(rows, source + rows, rows, source / rows + 1, source / rows + 1)
         case "series":
             return Amount(rows, source, rows, max(1.0, source / rows), max(1.0, source / rows))
+
+
+def _labelled(corpora: Corpora) -> float:
+    """The share of pieces that have a tag: of a word of several, only the first has one."""
+    parts = [part.cache.read([0])[0].columns["target"].values_N for part in corpora.train if len(part.cache)]
+    return sum(int((values >= 0).sum()) for values in parts) / max(1, sum(map(len, parts)))
 
 
 def flops_per_token(model: ModelSettings, sizes: Sizes, much: Amount, counted_per_row: float) -> float:
@@ -214,8 +222,12 @@ def windows_budget(corpora: Corpora) -> int:
 
 
 def trial_of(corpora: Corpora, batch: int) -> int:
-    """Tokens of a batch to measure with: a small one. Models of series are so small that it would mislead."""
-    return batch if corpora.task.shape == "timeline" else min(batch, TRIAL)
+    """Tokens of a batch to measure with: a small one.
+
+    Models of series are so small that it would mislead; a graph is one batch, whatever the budget.
+    """
+    whole = corpora.task.shape == "timeline" or isinstance(corpora.task, NodesTask)
+    return batch if whole else min(batch, TRIAL)
 
 
 def fitting(budget: int, work: Work, corpora: Corpora, seed: int) -> tuple[int, str | None]:

@@ -80,8 +80,6 @@ class Shelf:
     def _load(self, path: Path) -> tuple[Model, Sequence[str]]:
         """The model, and which of the changes are for it: labels are not written."""
         model = load(path, self.device)
-        if model.recipe.task.kind == "forecast":
-            raise UserError(f"{path}: forecasts come of tables with times, which are not served; ask `seqloom predict`")
         changes = used_changes(model.recipe.task, self.changes) if self._several else self.changes
         generation_of(model.opened[0], changes)  # for its faults
         for text in still_training(model.opened):

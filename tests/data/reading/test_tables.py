@@ -138,6 +138,8 @@ class TestUnusualNames:
             "(a name, or a number from 1), or source = … and target = … in the recipe's [[data.corpora]]"
         )
         assert "which is the target? Say --target COL (a name" in fault(name, source="English sentence")
+        readings = write(tmp_path / "b.csv", "x,y,z,what\n" + "1.5,2,-3,up\n2.5,1,0.5,down\n" * 5)
+        assert "if these are readings of which each series has a label: --set task.kind=classify" in fault(readings)
         assert rows(name, source="2", target="3")[0] == (2, "so it was 1", "it was so 1")
 
     def test_more_columns_without_names(self, tmp_path: Path) -> None:

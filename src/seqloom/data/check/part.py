@@ -9,7 +9,7 @@ import numpy as np
 from seqloom.data.check.looks import Script, odd_looks, signs_of
 from seqloom.data.check.numbers import LengthCounts, Numbers, Ratios, lengths_of
 from seqloom.data.check.repeats import Hashes, disagreements, first_of, hashes_of, joined, repeats, seen
-from seqloom.data.check.report import PLACES, Finding, Part, Place, Statistics, shortened
+from seqloom.data.check.report import PLACES, STOPS, Finding, Part, Place, Statistics, shortened
 from seqloom.data.check.series import SeriesLook, contents, steps
 from seqloom.data.check.tally import Kind, Tally
 from seqloom.data.check.whereabouts import Whereabouts, as_texts
@@ -28,7 +28,7 @@ _RATIO = Kind("warning", "one side is far longer than usual for the other", "loo
 
 
 class PartCheck:
-    def __init__(self, part: Part, shape: Shape, longest: int, measures: Sequence[Measure]) -> None:
+    def __init__(self, part: Part, shape: Shape, longest: int, measures: Sequence[Measure], gaps: bool = False) -> None:
         self.tally = Tally(part)
         self.labels: Counter[str] = Counter()
         self.hashes: Hashes = np.empty(0, np.int64)
@@ -37,7 +37,7 @@ class PartCheck:
         self._fields = FIELDS[shape]
         units: tuple[str, ...] = ("characters", "words", "tokens") if measures else ("characters", "words")
         units = ("steps",) if shape == "series" else units
-        self._series = SeriesLook()
+        self._series = SeriesLook(gaps)
         self._texts = self._fields if shape == "pairs" else self._fields[:1]
         self._lengths = {field: tuple(map(LengthCounts, units)) for field in self._texts}
         self._scripts = [Script() for _ in self._texts]
@@ -59,7 +59,7 @@ class PartCheck:
                 if block.lines:
                     self._block(corpus, block, before)
         except DataError as error:
-            self.tally.add(Kind("fault", str(error), "training would stop here"), 1)
+            self.tally.add(Kind("fault", str(error), STOPS), 1)
 
     def _block(self, corpus: Corpus, block: Block, before: "Sequence[PartCheck]") -> None:
         columns = [as_texts(column) for column in block.columns]

@@ -6,6 +6,7 @@ from seqloom.data.file_format import STDIN, Format, ending, format_by_name
 from seqloom.data.reading.block import FIELDS, Shape
 from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.faults import DataError
+from seqloom.data.reading.series_table import looks_like_readings
 from seqloom.data.reading.stored_file import is_folder
 from seqloom.data.settings import Corpus
 
@@ -74,9 +75,11 @@ def shape_of(corpus: Corpus) -> Shape:
 
 
 def _holds_series(corpus: Corpus, form: Format | None) -> bool:
-    """Whether its first lines are those of a .ts file, or JSON with a list of numbers."""
+    """Whether its first lines are those of a .ts file, JSON with a list of numbers, or a table of readings."""
     if form == "jsonl" and corpus.source is None:
         return bool(_VALUES.match(_head(corpus.files[0])))
+    if form in ("csv", "tsv") and corpus.source is None and corpus.files[0] != STDIN:
+        return looks_like_readings(corpus, ",;\t" if form == "csv" else "\t;,")
     ts = form in ("text", None) and ending(corpus.files[0]) == ".ts"
     return ts and b"\n@data" in _head(corpus.files[0]).lower()
 

@@ -41,7 +41,9 @@ class Table:
             )
         if self.by_place and len(self.first) > len(self.places):
             read = " and ".join(str(at + 1) for at in self.places)
-            yield f"{self.place}: {_listed(self.first)}: {read} are read; others: --source COL --target COL"
+            several = len(self.places) > 1
+            others = "are read; others: --source COL --target COL" if several else "is read; another: --source COL"
+            yield f"{self.place}: {_listed(self.first)}: {read} {others}"
 
 
 def table_of(corpus: Corpus, shape: Shape, first: Sequence[str], others: Sequence[Sequence[str]], place: str) -> Table:
@@ -96,8 +98,19 @@ def _refuse_a_guess(
         raise DataError(
             f"{place}: {_listed(first)}; which is the {' and which the '.join(missing)}? "
             f"Say {' '.join(f'--{name} COL' for name in missing)} (a name, or a number from 1), "
-            f"or {' and '.join(f'{name} = …' for name in missing)} in the recipe's [[data.corpora]]"
+            f"or {' and '.join(f'{name} = …' for name in missing)} in the recipe's [[data.corpora]]{_of_numbers(rows)}"
         )
+
+
+def _of_numbers(rows: Sequence[Sequence[str]]) -> str:
+    """What else a table may be that is mostly numbers."""
+    numbers = sum(all(map(_NUMBER.fullmatch, cells)) for cells in zip(*rows, strict=True))
+    if len(rows) < FEW or 2 * numbers < len(rows[0]):
+        return ""
+    return (
+        "; if these are readings of which each series has a label: --set task.kind=classify --set task.reads=series; "
+        "if they are numbers in time: --set task.kind=forecast"
+    )
 
 
 def _listed(first: Sequence[str]) -> str:

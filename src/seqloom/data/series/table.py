@@ -65,7 +65,7 @@ class _Raw:
 
 
 def read_table(file: str, wanted: Wanted, stream: Stream | None = None) -> SeriesTable:
-    """A UserError at the first fault. stream: what is read instead of a file, which only messages name then."""
+    """A UserError at the first fault. stream: what is read instead of a file."""
     if stream is None and ending(file) not in ENDINGS:
         raise DataError(f"{file}: series are read from CSV or TSV; save the table as one")
     raw, name = _raw(file, stream)
@@ -81,15 +81,15 @@ def read_table(file: str, wanted: Wanted, stream: Stream | None = None) -> Serie
         _refuse_order(series, columns)
     frequency = _common_frequency(parts, name)
     regular = [_regular(series, frequency, wanted) for series in parts]
-    notes = [*columns.notes(name), *_missing(regular, columns, name)]
+    notes = [*columns.notes(name), *missing(regular, columns, name, "masked, neither learnt nor scored")]
     return SeriesTable(name, columns, tuple(regular), style, frequency, tuple(notes))
 
 
-def _raw(file: str, stream: Stream | None) -> tuple[_Raw, str]:
-    with Lines(file, keep_returns=True, stream=stream) as text:
-        name = text.name
+def _raw(file: str, given: Stream | None) -> tuple[_Raw, str]:
+    with Lines(file, keep_returns=True, stream=given) as stream:
+        name = stream.name
         header, rows, lines = list[str](), list[list[str]](), list[int]()
-        for line, row in rows_of(text, 2, SEPARATORS):
+        for line, row in rows_of(stream, 2, SEPARATORS):
             if isinstance(row, Broken):
                 raise DataError(f"{name}:{line}: {row.what}; {row.fix}")
             if not any(cell.strip() for cell in row):
@@ -248,8 +248,8 @@ def _time(series: Series, step: int) -> str:
     return str(series.times_T[step]).replace("T", " ").removesuffix(".000000")
 
 
-def _missing(parts: Sequence[Series], columns: Columns, file: str) -> Iterator[str]:
-    """How many values are missing, of which columns."""
+def missing(parts: Sequence[Series], columns: Columns, file: str, done: str) -> Iterator[str]:
+    """How many values are missing, of which columns. done: what comes of them."""
     total = sum(np.isnan(series.values_TC).sum(0) for series in parts)
     steps = sum(map(len, parts))
     which = [
@@ -258,4 +258,4 @@ def _missing(parts: Sequence[Series], columns: Columns, file: str) -> Iterator[s
         if count
     ]
     if which:
-        yield f"{file}: of {steps:,} steps, values are missing in {', '.join(which)}: masked, neither learnt nor scored"
+        yield f"{file}: of {steps:,} steps, values are missing in {', '.join(which)}: {done}"
