@@ -136,7 +136,7 @@ def own(
     def write(texts: Sequence[str]) -> list[str]:
         model.look_over([Question(text) for text in texts])
         asked = [model.prepare(Question(text), number, settings) for number, text in enumerate(texts)]
-        said = {number: answers[0].text for number, answers in model.answer(asked, settings, pieces=False)}
+        said = {number: answers[0].text for number, answers in model.answer(asked, settings, wanted="text")}
         return [said[number] for number in range(len(texts))]
 
     return write

@@ -9,6 +9,7 @@ from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.phrases import conflict
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.writing import Writing
+from seqloom.layers.shortlist import Shortlist
 from seqloom.settings import UserError
 
 WINDOW = 16  # batches read ahead, to write together what is of like length
@@ -16,7 +17,12 @@ COHORTS = 2  # parts of a batch that begin one after the other, each of them ite
 
 
 def write(
-    scorer: Scorer, items: Iterable[Item], settings: GenerationSettings, *, attention: bool = False
+    scorer: Scorer,
+    items: Iterable[Item],
+    settings: GenerationSettings,
+    *,
+    attention: bool = False,
+    shortlist: Shortlist | None = None,
 ) -> Iterator[tuple[int, list[Written]]]:
     """Each item's number and its answers, best first, in the order in which they are done. Reads a few items ahead.
 
@@ -25,12 +31,14 @@ def write(
     until no hypothesis can become better than the answers that have ended, however long it grew. With `sample` as many
     answers as `n_best` are drawn, the same one perhaps more than once.
 
+    shortlist: of the scorer, where nobody asks how likely answers are; it is used where all is greedy.
+
     Every answer that ended holds all phrases that it must; what was cut says in `unmet` which it lacks.
     """
     others: Iterable[Item] = (_checked(item, settings) for item in items)
     if is_greedy(settings, attention):
         aside: list[Item] = []
-        yield from _written(Greedy(scorer, settings), _plain(others, aside), settings)
+        yield from _written(Greedy(scorer, settings, shortlist), _plain(others, aside), settings)
         others = aside
     yield from _written(Writing(scorer, settings, attention), others, settings)
 

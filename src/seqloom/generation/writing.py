@@ -20,6 +20,7 @@ from seqloom.generation.limits import limited
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.phrases import Constraint, Phrases, Progress
 from seqloom.generation.settings import GenerationSettings
+from seqloom.layers.cohorts import alike
 from seqloom.layers.mixer import State, fan_out, fork, join, reorder, roomy
 from seqloom.settings import UserError
 
@@ -69,7 +70,8 @@ class Writing:
             state, last_B = reorder(state, rows), last_B[rows]
         if self.beam > 1:
             state, last_B = fan_out(state, self.beam), last_B.repeat_interleave(self.beam)
-        state = roomy(state, ROOM)
+        sizes = tuple(size * self.samples for size in alike([len(item.source) for item in items]))
+        state = roomy(state, ROOM, sizes)
         self._begin_phrases([(draft.item.must, draft.item.must_not) for draft in each], last_B.device)
         if self.drafts:
             state, last_B = join([self.state, state]), torch.cat((self.last_R, last_B))
@@ -77,7 +79,7 @@ class Writing:
         self.state, self.last_R, self.hypotheses = state, last_B, new
         self.drafts += each
         self.steps += [0] * len(each)
-        self.cohorts.append(len(each))
+        self.cohorts += sizes
 
     def _begin_phrases(self, constraints: Sequence[Constraint], device: torch.device) -> None:
         if not self.drafts:

@@ -13,7 +13,7 @@ from seqloom.data.readings import Floats, Readings
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
+from seqloom.jobs.answer import Answer, Question, Scored, Wanted, longest_fault
 from seqloom.jobs.arguments import pairs_of, refuse_arguments, series_of_arguments, texts_of
 from seqloom.jobs.filling import Filler
 from seqloom.jobs.forecasting import Forecast, Forecaster, read_asked
@@ -259,15 +259,19 @@ class Model:
         return self._answerer.prepare(question, number, settings)
 
     def answer(
-        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False, pieces: bool = True
+        self,
+        asked: Sequence[Prepared],
+        settings: GenerationSettings,
+        attention: bool = False,
+        wanted: Wanted = "pieces",
     ) -> Iterator[tuple[int, list[Answer]]]:
         """Each question's number with its answers, best first, in whatever order they are done.
 
-        pieces: False: nobody reads the pieces of written answers, and they may be left out, which is faster.
+        wanted: of written answers.
         """
         with self.named():
             if isinstance(self._answerer, Writer):
-                yield from self._answerer.answer(asked, settings, attention, pieces)
+                yield from self._answerer.answer(asked, settings, attention, wanted)
             else:
                 yield from self._answerer.answer(asked, settings, attention)
 

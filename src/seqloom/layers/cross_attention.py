@@ -12,7 +12,7 @@ from torch import Tensor
 
 from seqloom.layers.attend import attend, attention_weights
 from seqloom.layers.attention import HeadProjections, Heads
-from seqloom.layers.cohorts import Cohorts
+from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.cost import Cost, Use
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import moved
@@ -64,9 +64,26 @@ class SharedMemory:
     def rows(self) -> int:
         return self.lengths_A.shape[0] * self.fan
 
-    def roomy(self, room: int) -> "SharedMemory | Cohorts[SharedMemory]":
+    def roomy(self, room: Room) -> "SharedMemory | Cohorts[SharedMemory]":
         made = replace(self, owned=True)
-        return Cohorts((made,)) if self.lengths_A.device.type == "cpu" else made
+        if self.lengths_A.device.type != "cpu":
+            return made
+        return Cohorts(made._apart(room.sizes) if len(room.sizes) > 1 else (made,))
+
+    def _apart(self, sizes: tuple[int, ...]) -> "tuple[SharedMemory, ...]":
+        """Each part as wide as its longest memory; they lie where they lay."""
+        made = []
+        for keys, values, lengths_A in zip(
+            self.keys_AGSK.split(sizes), self.values_AGSK.split(sizes), self.lengths_A.split(sizes), strict=True
+        ):
+            size = int(lengths_A.max())
+            even = int(lengths_A.min()) == size
+            made.append(
+                replace(
+                    self, keys_AGSK=keys[:, :, :size], values_AGSK=values[:, :, :size], lengths_A=lengths_A, even=even
+                )
+            )
+        return tuple(made)
 
     def reorder(self, rows_R: Tensor) -> "SharedMemory":
         """Of rows that share a memory, all stay together."""

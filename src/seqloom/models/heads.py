@@ -40,19 +40,20 @@ class TokenHead(nn.Module):
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
         if self.product is not None:
-            return self.product(self._prepared(hidden, layout))
-        return F.linear(self._prepared(hidden, layout), self.weight_VD, self.bias_V)
+            return self.product(self.prepared(hidden, layout))
+        return F.linear(self.prepared(hidden, layout), self.weight_VD, self.bias_V)
 
     def loss(
         self, hidden: Tensor, layout: Layout, goal: Tensor, smoothing: float = 0.0, weight: Tensor | None = None
     ) -> Tensor:
         """The sum of all real tokens' losses, each so often as its weight says; all scores are never held at once."""
-        hidden = self._prepared(hidden, layout).flatten(0, -2)
+        hidden = self.prepared(hidden, layout).flatten(0, -2)
         real_N = None if layout.real is None else layout.real.flatten()
         weight_N = None if weight is None else weight.flatten()
         return token_loss(hidden, self.weight_VD, self.bias_V, goal.flatten(), real_N, smoothing, weight_N)
 
-    def _prepared(self, hidden: Tensor, layout: Layout) -> Tensor:
+    def prepared(self, hidden: Tensor, layout: Layout) -> Tensor:
+        """What is multiplied with the tokens' weights."""
         hidden = hidden if self.transform is None else self.transform(hidden, layout)
         hidden = hidden if self.narrow is None else self.narrow(hidden)
         return hidden if self.factor == 1 else hidden * self.factor
