@@ -31,12 +31,9 @@ from seqloom.layers.paths import only_plain
 from seqloom.models import Sizes
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Classify, Goals, Language, Masked, Tag, Task, Translate, build_task
-<<<<<<< HEAD
 from seqloom.text.labels import NONE
-=======
 from seqloom.training.optimisers import Muon
 from seqloom.training.pace import ROWS, WIDTHS, Pace
->>>>>>> bench
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 from tests.tasks.small import CHARACTERS, WORDS, encoded, model_for, task_of
