@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 
 from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change
+from seqloom.jobs.forecast_rows import rows_text
 from seqloom.jobs.generation import refuse_unused
 from seqloom.jobs.look import Look, LookRequest
 from seqloom.jobs.look_documents import Step
@@ -15,7 +16,7 @@ from seqloom.jobs.look_question import prepared
 from seqloom.jobs.look_stream import searched
 from seqloom.serving.desk import Desk
 from seqloom.serving.faults import told
-from seqloom.serving.forecast_tables import CsvTable, RowsTable, rows_text
+from seqloom.serving.forecast_tables import CsvTable, RowsTable
 from seqloom.serving.given import Given
 from seqloom.serving.predict_api import Input, Number, Series, Values
 from seqloom.serving.refusal import RefusalError
