@@ -19,6 +19,7 @@ benchmarks/results/bench-cpu.txt and .json, bench-gpu.*, with -quick behind the 
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -67,6 +68,7 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 def main() -> None:
     asked = parsed()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no worker stays behind
     if asked.device == "cuda" and not torch.cuda.is_available():
         sys.exit("bench.py: torch finds no GPU here; `make bench` measures on the CPU")
     torch.set_num_threads(asked.threads)

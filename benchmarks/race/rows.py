@@ -7,6 +7,12 @@ from race.work import BASE, LANGUAGE, SMALL, Job, Sample, TrainLanguage, TrainPa
 TRAINERS = ("seqloom", "transformers", "torch.nn.Transformer", "x-transformers", "JoeyNMT")
 LEARNERS = ("seqloom", "transformers", "transformers, compiled", "torch.nn, compiled", "x-transformers")
 OURS = ("seqloom", "seqloom int8", "seqloom, engine chosen")
+SEARCHERS = (
+    *OURS[:2],
+    "transformers",
+    "CTranslate2",
+    "CTranslate2 int8",
+)  # an engine is chosen for greedy writing only
 WRITERS = (*OURS, "transformers", "CTranslate2", "CTranslate2 int8")
 PLAIN_WRITERS = ("x-transformers", "torch.nn.Transformer", "JoeyNMT")
 SAMPLERS = ("seqloom", "seqloom int8", "transformers", "CTranslate2", "CTranslate2 int8", "x-transformers")
@@ -33,9 +39,9 @@ CPU = (
     Row("train language 384 × 6", TrainLanguage(LANGUAGE, 0.0), LEARNERS, 9, 3, ("seqloom", "transformers")),
     Row("train base, dropout 0.1", TrainPairs(BASE, 0.1, 1024), TRAINERS, 5),
     Row("greedy small, batch 64", Write(SMALL, 256, 1, 64), (*WRITERS, *PLAIN_WRITERS), 5, 3, WRITERS),
-    Row("beam 5 small, batch 64", Write(SMALL, 256, 5, 64), WRITERS, 3, 1, WRITERS),
+    Row("beam 5 small, batch 64", Write(SMALL, 256, 5, 64), SEARCHERS, 3, 1, SEARCHERS),
     Row("greedy base, batch 64", Write(BASE, 128, 1, 64), WRITERS, 3),
-    Row("beam 5 base, batch 64", Write(BASE, 64, 5, 64), WRITERS, 3),
+    Row("beam 5 base, batch 64", Write(BASE, 64, 5, 64), SEARCHERS, 3),
     Row("one at a time, small", Write(SMALL, 32, 1, 1), WRITERS, 5, 2, WRITERS),
     Row("one at a time, base", Write(BASE, 16, 1, 1), WRITERS, 3),
     Row("sample, 1 stream", Sample(LANGUAGE, 1, 200), SAMPLERS, 5, 2, SAMPLERS[:5]),
