@@ -12,7 +12,7 @@ SEARCHERS = (
     "transformers",
     "CTranslate2",
     "CTranslate2 int8",
-)  # an engine is chosen for greedy writing only
+)  # engines are for greedy writing only
 WRITERS = (*OURS, "transformers", "CTranslate2", "CTranslate2 int8")
 PLAIN_WRITERS = ("x-transformers", "torch.nn.Transformer", "JoeyNMT")
 SAMPLERS = ("seqloom", "seqloom int8", "transformers", "CTranslate2", "CTranslate2 int8", "x-transformers")
