@@ -8,6 +8,7 @@ from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.phrases import conflict
 from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.tree import Tree
 from seqloom.generation.writing import Writing
 from seqloom.layers.shortlist import Shortlist
 from seqloom.settings import UserError
@@ -73,6 +74,32 @@ def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Gen
         for draft in writing.step():
             return draft.answers(settings.n_best, distinct=settings.sample is None)
         yield writing.sure()
+
+
+def tree_steps(
+    scorer: Scorer, item: Item, settings: GenerationSettings
+) -> Generator[None, None, tuple[list[Written], Tree]]:
+    """One item's answers as `write` has them, and the whole search for them; a step at a time."""
+    if settings.sample is not None:
+        raise UserError("tokens that are drawn by chance are not searched for: there is no tree; leave sample out")
+    tree = Tree(settings.length)
+    writing = Writing(scorer, settings, attention=False, tree=tree)
+    writing.begin([_checked(item, settings)])
+    while True:
+        for draft in writing.step():
+            return draft.answers(settings.n_best, distinct=True), tree
+        yield
+
+
+def write_tree(scorer: Scorer, item: Item, settings: GenerationSettings) -> tuple[list[Written], Tree]:
+    """The same at once."""
+    steps = tree_steps(scorer, item, settings)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: tuple[list[Written], Tree] = end.value
+            return found
 
 
 def impossible_item(item: Item, settings: GenerationSettings, shown: Callable[[Phrase], object] = list) -> str | None:

@@ -27,6 +27,7 @@ from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change, TokenChange
 from seqloom.inspect.equations import equation
 from seqloom.inspect.flow import draw
+from seqloom.inspect.learnt import learnt
 from seqloom.inspect.trace import Trace, run, trace
 from seqloom.inspect.values import Value
 from seqloom.jobs.generation import generation_of
@@ -47,6 +48,7 @@ from seqloom.jobs.look_example import subject_of
 from seqloom.jobs.look_subject import Subject, with_loss
 from seqloom.jobs.look_values import value_document
 from seqloom.jobs.model import Model
+from seqloom.layers.images import Images
 from seqloom.models.build import Model as Network
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
@@ -77,7 +79,11 @@ class LookRequest:
 def entry(model: Model, name: str, examples: Sequence[Any] = (), lecture: bool = False) -> ModelDocument:
     """What a list of models says of one. examples: inputs to begin with."""
     recipe = model.recipe
-    return ModelDocument(name, recipe.task.kind, recipe.model.family, kind_of(model), tuple(examples), lecture)
+    read, kind = recipe.model.input, kind_of(model)
+    cut = (
+        {"columns": read.columns, "patch": read.patch, "channels": read.channels} if isinstance(read, Images) else None
+    )
+    return ModelDocument(name, recipe.task.kind, recipe.model.family, kind, tuple(examples), lecture, cut)
 
 
 def kind_of(model: Model) -> Kind:
@@ -154,14 +160,14 @@ class Look:
         )
 
     def box(self, id: str, row: int | None = None, head: int | None = None) -> BoxDocument:
-        """What one box made, and its equation, with the numbers of one row (and one head) put in."""
+        """What one box made, behind what a small one learnt; its equation with the numbers of one row and head."""
         box = self.traced.flow.box(id)
         if box is None:
             near = nearest(id, [one.id for one in self.traced.flow.boxes])
             raise UserError(
                 f"box: there is no box {id!r} in this model" + (f"; did you mean {near!r}?" if near else "")
             )
-        values = self.traced.values(id)
+        values = [*learnt(self.network, box), *self.traced.values(id)]
         shown = tuple(value_document(value, self.subject) for value in values)
         try:
             found = equation(self.traced, id, row or 0, head or 0)

@@ -115,12 +115,15 @@ class AnswerDocument:
 
 @dataclass(frozen=True)
 class ModelDocument:
+    """image: of a model that reads pictures, how it cuts them: columns, patch, channels."""
+
     name: str
     task: str
     family: str
     kind: Kind
     examples: tuple[Any, ...]
     lecture: bool
+    image: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """A trained model, ready to be asked: `seqloom.load`."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import torch
 
@@ -40,6 +40,10 @@ from seqloom.tasks.settings import Language, TaskSettings
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import Vocabulary
+
+if TYPE_CHECKING:  # they know this file
+    from seqloom.inspect.changes import Change
+    from seqloom.jobs.looked import Looked
 
 Run = str | PathLike[str]
 Text = str | Question | Floats
@@ -296,6 +300,30 @@ class Model:
             return []
         told, self.writer.engines.notes = self.writer.engines.notes, []
         return told
+
+    def look(
+        self,
+        inputs: Any,
+        *,
+        target: Any = None,
+        beam: int | None = None,
+        changes: Sequence[str] = (),
+        what_if: "Sequence[Change | Mapping[str, Any]]" = (),
+        name: str | None = None,
+    ) -> "Looked":
+        """What it says to a text and why: every step, drawn in a notebook; `.save("look.html")` keeps it as one file.
+
+        A list of texts is looked at one by one; of a series, a picture or split words, give a list of one.
+
+        target   the answer to force, instead of its own
+        changes  settings of [generation]: ["generation.length.alpha=1"]
+        what_if  parts to change meanwhile: [{"kind": "head", "layer": "decoder.blocks.0.cross", "head": 0}]
+        name     what the page calls the model; else as its folder
+        """
+        from seqloom.jobs.looked import look_at
+
+        settings = generation_of(self.opened[0], changes, beam, None, False, ARGUMENTS)
+        return look_at(self, inputs, target, settings, what_if, name)
 
     @overload
     def represent(  # type: ignore[overload-overlap]

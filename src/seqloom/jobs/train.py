@@ -17,6 +17,7 @@ from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, 
 from seqloom.jobs.decide import decide, device_of
 from seqloom.jobs.drawing import objective_of
 from seqloom.jobs.forecast_window import PICTURE, last_window
+from seqloom.jobs.look_training import training_looks
 from seqloom.jobs.plan import amount, steps_of, threads, training_flops_per_token
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
@@ -277,6 +278,7 @@ def _run(
         per_token,
         None if longest is None else min(longest.tokens, recipe.data.longest_source or longest.tokens),
         objective_of(training.reward, data.task),
+        training_looks(run, recipe, data, model, device, telling.note),
     )
     if not run.checkpoints.any() and start is not None:
         start.load(model, recipe, data.task.codecs)
@@ -292,6 +294,7 @@ def _run(
         seconds = max(1.0, 60 * training.minutes - used - LAST)
         loop.setup = replace(setup, limits=replace(setup.limits, seconds=seconds))
     run.keep_metrics(loop.place.step if resumed else -1)
+    run.looks.keep(loop.place.step if resumed else -1)
     facts = Facts(
         run.path.name, setup.limits.steps, loop.place.step, loop.done, _about(run, recipe, data, model, device)
     )

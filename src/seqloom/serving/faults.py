@@ -20,27 +20,39 @@ def _meant(errors: Sequence[Any]) -> Iterator[Any]:
     """Of an input that may be a text, a table or a list, only the faults of what it is: in no order of pydantic's,
     which follows that of the kinds in a union, and Python keeps one union for all that are equal.
     """
-    inputs = [error for error in errors if error["loc"][1:2] == ("inputs",) and len(error["loc"]) > 3]
-    given = {error["loc"][2]: error["input"] for error in inputs if error["loc"][3:] == ("str",)}
-    for error in errors:
-        if error not in inputs:
+    places = [_union(error["loc"]) for error in errors]
+    given = {
+        error["loc"][:at]: error["input"]
+        for error, at in zip(errors, places, strict=True)
+        if at and error["loc"][at:] == ("str",)
+    }
+    for error, at in zip(errors, places, strict=True):
+        if not at:
             yield error
             continue
-        kind = _kind(given.get(error["loc"][2]))
+        kind = _kind(given.get(error["loc"][:at]))
         if kind is None:
-            yield {"loc": error["loc"][:3], "type": "kind", "msg": _ANY}
-        elif str(error["loc"][3]).startswith(kind):
+            yield {"loc": error["loc"][:at], "type": "kind", "msg": _ANY}
+        elif str(error["loc"][at]).startswith(kind):
             yield error
+
+
+def _union(place: Sequence[Any]) -> int:
+    """Where in the place of a fault the kind is named that an input was taken for; 0: nowhere."""
+    at = {("inputs",): 3, ("input",): 2}.get(tuple(place[1:2]), 0)
+    return at if len(place) > at else 0
 
 
 def _kind(value: Any) -> str | None:
     """How pydantic's name of the kind begins that somebody meant who sent this; None: of no kind."""
     match value:
         case dict():
-            tables = {"values": "Values", "csv": "CsvTable", "rows": "RowsTable"}
-            return next((kind for name, kind in tables.items() if name in value), "Input")
+            tables = {"table": "TableInput", "times": "TableInput", "csv": "CsvTable", "rows": "RowsTable"}
+            return next((kind for name, kind in {**tables, "values": "Values"}.items() if name in value), "Input")
         case [str(), *_]:
             return "list[str]"
+        case [[list(), *_], *_]:
+            return "list[list[list["
         case [list(), *_]:
             return "list[list["
         case list():
@@ -110,6 +122,7 @@ _KINDS = {
     "Values",
     "CsvTable",
     "RowsTable",
+    "TableInput",
     "Draws",
     "TextPart",
     "Options",

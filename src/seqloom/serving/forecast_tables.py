@@ -1,7 +1,6 @@
 """Tables of series over HTTP, and what comes after their end."""
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -10,10 +9,10 @@ from seqloom.data.reading.text_stream import TextStream
 from seqloom.jobs.forecast_rows import rows_text
 from seqloom.jobs.forecasting import Forecast, read_asked
 from seqloom.serving.desk import Desk
+from seqloom.serving.errand import errand
 from seqloom.serving.given import Given
 from seqloom.serving.log import Log
 from seqloom.serving.refusal import RefusalError
-from seqloom.settings import UserError
 from seqloom.tasks.forecast import ForecastTask
 
 FORMS = '{"csv": "date,sales\\n2024-12-31,5\\n…"} or {"rows": [{"date": "2024-12-31", "sales": 5}, …]}'
@@ -44,31 +43,26 @@ async def forecasts(desk: Desk, inputs: Sequence[object], log: Log) -> tuple[lis
     """Of each table the forecast of each series; and what should be known of the tables."""
     desk.promise(len(inputs))
     try:
-        # in the thread that prepares: the desk's own has nothing else to do for such a model
-        return await asyncio.get_running_loop().run_in_executor(desk.preparing, _all, desk, inputs)
-    except (RefusalError, asyncio.CancelledError):
-        raise
-    except Exception as error:  # whatever it is, it is this request's
-        log(f"answering failed: {type(error).__name__}: {error}")
-        raise RefusalError(500, "the model failed; the server's log says why") from None
+        async with errand(desk, lambda: _all(desk, inputs), log, promised=True) as hearing:
+            found: tuple[list[list[dict[str, Any]]], list[str]] = await hearing.only()
+            return found
     finally:
         desk.forgo(len(inputs))
 
 
-def _all(desk: Desk, inputs: Sequence[object]) -> tuple[list[list[dict[str, Any]]], list[str]]:
+def _all(desk: Desk, inputs: Sequence[object]) -> Iterator[Any]:
+    """In the desk's own thread, a table at a time."""
     found, notes = list[list[dict[str, Any]]](), list[str]()
     for place, given in enumerate(inputs, 1):
         if not isinstance(given, Table):
             raise RefusalError(422, f"input {place}: this model forecasts tables; send {FORMS}")
-        try:
-            each, more = _one(desk, f"input {place}", given)
-        except UserError as error:
-            raise RefusalError(422, str(error)) from None
+        each, more = _one(desk, f"input {place}", given)
         named = {} if given.id is None else {"id": given.id}
         found.append([named | one for one in each])
         notes += more
+        yield None
     desk.counts.add(desk.name, len(inputs))
-    return found, notes
+    yield found, notes
 
 
 def _one(desk: Desk, name: str, given: Table) -> tuple[list[dict[str, Any]], list[str]]:
