@@ -1,8 +1,8 @@
 // What is looked at, kept in the address, so that a link restores it:
 //   #/flow?model=dates&input=3%20May&target=…&box=encoder.blocks.0.mixer
-// An input that is no text stands in `data`, as JSON; `changes` and `settings` are JSON too. `prefix` is ids, with spaces.
+// An input that is no text stands in `data`, as JSON, or is the number of an `example`; `changes` and `settings` are JSON too. `prefix` is ids, with spaces.
 
-const SHARED = ["model", "input", "data", "target", "prefix", "changes", "settings"];
+const SHARED = ["model", "input", "data", "example", "target", "prefix", "changes", "settings"];
 const JSON_FIELDS = new Set(["data", "changes", "settings"]);
 
 export class State {
@@ -14,7 +14,10 @@ export class State {
   }
 
   /** A text, or a list or table of another form; the model's first example, where the address names none. */
-  get input() { return this.fields.data ?? this.fields.input ?? this.model.examples?.[0] ?? ""; }
+  get input() {
+    const { data, input, example } = this.fields;
+    return data ?? input ?? this.model.examples?.[example ?? 0] ?? this.model.examples?.[0] ?? "";
+  }
   /** The answer to force, or null. */
   get target() { return this.fields.target ?? null; }
   /** Ids of tokens that the answer must begin with: what somebody chose among the alternatives. */
@@ -49,7 +52,12 @@ export class State {
 
   /** The fields of an input of whatever form. */
   static input(value) {
-    return typeof value === "string" ? { input: value, data: null } : { input: null, data: value };
+    return typeof value === "string" ? { input: value, data: null, example: null } : { input: null, data: value, example: null };
+  }
+
+  /** The fields of one of the model's examples: long ones are named by their number. */
+  static example(examples, index) {
+    return typeof examples[index] === "string" ? State.input(examples[index]) : { input: null, data: null, example: String(index) };
   }
 }
 

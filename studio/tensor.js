@@ -54,7 +54,7 @@ export function short(value) {
   if (Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  if (size === 0) return "0";
+  if (Number.isInteger(value) && size < 1e5) return minus(String(value));
   if (size >= 1e5 || size < 5e-4) return minus(value.toExponential(0).replace("e+", "e"));
   return minus(value.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 0.01 ? 2 : 3));
 }

@@ -10,8 +10,8 @@ const WIDTH = 820;
 const LEFT = 56;
 const RIGHT = 96;
 const HIGH = 170;
-const GAP = 40;
-const TOP = 26;
+const GAP = 58;
+const TOP = 28;
 const BEFORE = 4; // horizons of the past that are drawn, at most
 const MOST = 8;
 

@@ -29,7 +29,7 @@ export const STEPS = [
   {
     name: "positions", title: "Positions: where a word stands", part: "source",
     text: ["Attention treats its input as a set: shuffle the words, and it would find the same. So each place gets a vector of its own, made of sines and cosines that turn at different speeds: the first two columns quickly, the last two hardly at all."],
-    symbols: "P[t, 2i] = sin(t / 10000^(2i/6))      P[t, 2i+1] = cos(t / 10000^(2i/6))", matrices: [["source.positions", "P"]], start: [1, 0, 0],
+    symbols: "P[t, 2i] = sin(t / 10000^(2i/6))\nP[t, 2i+1] = cos(t / 10000^(2i/6))", matrices: [["source.positions", "P"]], start: [1, 0, 0],
     numbers: (m, row, column) => sinusoid(row, column, m.P.columns, 10000, m.P.at(row, column)),
   },
   {
@@ -40,7 +40,7 @@ export const STEPS = [
   {
     name: "queries", title: "Queries, keys, values", part: "encoder",
     text: ["Each word plays three parts. As a query it asks for something; as a key it says what it has to offer; as a value it is what is handed over. Three learnt matrices make the three of the same vector.", "There are two heads: two sets of such matrices, each making vectors of width 3. Choose a head above the matrices."],
-    symbols: "q = x W_Q      k = x W_K      v = x W_V", matrices: [["source.sum", "s"], [`${E}.mixer.q`, "W"], [`${E}.mixer.k`, "K"], [`${E}.mixer.v`, "V"], [`${E}.mixer.q`, "Q"]], start: [0, 0, 0],
+    symbols: "q = x W_Q\nk = x W_K\nv = x W_V", matrices: [["source.sum", "s"], [`${E}.mixer.q`, "W"], [`${E}.mixer.k`, "K"], [`${E}.mixer.v`, "V"], [`${E}.mixer.q`, "Q"]], start: [0, 0, 0],
     numbers: linear("s", "W", "Q", "b"),
   },
   {
@@ -118,7 +118,7 @@ export const STEPS = [
   {
     name: "cross", title: "Cross-attention: looking at the source", part: "decoder",
     text: ["Now the decoder asks the encoder. Queries come from what is written, keys and values from the source as it was read. Rows are the words to be written, columns the words of the source. French puts the adjective behind the noun: look which word “chat” and “noir” look at."],
-    symbols: "A = softmax(Q_target K_sourceᵀ / √3)", matrices: [[`${D}.cross.q`, "Q"], [`${D}.cross.k`, "K"], [`${D}.cross.scores`, "S"], [`${D}.cross.weights`, "A"]], start: [0, 1, 0], weights: true,
+    symbols: "A = softmax(Q K_sourceᵀ / √3)", matrices: [[`${D}.cross.q`, "Q"], [`${D}.cross.k`, "K"], [`${D}.cross.scores`, "S"], [`${D}.cross.weights`, "A"]], start: [0, 1, 0], weights: true,
     numbers: (m, row, column) => `${scaled(m.Q, row, m.K, column, m.S.at(row, column))}\n${softmax(m.S, row, column, m.A.at(row, column))}`,
   },
   {

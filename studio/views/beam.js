@@ -4,6 +4,7 @@ import { choice, fresh, h, shown } from "../element.js";
 import { beamTree } from "../pictures/beam_tree.js";
 import { framed } from "../pictures/framed.js";
 import { penalty, penaltyWords, rank, winners } from "../pictures/length.js";
+import { mathWords } from "../pictures/math_words.js";
 import { pathTo } from "../pictures/tree_layout.js";
 import { short } from "../tensor.js";
 import { onTheme } from "../theme.js";
@@ -134,7 +135,7 @@ class Search {
     const under = penalty(this.length, one.length);
     const also = one.coverage ? ` ${one.coverage < 0 ? "−" : "+"} ${short(Math.abs(one.coverage))} (coverage)` : "";
     const divided = this.length.kind === "none" ? "" : ` / ${penaltyWords(this.length, one.length)} = ${short(one.total)} / ${short(under)}${also}`;
-    return h("span", { class: "mono sum" }, `${short(one.total)}${divided} = ${short(one.score)}.`);
+    return h("span", { class: "mono sum" }, mathWords(`${short(one.total)}${divided} = ${short(one.score)}.`));
   }
 
   /** Where the two best answers part, and what each choice cost. */

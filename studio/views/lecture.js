@@ -5,6 +5,7 @@ import { heatMap } from "../matrix.js";
 import { framed } from "../pictures/framed.js";
 import { lectureMap } from "../pictures/lecture_map.js";
 import { STEPS } from "../pictures/lecture_steps.js";
+import { mathWords } from "../pictures/math_words.js";
 import { Tensor } from "../tensor.js";
 
 export const view = {
@@ -99,7 +100,7 @@ class Walk {
     const made = matrices.at(-1);
     const figures = matrices.map((one) => this.#figure(step, one, one === made));
     this.body.replaceChildren(h("h2", {}, `${this.now + 1}. ${step.title}`), ...step.text.map((said) => h("p", { class: "lecture-text" }, said)),
-      h("div", { class: "equation card" }, h("p", { class: "symbols" }, step.symbols), this.explained, this.numbers),
+      h("div", { class: "equation card" }, h("p", { class: "symbols" }, mathWords(step.symbols)), this.explained, this.numbers),
       h("p", { class: "note" }, `Click a cell of ${made.name}, or go there with the arrow keys and press Enter, to see how its number comes about.`),
       h("div", { class: "walk-matrices" }, figures), this.#links(step));
     this.figures = figures;
@@ -131,7 +132,7 @@ class Walk {
     const said = step.numbers(m, row, column, head);
     const label = (list, at) => (list?.[at] === undefined ? at + 1 : `‘${shown(list[at])}’`);
     this.explained.textContent = said === null ? "" : `${made.name}: row ${label(made.document.rows, row)}, column ${label(made.document.columns, column)}${made.tensor.heads > 1 ? `, head ${head + 1}` : ""}`;
-    this.numbers.textContent = said ?? this.equation?.numbers ?? "";
+    this.numbers.replaceChildren(...mathWords(said ?? this.equation?.numbers ?? ""));
     this.figures.at(-1).mark(row, column);
   }
 

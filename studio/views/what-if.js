@@ -6,6 +6,8 @@ import { changeWords, holds, toggled } from "../pictures/changes.js";
 import { differences } from "../pictures/differences.js";
 import { short, Tensor } from "../tensor.js";
 
+const TEXTS = new Set(["pairs", "prompt", "words", "text"]); // tokens are read, which can be changed one by one
+
 export const view = {
   name: "what-if",
   title: "What if",
@@ -47,7 +49,7 @@ class Bench {
     return [
       layers.length > 0 && section("Switch off a head", true, this.#heads()),
       section("Switch off a layer", true, this.#layers()),
-      this.places.source.length > 0 && section("Change a word", true, this.#words("source"), this.state.target && this.#words("target")),
+      TEXTS.has(this.state.model.kind) && this.places.source.length > 0 && section("Change a word", true, this.#words("source"), this.state.target && this.#words("target")),
       section("Positions and mask", true, this.#rules()),
       layers.length > 0 && section("Edit an attention weight", false, this.#weights()),
     ];
@@ -141,7 +143,7 @@ class Bench {
 
   #listed() {
     const chip = (change) => h("button", { type: "button", class: "chip", "aria-label": `Take back: ${changeWords(change, this.titles, this.places)}`, onclick: () => this.#taken(change) }, changeWords(change, this.titles, this.places), h("span", { "aria-hidden": "true" }, " ×"));
-    const none = h("p", { class: "note" }, "Nothing is changed yet: press a button on the left, or change a word.");
+    const none = h("p", { class: "note" }, "Nothing is changed yet.");
     this.list.replaceChildren(...(this.changes.length ? this.changes.map(chip) : [none]));
     if (this.changes.length > 1) this.list.append(h("button", { type: "button", class: "quiet", onclick: () => { this.#restored(); this.#change([]); } }, "Take all back"));
     for (const button of this.place.querySelectorAll("button.switch")) button.setAttribute("aria-pressed", String(holds(this.changes, JSON.parse(button.dataset.change))));

@@ -6,8 +6,8 @@ import { percent, short } from "../tensor.js";
 
 export const view = {
   name: "write",
-  title: "Write",
-  about: "The answer as it comes, and what else could have come at each step.",
+  title: "Answer",
+  about: "What the model says, as it comes, and what else it could have said.",
   fits(model) { return model.kind !== ""; },
   async draw(place, state, source) {
     const page = new Writing(place, state, source);
@@ -96,7 +96,7 @@ class Writing {
     const inside = [h("span", { class: "token" }, shown(token)), h("span", { class: "bar" }, h("span", { style: { width: `${100 * probability}%` } })),
       h("span", { class: "mono" }, percent(probability))];
     const said = `${shown(token)}, ${percent(probability)}`;
-    if (own || !this.source.live) return h("li", { class: own ? "own" : "" }, h("div", { class: "option" }, inside));
+    if (own || isMark(token) || !this.source.live) return h("li", { class: own ? "own" : "" }, h("div", { class: "option" }, inside));
     return h("li", {}, h("button", { type: "button", class: "option", "aria-label": `Go on with ${said}`, onclick: go }, inside));
   }
 
@@ -104,6 +104,9 @@ class Writing {
     this.state.go({ prefix: prefix.join(" ") || null, step: prefix.length || null, target: null });
   }
 }
+
+/** Marks are written by the model alone: `<s>`, `</s>` and the like, the first ids of every vocabulary. */
+const isMark = ({ text, id }) => id < 5 && /^<.+>$/.test(text);
 
 /** What was written and what could have been, most probable first. */
 function options(step) {

@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import seqloom
-from seqloom.jobs.node_labels import probabilities
 from tests.cli.run import run
 from tests.jobs.asked_runs import Runs
 from tests.jobs.series import write_forecaster, write_series
@@ -131,14 +130,14 @@ def test_a_forecast_with_its_bands(tasks: Studio, folder: Path) -> None:
 
 
 def test_a_graph_and_the_attention_on_its_edges(tasks: Studio, folder: Path) -> None:
-    whole_NV = probabilities(seqloom.load(folder / "graph"))
+    own = seqloom.load(folder / "graph").predict("n3")
     page = tasks.open("write", model="graph", input="n3")
     answer = page.request.post(f"{tasks.url}studio/api/answer", data={"model": "graph", "input": "n3"}).json()["graph"]
     assert page.locator(".dot").count() == len(answer["nodes"])
     assert page.locator(".strand").count() == len(answer["edges"])
     page.locator('.dot[data-node="0"]').focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".readout", has_text="n3: ")).to_contain_text(f"probability {float(whole_NV[3].max()):.3f}")
+    expect(page.locator(".readout", has_text="n3: ")).to_contain_text(f"{own.text}, probability {own.score:.3f}")
     expect(page.locator(".dot.chosen")).to_be_focused()
     checked(page)
 
@@ -153,3 +152,10 @@ def test_all_views_show_the_inside_of_it(tasks: Studio, folder: Path, name: str)
         assert page.locator(".fault:not([hidden])").count() == 0
         accessible(page)
     assert page.locator("button.switch").count() > 1
+
+
+@pytest.mark.parametrize("name", ["forecast", "image", "series", "graph"])
+def test_it_begins_with_an_example(tasks: Studio, name: str) -> None:
+    page = tasks.open("write", model=name)
+    assert page.locator(".fault:not([hidden])").count() == 0
+    assert page.locator("figure.framed svg").count() > 0
