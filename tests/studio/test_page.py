@@ -11,8 +11,7 @@ from tests.studio.browser import Studio, accessible, drawn, fits
 VIEWS = ("write", "flow", "attention", "beam", "what-if", "training", "lecture")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("phone", [False, True], ids=["laptop", "phone"])
+@pytest.mark.parametrize(("phone", "dark"), [(False, False), (True, True)], ids=["laptop, light", "phone, dark"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_can_be_read_by_everyone(studio: Studio, view: str, phone: bool, dark: bool) -> None:
     page = studio.open(view, model="pairs", input="abcd", phone=phone, dark=dark)
