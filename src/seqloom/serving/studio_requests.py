@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
 from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change
 from seqloom.jobs.generation import refuse_unused
+from seqloom.jobs.json_line import json_line
 from seqloom.jobs.look import Look, LookRequest
-from seqloom.jobs.look_documents import Step
+from seqloom.jobs.look_documents import Step, to_json
 from seqloom.jobs.look_question import prepared
 from seqloom.jobs.look_stream import searched
 from seqloom.serving.desk import Desk
@@ -23,7 +24,6 @@ from seqloom.serving.settings import ServingSettings
 from seqloom.tasks import Task
 from seqloom.tasks.forecast import ForecastTask
 
-T = TypeVar("T")
 MOST_CHANGES = 64
 
 
@@ -100,13 +100,18 @@ class StudioRequest(Given):
         finally:
             desk.looks.busy.discard(self.key)
 
-    def used(self, desk: Desk, look: Look, limits: ServingSettings, make: Callable[[Look], T]) -> T:
+    def written(self, desk: Desk, look: Look, limits: ServingSettings, name: str, make: Callable[[Look], Any]) -> str:
+        """A document as JSON, kept under its name. It is written here, as it may be long, and the event loop waits for
+        nobody."""
+        if name in look.kept:
+            return str(look.kept[name])
         try:
             if desk.model.recipe.task.kind != "nodes":  # a graph is read as a whole
                 _refuse_long(len(look.subject.source), "input", limits)
                 both = 1 if look.subject.source else 2  # without an encoder, a prompt and its answer are one text
                 _refuse_long(len(look.subject.target) // both, "target", limits)
-            return make(look)
+            look.kept[name] = json_line(to_json(make(look)))
+            return str(look.kept[name])
         finally:
             desk.looks.measure(self.key)
 
