@@ -294,3 +294,17 @@ def test_rows_of_a_batch_are_changed_alike() -> None:
     _close(together[0], run(model, ONE, change))
     _close(together[1], run(model, Example(ONE.read.flip(0)), change))
     assert isinstance(model.get_submodule("decoder.blocks.0.mixer"), SelfAttention)
+
+
+@pytest.mark.parametrize("name", [name for name in cases.CROSS if name.startswith(("cross", "multi"))])
+def test_weights_of_every_look_at_a_source(name: str) -> None:
+    model, layer = _model(mixer=HEADS, decoder={"cross": cases.CROSS[name]}), "decoder.blocks.0.cross"
+    plain = trace(model, PAIR)
+    value = float(plain.parts(layer).weights_BHTS[0, 0, 1, 2])
+    same = WeightChange(layer=layer, head=0, row=1, column=2, value=value)
+    _close(run(model, PAIR, [same]), plain.scores)
+    other = trace(model, PAIR, [same.model_copy(update={"value": 1.0})])
+    found = other.values(f"{layer}.heads")[0].matrix[0, 1]
+    _close(found, other.values(f"{layer}.v")[0].matrix[0, 2])
+    _close(other.scores[0], plain.scores[0])
+    assert not torch.allclose(other.scores[1], plain.scores[1])

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 import seqloom
+from seqloom.data.reading.text_stream import TextStream
 from seqloom.inspect.changes import LayerChange, TokenChange
+from seqloom.jobs.forecasting import read_asked
 from seqloom.jobs.look import Look, LookRequest, kind_of
 from seqloom.jobs.model import Model
 from seqloom.settings import UserError
@@ -64,13 +66,16 @@ def test_numbers_alone(model: Model, table: Path) -> None:
     times = [line.split(",")[0] for line in table.read_text().splitlines()[1:]]
     timed = Look(model, LookRequest({"values": _values(table), "times": times})).answer().forecast
     assert timed == whole
+    names = ["date", "warm", "wet"]
+    rows = [dict(zip(names, [time, *row], strict=True)) for time, row in zip(times, _values(table), strict=True)]
+    assert Look(model, LookRequest({"rows": rows})).answer().forecast == whole
 
 
 def test_what_is_traced_is_what_is_said(model: Model, table: Path) -> None:
     """The traced row is the column that was asked for: its numbers, scaled back, are the forecast."""
     text = table.read_text()
     for number, name in enumerate(("warm", "wet")):
-        look = Look(model, LookRequest({"table": text, "column": name}))
+        look = Look(model, LookRequest({"csv": text, "column": name}))
         found = look.answer().forecast
         assert found is not None
         forecaster = model.forecaster("it")
@@ -83,13 +88,7 @@ def test_what_is_traced_is_what_is_said(model: Model, table: Path) -> None:
 
 
 def _series(model: Model, text: str) -> Any:
-    import io
-
-    from seqloom.data.reading.live_stream import LiveStream
-    from seqloom.jobs.forecasting import read_asked
-
-    stream = LiveStream(io.BytesIO(text.encode()), "input")
-    return read_asked(model.forecaster("it").task, "input", "run", stream)[0].series[0]
+    return read_asked(model.forecaster("it").task, "input", "run", TextStream("input", text))[0].series[0]
 
 
 def test_changes(model: Model, table: Path) -> None:
@@ -103,14 +102,14 @@ def test_several_series_that_know_the_calendar(folder: Path) -> None:
     table = write_series(folder / "shops.csv", shops=("north", "south"))
     model = _learnt(folder, "shops", table, 'series = "shop"\nchannels = "together"\ncalendar = ["hour"]')
     both = model.forecast(table)
-    look = Look(model, LookRequest({"table": table.read_text(), "series": "south"}))
+    look = Look(model, LookRequest({"csv": table.read_text(), "series": "south"}))
     found = look.answer().forecast
     assert found is not None
     assert found.point == tuple(map(tuple, both[1].mean.tolist()))
     assert look.trace().notes == ()
     check_documents(look)
     with pytest.raises(UserError, match="no series 'west'; there are north, south"):
-        Look(model, LookRequest({"table": table.read_text(), "series": "west"})).answer()
+        Look(model, LookRequest({"csv": table.read_text(), "series": "west"})).answer()
     with pytest.raises(UserError, match="knows the calendar; give a table with its times"):
         Look(model, LookRequest([[1.0, 2.0]] * 30)).answer()
 
@@ -126,8 +125,10 @@ def test_several_series_that_know_the_calendar(folder: Path) -> None:
         ({"values": [[1.0, 2.0]], "times": ["2024-01-01", "2024-01-02"]}, "1 row of values need as many times"),
         ({"values": [[1.0, 2.0]], "time": 1}, "no 'time'; did you mean 'times'"),
         ({"series": "a"}, "one of them"),
-        ({"table": 5}, "a table is CSV text"),
-        ({"table": "date,warm,wet\n", "column": "dry"}, "no row behind the names"),
+        ({"csv": 5}, "csv should be text"),
+        ("date,warm,wet\n\ud800,1,2\n", "surrogate"),
+        ({"rows": [[1, 2]]}, "rows should be a list of objects"),
+        ({"csv": "date,warm,wet\n", "column": "dry"}, "no row behind the names"),
     ],
 )
 def test_what_is_wrong_is_said(model: Model, given: Any, message: str) -> None:
@@ -137,7 +138,7 @@ def test_what_is_wrong_is_said(model: Model, given: Any, message: str) -> None:
 
 def test_what_a_forecast_has_not(model: Model, table: Path) -> None:
     with pytest.raises(UserError, match="no column 'dry'; there are warm, wet"):
-        Look(model, LookRequest({"table": table.read_text(), "column": "dry"})).answer()
+        Look(model, LookRequest({"csv": table.read_text(), "column": "dry"})).answer()
     with pytest.raises(UserError, match="target: a forecast is compared"):
         Look(model, LookRequest(table.read_text(), target="1")).answer()
     with pytest.raises(UserError, match="reads numbers, not tokens"):

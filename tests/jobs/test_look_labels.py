@@ -13,7 +13,7 @@ from seqloom.inspect.changes import HeadChange, TokenChange
 from seqloom.jobs.look import Look, LookRequest, kind_of
 from seqloom.jobs.model import Model
 from seqloom.settings import UserError
-from tests.jobs.asked_runs import Runs
+from tests.jobs.asked_runs import Runs, recipe
 from tests.jobs.look_checks import check_documents
 
 HEAD = HeadChange(layer="encoder.blocks.0.mixer", head=0)
@@ -106,6 +106,26 @@ def test_changes_change_the_classes(classifier: Model) -> None:
 def test_what_is_wrong_is_said(tagger: Model, request_: LookRequest, message: str) -> None:
     with pytest.raises(UserError, match=message):
         Look(tagger, request_).answer()
+
+
+@pytest.mark.parametrize(("task", "output", "data"), [("tag", "tags", "conllu"), ("classify", "classes", "labels")])
+def test_words_that_are_read_letter_by_letter(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str, output: str, data: str
+) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    plain = recipe(f'kind = "{task}"\nspelled = true', "encoder-only", output, text='{ kind = "words" }', steps=4)
+    spelled = '[model.input]\nkind = "spelled"\nletters = 6\n[training]'
+    (tmp_path / "r.toml").write_text(plain.replace("[training]", spelled))
+    seqloom.train(tmp_path / "r.toml", data=runs.files[data], out=tmp_path / "run", view="none")
+    model = seqloom.load(tmp_path / "run")
+    look = Look(model, LookRequest("good film so"))
+    said = model.predict("good film so")
+    assert (look.answer().text, look.answer().score) == (said.text, pytest.approx(said.score, abs=1e-6))
+    ends = [] if task == "tag" else ["</s>"]
+    assert [place.text for place in look.answer().source] == ["good", "film", "so", *ends]
+    check_documents(look)
+    with pytest.raises(UserError, match="letter by letter"):
+        Look(model, LookRequest("good film", changes=(TokenChange(place=0, text="so"),))).answer()
 
 
 # -- numbers

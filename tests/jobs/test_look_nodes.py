@@ -4,17 +4,26 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 import seqloom
 from seqloom.inspect.changes import HeadChange
 from seqloom.jobs import look_nodes
 from seqloom.jobs.look import Look, LookRequest, kind_of
 from seqloom.jobs.model import Model
-from seqloom.jobs.node_labels import probabilities
+from seqloom.jobs.node_labeller import probabilities as probabilities_of
 from seqloom.settings import UserError
+from seqloom.tasks.nodes import NodesTask
 from tests.cli.run import run
+from tests.jobs.graph import write_graph
 from tests.jobs.look_checks import check_documents
-from tests.jobs.test_node_labels import SHORT, write_graph
+from tests.jobs.test_node_labels import SHORT
+
+
+def probabilities(model: Model) -> Tensor:
+    task = model.task
+    assert isinstance(task, NodesTask)
+    return probabilities_of(task, model.networks, model.device)
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +92,8 @@ def test_its_loss_and_a_head_that_is_off(model: Model) -> None:
     ("request_", "message"),
     [
         (LookRequest("n333"), "no node 'n333'; did you mean 'n33'"),
-        (LookRequest("paper"), "no node 'paper'; there are n0, n1, "),
         (LookRequest(40), "its number from 0 to 39, but is 40"),
-        (LookRequest(True), "the name of a node"),
+        (LookRequest(True), "a node's id"),
         (LookRequest("n3", target="z"), "no such label: 'z'"),
         (LookRequest("n3", target=1), "target should be a label"),
     ],

@@ -1,7 +1,6 @@
 """Forecasts, looked at: what a window became, and what the model says comes behind it."""
 # T steps  L look-back  H horizon  C targets  Q mean and quantiles  S steps that are read  F numbers of a step
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,13 +8,15 @@ import numpy as np
 from torch import Tensor
 
 from seqloom.data.reading.faults import Broken
-from seqloom.data.reading.live_stream import LiveStream
 from seqloom.data.reading.numbers import series_of
+from seqloom.data.reading.text_stream import TextStream
 from seqloom.data.series.table import Series
 from seqloom.data.series.timestamps import TimeStyle, parse_times
 from seqloom.inspect.changed import changed
 from seqloom.inspect.changes import Change
 from seqloom.inspect.trace import Example
+from seqloom.jobs.answer import text_fault
+from seqloom.jobs.forecast_rows import rows_text
 from seqloom.jobs.forecasting import Forecast, read_asked
 from seqloom.jobs.look_documents import AnswerDocument, ForecastDocument
 from seqloom.jobs.look_places import reading_places
@@ -28,18 +29,20 @@ from seqloom.tasks.forecast import ForecastTask, WindowBatch
 NAME = "input"
 FIRST = np.datetime64("2000-01-03", "us")
 """Where a series begins of which no times are given: a Monday."""
-KEYS = ("values", "times", "table", "series", "column")
+TABLES = ("csv", "table", "rows", "values")
+"""csv and table are the same, and a text."""
+KEYS = (*TABLES, "times", "series", "column", "id")
 
 
 def forecast_subject(model: Model, given: Any, target: Any, changes: Sequence[Change]) -> Subject:
-    """given: a table with times, as CSV text; or numbers alone, a row a step; or an object that names the parts:
-    values and times, or table; series, of a table of several; column, of those that are read one by one.
+    """given: a table with times, as CSV text; or numbers alone, a row a step; or an object with csv, rows, or values
+    and times; and perhaps series, of a table of several, and column, of those that are read one by one.
     """
     if target is not None:
         raise UserError("target: a forecast is compared with what came by `seqloom evaluate`; leave it out")
     forecaster = model.forecaster(NAME)
     task = forecaster.task
-    parts = given if isinstance(given, Mapping) else {"table" if isinstance(given, str) else "values": given}
+    parts = given if isinstance(given, Mapping) else {"csv" if isinstance(given, str) else "values": given}
     _refuse_keys(parts)
     series, style = _series(model, task, parts)
     longer, start = forecaster.with_future(series)
@@ -66,24 +69,35 @@ def _refuse_keys(parts: Mapping[str, Any]) -> None:
         if name not in KEYS:
             near = nearest(str(name), KEYS)
             raise UserError(f"input: there is no {name!r}; " + (f"did you mean {near!r}?" if near else "see the docs"))
-    if ("values" in parts) == ("table" in parts):
-        raise UserError("input: a table as CSV text, or values, a row a step; one of them")
+    if sum(name in parts for name in TABLES) != 1:
+        raise UserError("input: a table is given as csv, a text, as rows, or as values without names; one of them")
 
 
 def _series(model: Model, task: ForecastTask, parts: Mapping[str, Any]) -> tuple[Series, TimeStyle]:
     if "values" in parts:
         return _of_values(task, parts)
-    text = parts["table"]
-    if not isinstance(text, str):
-        raise UserError(f"input: a table is CSV text, but is {show(text)}")
-    stream = LiveStream(io.BytesIO(text.encode("utf-8", "replace")), NAME)
-    table, _ = read_asked(task, NAME, str(model.opened[0].run.path), stream)
+    text = _text(task, parts)
+    if wrong := text_fault(text):
+        raise UserError(f"input: {wrong}")
+    table, _ = read_asked(task, NAME, str(model.opened[0].run.path), TextStream(NAME, text))
     wanted = parts.get("series")
     for series in table.series:
         if wanted is None or series.name == wanted:
             return series, table.style
     known = ", ".join(series.name for series in table.series[:8])
     raise UserError(f"input: there is no series {wanted!r}; there are {known}")
+
+
+def _text(task: ForecastTask, parts: Mapping[str, Any]) -> str:
+    text = parts.get("csv", parts.get("table"))
+    if "rows" not in parts:
+        if not isinstance(text, str):
+            raise UserError(f"input: csv should be text, but is {show(text)}")
+        return text
+    rows = parts["rows"]
+    if not isinstance(rows, list | tuple) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise UserError(f"input: rows should be a list of objects, a column's name before each value, not {show(rows)}")
+    return rows_text(NAME, rows, task.settings.decimal)
 
 
 def _of_values(task: ForecastTask, parts: Mapping[str, Any]) -> tuple[Series, TimeStyle]:

@@ -8,16 +8,18 @@ import torch
 from torch import Tensor
 
 from seqloom.data.graph import Graph
+from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changed import changed
 from seqloom.inspect.changes import Change
 from seqloom.inspect.trace import Example, trace
+from seqloom.jobs.answer import Question
 from seqloom.jobs.look_documents import AnswerDocument, GraphDocument, NodeDocument, Place
 from seqloom.jobs.look_subject import Subject
 from seqloom.jobs.model import Model
 from seqloom.layers.attention import SelfAttention
 from seqloom.layers.layout import Edges, Padded, with_edges
 from seqloom.settings import UserError
-from seqloom.settings.words import nearest, show
+from seqloom.settings.words import show
 from seqloom.tasks.nodes import NodesTask
 from seqloom.text.labels import NONE
 
@@ -27,8 +29,9 @@ MOST = 240
 
 def node_subject(model: Model, task: NodesTask, given: Any, target: Any, changes: Sequence[Change]) -> Subject:
     """given: the name of a node, or its number. target: a label of it."""
-    graph, network = task.graph, model.networks[0]
-    node = _node(graph, given)
+    graph, network, labeller = task.graph, model.networks[0], model.node_labeller
+    assert labeller is not None
+    node = _node(model, graph, given)
     side = task.side()
     edges = side.layout.edges
     assert edges is not None
@@ -51,7 +54,7 @@ def node_subject(model: Model, task: NodesTask, given: Any, target: Any, changes
     def said(scores_MV: Tensor) -> AnswerDocument:
         weights = _weights(model, example, changes)
         # those at the edge of what is shown learn from others: what the whole graph says of them
-        chances_MV = scores_MV.float().softmax(-1).cpu() if changes else _chances(model, task, near)
+        chances_MV = scores_MV.float().softmax(-1).cpu() if changes else labeller.found_NV[near]
         return _answer(task, chances_MV, near, inside, weights, seen)
 
     notes = (
@@ -60,19 +63,13 @@ def node_subject(model: Model, task: NodesTask, given: Any, target: Any, changes
     return Subject(example, said, lambda: task.labels.names, seen, forced=target is not None, notes=notes)
 
 
-def _node(graph: Graph, given: Any) -> int:
+def _node(model: Model, graph: Graph, given: Any) -> int:
     given = given.get("node") if isinstance(given, dict) else given
-    if isinstance(given, str) and given in graph.ids:
-        return graph.ids.index(given)
     if isinstance(given, str):
-        near = nearest(given, graph.ids)
-        fix = f"did you mean {near!r}?" if near else f"there are {', '.join(graph.ids[:5])}, …"
-        raise UserError(f"input: there is no node {given!r}; {fix}")
+        return model.prepare(Question(given), 0, GenerationSettings()).tokens[0]
     if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < len(graph):
         return given
-    raise UserError(
-        f"input should be the name of a node, or its number from 0 to {len(graph) - 1}, but is {show(given)}"
-    )
+    raise UserError(f"input should be a node's id, or its number from 0 to {len(graph) - 1}, but is {show(given)}")
 
 
 def _near(edges: Edges, node: int, hops: int) -> tuple[Tensor, bool]:
@@ -99,15 +96,6 @@ def _inside(edges: Edges, near_M: Tensor) -> Edges:
     query_E, key_E = place_N[edges.query_E], place_N[edges.key_E]
     both = (query_E >= 0) & (key_E >= 0)
     return Edges.of(torch.zeros_like(query_E[both]), query_E[both], key_E[both])
-
-
-@torch.no_grad()
-def _chances(model: Model, task: NodesTask, near_M: Tensor) -> Tensor:
-    """Of the whole graph, at these nodes: chances_MV."""
-    side = task.side().to(model.device)
-    network = model.networks[0]
-    scores_NV = network.scores(network(side.tokens_N, side.layout))
-    return scores_NV.float().softmax(-1).cpu()[near_M]
 
 
 def _weights(model: Model, example: Example, changes: Sequence[Change]) -> Tensor | None:

@@ -131,6 +131,11 @@ class Model:
         """What fills the gaps of a text; None: it fills none."""
         return self._answerer if isinstance(self._answerer, Filler) else None
 
+    @property
+    def node_labeller(self) -> NodeLabeller | None:
+        """What labels the nodes of a graph; None: it has none."""
+        return self._answerer if isinstance(self._answerer, NodeLabeller) else None
+
     def _build(self) -> Writer | Labeller | NodeLabeller | Filler | Forecaster:
         match self.task:
             case ForecastTask():

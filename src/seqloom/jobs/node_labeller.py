@@ -41,7 +41,8 @@ class NodeLabeller:
         self._numbers = {name: number for number, name in enumerate(task.graph.ids)}
 
     @cached_property
-    def _found_NV(self) -> Tensor:
+    def found_NV(self) -> Tensor:
+        """The probabilities of all nodes."""
         return probabilities(self.task, self.networks, self.device)
 
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
@@ -64,7 +65,7 @@ class NodeLabeller:
         """Each number with its likeliest labels, best first."""
         names = self.task.labels.names
         for one in asked:
-            best = self._found_NV[one.tokens[0]].topk(min(settings.n_best, len(names)))
+            best = self.found_NV[one.tokens[0]].topk(min(settings.n_best, len(names)))
             pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
             yield one.number, [self._answer(names[label], label, share) for share, label in pairs]
 
@@ -80,5 +81,5 @@ class NodeLabeller:
             raise UserError("score needs a label too: score(id, label)")
         node = self.prepare(Question(name), 0, GenerationSettings()).tokens[0]
         (number,) = self.task.labels.encode([str(label)])
-        log_prob = math.log(max(float(self._found_NV[node, number]), 1e-45))
+        log_prob = math.log(max(float(self.found_NV[node, number]), 1e-45))
         return Scored(log_prob, (Piece(str(label), log_prob),))

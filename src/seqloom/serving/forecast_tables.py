@@ -1,21 +1,18 @@
 """Tables of series over HTTP, and what comes after their end."""
 
-import csv
 from collections.abc import Iterator, Sequence
-from io import StringIO
 from typing import Any
 
 from pydantic import Field
 
 from seqloom.data.reading.text_stream import TextStream
+from seqloom.jobs.forecast_rows import rows_text
 from seqloom.jobs.forecasting import Forecast, read_asked
 from seqloom.serving.desk import Desk
 from seqloom.serving.errand import errand
 from seqloom.serving.given import Given
 from seqloom.serving.log import Log
 from seqloom.serving.refusal import RefusalError
-from seqloom.settings import UserError
-from seqloom.settings.words import show
 from seqloom.tasks.forecast import ForecastTask
 
 FORMS = '{"csv": "date,sales\\n2024-12-31,5\\n…"} or {"rows": [{"date": "2024-12-31", "sales": 5}, …]}'
@@ -75,28 +72,6 @@ def _one(desk: Desk, name: str, given: Table) -> tuple[list[dict[str, Any]], lis
     table, notes = read_asked(task, name, desk.name, TextStream(name, text))
     forecaster = desk.model.forecaster(desk.name)
     return [_said(one) for one in forecaster.after(table)], notes
-
-
-def rows_text(name: str, rows: Sequence[dict[str, Any]], decimal: str) -> str:
-    """As a file would hold them, so that one reader tells of every fault. The first row names the columns."""
-    file = StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    names = list(rows[0])
-    writer.writerow(names)
-    for number, row in enumerate(rows, 1):
-        strange = [one for one in row if one not in names]
-        if strange:
-            raise UserError(
-                f"{name}: row {number} has {show(strange[0])}, which the first row has not; name all columns there"
-            )
-        writer.writerow([_cell(row.get(one), decimal) for one in names])
-    return file.getvalue()
-
-
-def _cell(value: str | float | None, decimal: str) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else repr(value).replace(".", decimal)
 
 
 def _said(one: Forecast) -> dict[str, Any]:

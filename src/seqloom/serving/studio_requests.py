@@ -16,13 +16,11 @@ from seqloom.jobs.look_question import prepared
 from seqloom.jobs.look_stream import searched
 from seqloom.serving.desk import Desk
 from seqloom.serving.faults import told
-from seqloom.serving.forecast_tables import CsvTable, RowsTable, rows_text
+from seqloom.serving.forecast_tables import CsvTable, RowsTable
 from seqloom.serving.given import Given
 from seqloom.serving.predict_api import Input, Number, Series, Values
 from seqloom.serving.refusal import RefusalError
 from seqloom.serving.settings import ServingSettings
-from seqloom.tasks import Task
-from seqloom.tasks.forecast import ForecastTask
 
 MOST_CHANGES = 64
 
@@ -67,20 +65,15 @@ class StudioRequest(Given):
     def look(self, desk: Desk, limits: ServingSettings) -> Look:
         """A new one. Refused before anything is run, if there is too much to read."""
         settings = self.generation(desk, limits)
-        look = Look(desk.model, LookRequest(self._given(desk.model.task), self.target, tuple(self.changes), settings))
+        look = Look(desk.model, LookRequest(self._given(), self.target, tuple(self.changes), settings))
         if desk.model.writer is not None:
             asked = prepared(look, desk.model.writer, self.prefix)
             assert asked.item is not None
             _refuse_long(len(asked.item.source) + asked.cut, "input", limits)
         return look
 
-    def _given(self, task: Task) -> Any:
+    def _given(self) -> Any:
         match self.input:
-            case CsvTable(csv=text):
-                return {"table": text}
-            case RowsTable(rows=rows):
-                decimal = task.settings.decimal if isinstance(task, ForecastTask) else "."
-                return {"table": rows_text("input", rows, decimal)}
             case Given():
                 return self.input.model_dump(exclude_unset=True)
             case plain:

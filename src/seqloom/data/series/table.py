@@ -65,7 +65,7 @@ class _Raw:
 
 
 def read_table(file: str, wanted: Wanted, stream: Stream | None = None) -> SeriesTable:
-    """A UserError at the first fault. stream: what is read instead of a file, which only messages name then."""
+    """A UserError at the first fault. stream: what is read instead of a file."""
     if stream is None and ending(file) not in ENDINGS:
         raise DataError(f"{file}: series are read from CSV or TSV; save the table as one")
     raw, name = _raw(file, stream)
@@ -85,11 +85,11 @@ def read_table(file: str, wanted: Wanted, stream: Stream | None = None) -> Serie
     return SeriesTable(name, columns, tuple(regular), style, frequency, tuple(notes))
 
 
-def _raw(file: str, stream: Stream | None) -> tuple[_Raw, str]:
-    with Lines(file, keep_returns=True, stream=stream) as text:
-        name = text.name
+def _raw(file: str, given: Stream | None) -> tuple[_Raw, str]:
+    with Lines(file, keep_returns=True, stream=given) as stream:
+        name = stream.name
         header, rows, lines = list[str](), list[list[str]](), list[int]()
-        for line, row in rows_of(text, 2, SEPARATORS):
+        for line, row in rows_of(stream, 2, SEPARATORS):
             if isinstance(row, Broken):
                 raise DataError(f"{name}:{line}: {row.what}; {row.fix}")
             if not any(cell.strip() for cell in row):
