@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from machine import describe
 from torch import Tensor
 from transformers import MarianConfig, MarianMTModel
 
 import seqloom
+from machine import describe
 from seqloom.export.ctranslate2_engine import installed
 from seqloom.jobs.answer import Question
 from seqloom.jobs.generation import generation_of

@@ -16,10 +16,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from machine import describe
-
 import seqloom
 from generation import LONGEST, own
+from machine import describe
 from seqloom.export.ctranslate2_model import convert
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.tasks.translate import TranslateTask

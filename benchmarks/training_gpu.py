@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from machine import describe
 from torch import Tensor, nn
 
+from machine import describe
 from seqloom.data.ragged import Ragged
 from seqloom.models.build import build_model
 from seqloom.models.settings import ModelSettings

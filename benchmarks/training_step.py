@@ -21,10 +21,10 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from machine import describe
 from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel, MarianConfig, MarianMTModel
 
+from machine import describe
 from seqloom.layers.layout import Packed, Padded
 from seqloom.models.build import build_model
 from seqloom.models.settings import ModelSettings

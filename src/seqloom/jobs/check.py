@@ -67,10 +67,10 @@ def check(command: Command) -> Checked:
         return Checked(_bare(command), ())  # what is wrong with the files is what the report says
     if isinstance(wish.recipe.task, Nodes):
         found, notes = check_graph(wish.recipe)
-        return Checked(found, () if found.faulty else tuple(_forecast(wish, command.changes)), (*wish.notes, *notes))
+        return Checked(found, _forecast(wish, command.changes, found), (*wish.notes, *notes))
     if isinstance(wish.recipe.task, Forecast):
         found, notes = check_series(wish.recipe)
-        return Checked(found, () if found.faulty else tuple(_forecast(wish, command.changes)), (*wish.notes, *notes))
+        return Checked(found, _forecast(wish, command.changes, found), (*wish.notes, *notes))
     data, longest = wish.recipe.data, longest_of(wish.recipe)
     with bar("checking", sum(map(size, (*data.corpora, *data.valid, *data.test)))) as report:
         found = check_data(
@@ -84,8 +84,7 @@ def check(command: Command) -> Checked:
             progress=report,
         )
     found.findings[:0] = _unsplittable(wish)
-    forecast = () if found.faulty else tuple(_forecast(wish, command.changes))
-    return Checked(found, forecast, tuple(_notes(wish)))
+    return Checked(found, _forecast(wish, command.changes, found), tuple(_notes(wish)))
 
 
 def _notes(wish: Asked) -> Iterator[str]:
@@ -151,14 +150,16 @@ def _vocabularies(wish: Asked) -> list[Vocabulary]:
     return [side for side in sides if isinstance(side, Vocabulary)]
 
 
-def _forecast(wish: Asked, changes: Sequence[str]) -> Iterator[str]:
-    """What training would take here."""
+def _forecast(wish: Asked, changes: Sequence[str], found: Report) -> tuple[str, ...]:
+    """What training would take here; one more fault, if it would stop."""
+    if found.faulty:
+        return ()
     try:
         decided = decide(wish, changes, lambda text: None, time.monotonic(), measure=True)
     except UserError as error:
-        yield f"no forecast: {error}"
-        return
-    yield from _lines(decided)
+        found.findings.insert(0, Finding("fault", str(error), "training", 1, 0.0, (), STOPS))
+        return ()
+    return tuple(_lines(decided))
 
 
 def _lines(decided: Decided) -> Iterator[str]:

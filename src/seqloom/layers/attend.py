@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from seqloom.layers.dropout import dropped
 from seqloom.layers.masks import Sight
 from seqloom.layers.paths import fast
 from seqloom.layers.positions.relative import Relative
@@ -70,7 +71,7 @@ def attend(
             return _kernel(q_BHTK, k_BGSK, v_BGSV, score.scale, dropout, mask[:, None])
         return _attend_masked(q_BHTK, k_BGSK, v_BGSV, score.scale, mask, bias, dropout)
     weights_BHTS = attention_weights(q_BHTK, k_BGSK, score, sight.mask(at_BT, S), bias)
-    weights_BHTS = F.dropout(weights_BHTS, dropout)
+    weights_BHTS = dropped(weights_BHTS, dropout)
     y_BHTV = torch.matmul(weights_BHTS, share(v_BGSV, q_BHTK.shape[1]))
     return y_BHTV + relative.mixed(weights_BHTS, at_BT) if relative is not None and mixes else y_BHTV
 

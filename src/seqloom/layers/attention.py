@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -16,6 +15,7 @@ from seqloom.layers.attention_parts import AttentionParts, attention_parts
 from seqloom.layers.cache import Cache
 from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cost import Cost, Use, linear
+from seqloom.layers.dropout import dropped
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import ForkedCache
 from seqloom.layers.layout import Edges, Layout, Packed, Padded
@@ -225,7 +225,7 @@ class SelfAttention(Mixer):
 
     def forward(self, x: Tensor, layout: Layout, state: StepsState | None = None) -> tuple[Tensor, StepsState | None]:
         if self.training and self.settings.input_dropout:
-            x = F.dropout(x, self.settings.input_dropout)
+            x = dropped(x, self.settings.input_dropout)
         y, state = self._read(x, layout, state)
         return self.finish(y), state
 

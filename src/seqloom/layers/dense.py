@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from seqloom.layers.activations import Activation, activate
 from seqloom.layers.cost import Cost, linear
+from seqloom.layers.dropout import dropped
 from seqloom.layers.faults import Faults
 from seqloom.layers.linear import Linear
 from seqloom.settings import Frozen
@@ -52,7 +53,7 @@ class DenseFeedForward(nn.Module):
             hidden = self.activate(gate) * value
         else:
             hidden = self._activated(hidden)
-        return self.out(F.dropout(hidden, self.dropout) if self.dropout and self.training else hidden)
+        return self.out(dropped(hidden, self.dropout) if self.training else hidden)
 
     def _activated(self, hidden: Tensor) -> Tensor:
         """In place, which saves a large copy, while there is no gradient and nobody looks at what goes in."""

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
+from seqloom.layers.dropout import plus_dropped
 from seqloom.layers.kernels import half
 from seqloom.layers.layout import Layout
 from seqloom.settings import Frozen
@@ -113,8 +114,7 @@ def sum_of(x: Tensor, y: Tensor, carry: float, scale: float, dropout: float) -> 
         from seqloom.layers.kernels.norm import Sum, added
 
         return added(x, y, Sum(carry, scale, dropout))
-    y = F.dropout(y, dropout) if dropout else y
-    y = (x if carry == 1 else x * carry) + y
+    y = plus_dropped(x if carry == 1 else x * carry, y, dropout)
     return y if scale == 1 else y * scale
 
 

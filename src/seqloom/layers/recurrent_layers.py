@@ -5,13 +5,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, TypeVar
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.bottleneck import Summary, summarise
 from seqloom.layers.cost import Cost, linear
-from seqloom.layers.dropout import kept
+from seqloom.layers.dropout import dropped, kept
 from seqloom.layers.faults import Faults
 from seqloom.layers.mixer import Memory
 from seqloom.layers.recurrent_cell import GATES, Cell, Joined, RecurrentCell, RecurrentState, Weights
@@ -118,7 +117,7 @@ class Chance:
     def inputs(self, layer: int, side: int, x: Tensor) -> Tensor:
         """x_BTD, or x_BD of one step."""
         if not self.rate or not self.locked:
-            return F.dropout(x, self.rate) if self.rate else x
+            return dropped(x, self.rate)
         key = layer, side
         if key not in self._kept:
             self._kept[key] = kept(x.shape[0], x.shape[-1], self.rate, x)

@@ -14,6 +14,7 @@ from seqloom.data.check.series import SeriesLook, contents, steps
 from seqloom.data.check.tally import Kind, Tally
 from seqloom.data.check.whereabouts import Whereabouts, as_texts
 from seqloom.data.reading import FIELDS, Block, DataError, Shape, Skipped, read
+from seqloom.data.reading.lines import LATIN
 from seqloom.data.settings import Corpus
 
 Measure = Callable[[Sequence[str]], tuple[Sequence[int], Sequence[int]]]
@@ -23,6 +24,8 @@ _LEAK = 0.01  # common sentences are everywhere; from this share on a score cann
 _LETTERS_A_TOKEN = 8
 LABELLED: tuple[Shape, ...] = ("tags", "classes", "series")
 _BLANK = ("blank line", "both sides empty")
+_FIXES = {"not UTF-8 text": LATIN}
+_OR_SKIP = "or pass --skip-bad to leave them out"
 _SAME = Kind("warning", "source and target are the same", "remove them, unless copying is part of the task")
 _RATIO = Kind("warning", "one side is far longer than usual for the other", "look whether the sides belong together")
 
@@ -147,8 +150,9 @@ class PartCheck:
         """After the last corpus."""
         for reason, count in self._skipped.counts.items():
             severity: Any = "note" if reason in _BLANK else "fault"
-            remedy = "they are left out" if reason in _BLANK else "mend them, or pass --skip-bad to leave them out"
-            self.tally.add(Kind(severity, reason, remedy), count, map(Place, self._skipped.places[reason]))
+            remedy = "they are left out" if reason in _BLANK else f"{_FIXES.get(reason, 'mend them')}, {_OR_SKIP}"
+            every = self.tally.examples + self._skipped.total
+            self.tally.add(Kind(severity, reason, remedy), count, map(Place, self._skipped.places[reason]), every)
         if self._shape == "pairs":
             self.tally.add(_RATIO, *self._ratios.odd(PLACES))
         self._find_repeats()

@@ -8,6 +8,7 @@ from itertools import islice
 from seqloom.data.reading.block import FIELDS, Shape
 from seqloom.data.reading.columns import named_header, positions, usual, wanted
 from seqloom.data.reading.faults import DataError
+from seqloom.data.reading.language_names import are_languages
 from seqloom.data.settings import Corpus
 
 SAMPLE = 100
@@ -60,7 +61,11 @@ def table_of(corpus: Corpus, shape: Shape, first: Sequence[str], others: Sequenc
 
 
 def _looks_like_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Names above columns, one of which holds numbers; or a word or two above every column, all of sentences."""
+    """Names above columns, one of which holds numbers; or a word or two above every column, all of sentences; or those
+    of two languages.
+    """
+    if len(first) == 2 and rows and are_languages(first, rows):
+        return True
     columns = list(zip(*rows, strict=True))
     if not first or len(rows) < FEW or not all(map(_wordy, first)):
         return False
