@@ -8,7 +8,6 @@ from pydantic import Field, ValidationError
 
 from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change
-from seqloom.jobs.forecast_rows import rows_text
 from seqloom.jobs.generation import refuse_unused
 from seqloom.jobs.json_line import json_line
 from seqloom.jobs.look import Look, LookRequest
