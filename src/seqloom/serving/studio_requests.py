@@ -26,9 +26,11 @@ MOST_CHANGES = 64
 
 
 class TableInput(Given):
-    """What a forecast begins from: a table with times as CSV text, or numbers, a row a step."""
+    """What a forecast begins from, and what of it is looked into: a table, or numbers, a row a step."""
 
-    table: str | None = None
+    csv: str | None = None
+    """the text of a file"""
+    rows: list[dict[str, str | int | float | None]] | None = None
     values: Series | None = None
     times: list[str] | None = None
     """of the values"""
@@ -65,19 +67,16 @@ class StudioRequest(Given):
     def look(self, desk: Desk, limits: ServingSettings) -> Look:
         """A new one. Refused before anything is run, if there is too much to read."""
         settings = self.generation(desk, limits)
-        look = Look(desk.model, LookRequest(self._given(), self.target, tuple(self.changes), settings))
+        look = Look(desk.model, LookRequest(self._given, self.target, tuple(self.changes), settings))
         if desk.model.writer is not None:
             asked = prepared(look, desk.model.writer, self.prefix)
             assert asked.item is not None
             _refuse_long(len(asked.item.source) + asked.cut, "input", limits)
         return look
 
+    @property
     def _given(self) -> Any:
-        match self.input:
-            case Given():
-                return self.input.model_dump(exclude_unset=True)
-            case plain:
-                return plain
+        return self.input.model_dump(exclude_unset=True) if isinstance(self.input, Given) else self.input
 
     def kept(self, desk: Desk, limits: ServingSettings) -> Look:
         """The one that was looked at before, or a new one."""
