@@ -17,6 +17,7 @@ import { matrixSvg } from "./matrix_svg.js";
 import { exact, short, Tensor } from "./tensor.js";
 
 const READABLE = 36; // pixels of a cell that holds a number
+const SMALL = 132; // pixels of the longer side of a head's picture
 const ZOOMS = [2, 4, 7, 11, 16, 24, 36, 46, 60];
 const FONT = '11px ui-monospace, "DejaVu Sans Mono", Consolas, monospace';
 
@@ -225,21 +226,18 @@ class Map2D {
     pen.fillRect(0, 0, this.left - 2, this.top - 14);
   }
 
+  /** Small: a pixel for each number, enlarged or shrunk by the page. */
   #drawHeads() {
     [...this.picked?.children ?? []].forEach((button, index) => {
       const canvas = button.querySelector("canvas");
-      const matrix = this.tensor.head(index);
-      const size = Math.max(1, Math.min(12, 132 / Math.max(matrix.columns, 1)));
-      const [width, height] = [Math.ceil(matrix.columns * size), Math.min(132, Math.ceil(matrix.rows * size))];
-      Object.assign(canvas, { width, height });
+      const { rows, columns, data } = this.tensor.head(index);
+      const size = Math.min(12, SMALL / Math.max(rows, columns));
+      Object.assign(canvas, { width: columns, height: rows });
+      Object.assign(canvas.style, { width: `${Math.max(4, columns * size)}px`, height: `${Math.max(4, rows * size)}px` });
       const pen = canvas.getContext("2d");
-      const each = [width / matrix.columns, height / matrix.rows];
-      for (let r = 0; r < matrix.rows; r += 1) {
-        for (let c = 0; c < matrix.columns; c += 1) {
-          pen.fillStyle = css(colour(matrix.at(r, c), this.limit, this.options.kind));
-          pen.fillRect(Math.floor(c * each[0]), Math.floor(r * each[1]), Math.ceil(each[0]), Math.ceil(each[1]));
-        }
-      }
+      const image = pen.createImageData(columns, rows);
+      data.forEach((value, i) => image.data.set([...colour(value, this.limit, this.options.kind), 255], 4 * i));
+      pen.putImageData(image, 0, 0);
     });
   }
 
