@@ -134,6 +134,12 @@ def sorted_batches(texts: Sequence[str], batch: int) -> list[list[int]]:
     return [order[i : i + batch] for i in range(0, len(order), batch)]
 
 
+def token_batches(job: Write) -> list[list[list[int]]]:
+    """The same sentences as tokens, for who is not asked in words."""
+    rows = [source for source, _ in sentences(job.sentences, job.size.vocabulary, seed=3)]
+    return [[rows[at] for at in part] for part in sorted_batches(lines(job), job.batch)]
+
+
 def padded(rows: Sequence[Sequence[int]], fill: int, device: torch.device | str = "cpu") -> Tensor:
     width = max(map(len, rows))
     return torch.tensor([[*row, *[fill] * (width - len(row))] for row in rows], device=device)

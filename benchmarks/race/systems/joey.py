@@ -23,11 +23,9 @@ from race.work import (  # fmt: skip
     UnableError,
     Write,
     given,
-    lines,
     padded,
     pair_batches,
-    sentences,
-    sorted_batches,
+    token_batches,
     word,
 )
 
@@ -81,8 +79,7 @@ def _train(job: TrainPairs, device: str) -> Turn:
 
 def _write(job: Write, device: str) -> Turn:
     model = _model(job.size, 0.0).to(device).eval()
-    rows = [source for source, _ in sentences(job.sentences, job.size.vocabulary, seed=3)]
-    parts = [[rows[at] for at in part] for part in sorted_batches(lines(job), job.batch)]
+    parts = token_batches(job)
 
     @torch.inference_mode()
     def turn(i: int) -> Told:
@@ -94,6 +91,6 @@ def _write(job: Write, device: str) -> Turn:
                 greedy(real, longest, model, memory, hidden, min_output_length=longest)
             else:
                 beam_search(model, job.beam, memory, hidden, real, longest, alpha=1.0, min_output_length=longest)
-        return Told(sum(map(len, rows)))
+        return Told(sum(len(row) for part in parts for row in part))
 
     return turn

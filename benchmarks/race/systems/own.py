@@ -43,7 +43,7 @@ def ready(job: Job, folder: Path, device: str, engine: str, precision: str) -> T
     match job:
         case TrainPairs():
             return _steps(
-                _Pairs(), built(translator(job.size, job.dropout), job.size.vocabulary), _batches(job), device
+                PairsLoss(), built(translator(job.size, job.dropout), job.size.vocabulary), _batches(job), device
             )
         case TrainLanguage():
             model = built(language_model(job.size, job.context, job.dropout), job.size.vocabulary)
@@ -81,7 +81,7 @@ def answering(model: Model, changes: Sequence[str], beam: int | None) -> Callabl
     def write(texts: Sequence[str]) -> list[str]:
         model.look_over([Question(text) for text in texts])
         asked = [model.prepare(Question(text), number, settings) for number, text in enumerate(texts)]
-        said = {number: answers[0].text for number, answers in model.answer(asked, settings, pieces=False)}
+        said = {number: answers[0].text for number, answers in model.answer(asked, settings, wanted="text")}
         return [said[number] for number in range(len(texts))]
 
     return write
@@ -98,7 +98,7 @@ def _written(model: Model, texts: list[str], batch: int, write: Callable[[Sequen
     return turn
 
 
-class _Pairs:
+class PairsLoss:
     """The loss of a translation task, without its text."""
 
     def loss(self, model: nn.Module, batch: Batch, goals: Goals) -> Tensor:

@@ -25,11 +25,9 @@ from race.work import (  # fmt: skip
     UnableError,
     Write,
     given,
-    lines,
     padded,
     pair_batches,
-    sentences,
-    sorted_batches,
+    token_batches,
     windows,
 )
 
@@ -100,8 +98,7 @@ def _train_pairs(job: TrainPairs, device: str) -> Turn:
 
 def _write(job: Write, device: str) -> Turn:
     model = _pairs(job.size, 0.0).to(device).eval()
-    rows = [source for source, _ in sentences(job.sentences, job.size.vocabulary, seed=3)]
-    parts = [[rows[at] for at in part] for part in sorted_batches(lines(job), job.batch)]
+    parts = token_batches(job)
 
     def turn(i: int) -> Told:
         for part in parts:
@@ -110,6 +107,6 @@ def _write(job: Write, device: str) -> Turn:
             model.generate(
                 padded(part, PAD, device), begin, max(map(len, part)), mask=real, temperature=0.0, cache_kv=True
             )
-        return Told(sum(map(len, rows)))
+        return Told(sum(len(row) for part in parts for row in part))
 
     return turn
