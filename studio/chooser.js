@@ -4,13 +4,22 @@ import { fresh, h, shown } from "./element.js";
 import { State } from "./state.js";
 
 const LABELS = {
-  pairs: "Source", prompt: "Prompt", words: "Words", text: "Text", series: "Readings", image: "Pixels", forecast: "History", graph: "Node",
+  pairs: "Source", prompt: "Prompt", words: "Words", text: "Text",
+  series: "Readings", image: "Pixels", forecast: "History", graph: "Node",
 };
 /** What can be given as the right answer; what is no sequence of words has none here. */
 const TARGETS = {
-  pairs: "Answer to force (optional)", prompt: "Continuation to force (optional)", words: "The right tags (optional)", text: "The right class (optional)",
-  series: "The right class (optional)", image: "The right class (optional)", graph: "The right label (optional)",
+  pairs: "Answer to force (optional)",
+  prompt: "Continuation to force (optional)",
+  words: "The right tags (optional)",
+  text: "The right class (optional)",
+  series: "The right class (optional)",
+  image: "The right class (optional)",
+  graph: "The right label (optional)",
 };
+/** What belongs to one input alone, and goes with it. */
+const FRESH = { target: null, prefix: null, changes: null };
+const PLAIN = { spellcheck: "false", autocapitalize: "off", autocomplete: "off" };
 const TEXTS = new Set(["pairs", "prompt", "words", "text"]);
 
 export function chooser(state, source) {
@@ -23,12 +32,13 @@ export function chooser(state, source) {
     const given = taken(input.value, state.model);
     fault.hidden = given.fault === undefined;
     fault.textContent = given.fault ?? "";
-    if (given.fault === undefined) state.go({ ...State.input(given.value), target: target?.value || null, prefix: null, changes: null });
+    if (given.fault === undefined) state.go({ ...State.input(given.value), ...FRESH, target: target?.value || null });
   }
   for (const field of [input, target]) field?.addEventListener("keydown", (event) => entered(event, ask));
   if (!source.live) for (const field of [input, target]) if (field) field.readOnly = true;
   const parts = [modelField(state), exampleField(state),
-    labelled(LABELS[state.model.kind] ?? "Input", input, "input"), target && labelled(asked, target, "target"),
+    labelled(LABELS[state.model.kind] ?? "Input", input, "input"),
+    target && labelled(asked, target, "target"),
     source.live && h("button", { type: "submit", class: "main" }, "Show"), fault];
   form.append(...parts.filter(Boolean));
   return form;
@@ -42,29 +52,31 @@ function entered(event, ask) {
 }
 
 function modelField(state) {
-  const options = state.models.map(({ name, family }) => h("option", { value: name, selected: name === state.model.name }, `${name} (${family})`));
-  const go = (event) => state.go({ model: event.target.value, input: null, data: null, example: null, target: null, prefix: null, changes: null, box: null });
-  return labelled("Model", h("select", { onchange: go }, options), "model");
+  const option = ({ name, family }) =>
+    h("option", { value: name, selected: name === state.model.name }, family ? `${name} (${family})` : name);
+  const go = (event) => state.go({ ...FRESH, model: event.target.value, input: null, data: null, example: null, box: null });
+  return labelled("Model", h("select", { onchange: go }, state.models.map(option)), "model");
 }
 
 function exampleField(state) {
   const examples = state.model.examples ?? [];
   if (examples.length < 1) return null;
   const now = JSON.stringify(state.input);
-  const options = examples.map((example, index) => h("option", { value: index, selected: JSON.stringify(example) === now }, brief(example, index)));
-  if (!examples.some((example) => JSON.stringify(example) === now)) options.unshift(h("option", { value: "", selected: true }, "your own"));
-  const go = (event) => event.target.value !== "" && state.go({ ...State.example(examples, event.target.value), target: null, prefix: null, changes: null });
+  const chosen = examples.findIndex((example) => JSON.stringify(example) === now);
+  const options = examples.map((example, i) => h("option", { value: i, selected: i === chosen }, brief(example, i)));
+  if (chosen < 0) options.unshift(h("option", { value: "", selected: true }, "your own"));
+  const go = ({ target }) => target.value !== "" && state.go({ ...State.example(examples, target.value), ...FRESH });
   return labelled("Example", h("select", { onchange: go }, options), "example");
 }
 
 function inputField(state) {
   const text = typeof state.input === "string" ? state.input : numbers(state.input);
   const rows = Math.min(4, Math.max(1, Math.ceil(text.length / 90)));
-  return h("textarea", { rows, spellcheck: "false", autocapitalize: "off", autocomplete: "off", name: "input" }, text);
+  return h("textarea", { rows, name: "input", ...PLAIN }, text);
 }
 
 function targetField(state) {
-  return h("textarea", { rows: 1, spellcheck: "false", autocapitalize: "off", autocomplete: "off", name: "target", placeholder: "the model's own" }, state.target ?? "");
+  return h("textarea", { rows: 1, name: "target", placeholder: "the model's own", ...PLAIN }, state.target ?? "");
 }
 
 function labelled(label, field, name) {
@@ -81,16 +93,18 @@ function brief(example, index) {
 
 const words = (value) => Array.isArray(value) && value.every((one) => typeof one === "string");
 
-const sizes = (value) => (Array.isArray(value) ? [value.length, ...sizes(value[0])] : Array.isArray(value?.values) ? sizes(value.values) : []);
+function sizes(value) {
+  if (Array.isArray(value)) return [value.length, ...sizes(value[0])];
+  return Array.isArray(value?.values) ? sizes(value.values) : [];
+}
 
 /** Lists of numbers as one writes them: steps in lines where each has several readings. */
 function numbers(value) {
   if (words(value)) return value.join(" ");
   const number = (one) => (one === null ? "null" : String(one));
-  if (Array.isArray(value) && value.every((one) => one === null || typeof one === "number")) return value.map(number).join(" ");
-  if (Array.isArray(value) && value.length && value.every((one) => Array.isArray(one) && one.every((part) => part === null || typeof part === "number"))) {
-    return value.map((one) => one.map(number).join(" ")).join("\n");
-  }
+  const flat = (one) => Array.isArray(one) && one.every((part) => part === null || typeof part === "number");
+  if (flat(value)) return value.map(number).join(" ");
+  if (Array.isArray(value) && value.every(flat)) return value.map((one) => one.map(number).join(" ")).join("\n");
   return JSON.stringify(value);
 }
 
@@ -105,7 +119,10 @@ function taken(text, model) {
     }
   }
   if (TEXTS.has(model.kind) || model.kind === "graph") return { value: text };
-  const lines = text.trim().split(/\n/).map((line) => line.trim().split(/[\s,;]+/).map((one) => (/^(null|nan)$/i.test(one) ? null : Number(one))));
-  if (lines.flat().some((one) => Number.isNaN(one))) return { fault: "Numbers are wanted, with spaces between them; null where one is missing." };
+  const number = (one) => (/^(null|nan)$/i.test(one) ? null : Number(one));
+  const lines = text.trim().split(/\n/).map((line) => line.trim().split(/[\s,;]+/).map(number));
+  if (lines.flat().some((one) => Number.isNaN(one))) {
+    return { fault: "Numbers are wanted, with spaces between them; null where one is missing." };
+  }
   return { value: lines.length > 1 ? lines : lines[0] };
 }

@@ -50,7 +50,7 @@ export function faultBox(error, again) {
 }
 
 /** In place of what needs an input. */
-export const askedForInput = () => h("p", { class: "card ask" }, "Type an input above, or choose an example, and press Enter.");
+export const askedForInput = () => h("p", { class: "card ask" }, "Type an input above, and press Enter.");
 
 /** What a place of a sequence looks like: a space that a tokenizer marks is shown, a line's end too. */
 export function shown(place) {

@@ -17,6 +17,7 @@ import { matrixSvg } from "./matrix_svg.js";
 import { exact, short, Tensor } from "./tensor.js";
 
 const READABLE = 36; // pixels of a cell that holds a number
+const SMALL = 132; // pixels of the longer side of a head's picture
 const ZOOMS = [2, 4, 7, 11, 16, 24, 36, 46, 60];
 const FONT = '11px ui-monospace, "DejaVu Sans Mono", Consolas, monospace';
 
@@ -74,9 +75,9 @@ class Map2D {
     return h("figcaption", {}, h("span", { class: "name" }, name), title && title !== name && h("span", {}, title),
       h("span", { class: "shape" }, tensor.shape.join("×")),
       h("span", { class: "tools" },
-        h("button", { type: "button", class: "quiet", "aria-label": `Smaller cells of ${name}`, onclick: () => this.#zoomed(-1) }, "−"),
-        h("button", { type: "button", class: "quiet", "aria-label": `Larger cells of ${name}`, onclick: () => this.#zoomed(1) }, "+"),
-        h("button", { type: "button", class: "quiet", "aria-expanded": "false", "aria-label": `${name} as a table`, onclick: tabled }, "table"),
+        quiet("−", { "aria-label": `Smaller cells of ${name}`, onclick: () => this.#zoomed(-1) }),
+        quiet("+", { "aria-label": `Larger cells of ${name}`, onclick: () => this.#zoomed(1) }),
+        quiet("table", { "aria-label": `${name} as a table`, "aria-expanded": "false", onclick: tabled }),
         downloads(String(name), () => matrixSvg(this), { CSV: () => csv(this) })));
   }
 
@@ -120,8 +121,8 @@ class Map2D {
   }
 
   #zoomed(by) {
-    const sizes = by > 0 ? ZOOMS.filter((size) => size > this.zoom + 0.5) : ZOOMS.filter((size) => size < this.zoom - 0.5).reverse();
-    this.zoom = sizes[0] ?? this.zoom;
+    const next = by > 0 ? ZOOMS.find((size) => size > this.zoom + 0.5) : ZOOMS.findLast((size) => size < this.zoom - 0.5);
+    this.zoom = next ?? this.zoom;
     this.chosen = true;
     this.#drawAll();
   }
@@ -174,7 +175,8 @@ class Map2D {
     const { scrollLeft: x, scrollTop: y } = this.scroller;
     const [w, ht] = this.size;
     const last = (from, room, size, count) => Math.min(count, Math.ceil((from + room) / size));
-    return { x, y, r0: Math.floor(y / ht), r1: last(y, height - this.top, ht, this.rows.length), c0: Math.floor(x / w), c1: last(x, width - this.left, w, this.columns.length) };
+    const [r1, c1] = [last(y, height - this.top, ht, this.rows.length), last(x, width - this.left, w, this.columns.length)];
+    return { x, y, r0: Math.floor(y / ht), r1, c0: Math.floor(x / w), c1 };
   }
 
   #drawCells(pen, { x, y, r0, r1, c0, c1 }) {
@@ -225,21 +227,18 @@ class Map2D {
     pen.fillRect(0, 0, this.left - 2, this.top - 14);
   }
 
+  /** Small: a pixel for each number, enlarged or shrunk by the page. */
   #drawHeads() {
     [...this.picked?.children ?? []].forEach((button, index) => {
       const canvas = button.querySelector("canvas");
-      const matrix = this.tensor.head(index);
-      const size = Math.max(1, Math.min(12, 132 / Math.max(matrix.columns, 1)));
-      const [width, height] = [Math.ceil(matrix.columns * size), Math.min(132, Math.ceil(matrix.rows * size))];
-      Object.assign(canvas, { width, height });
+      const { rows, columns, data } = this.tensor.head(index);
+      const size = Math.min(12, SMALL / Math.max(rows, columns));
+      Object.assign(canvas, { width: columns, height: rows });
+      Object.assign(canvas.style, { width: `${Math.max(4, columns * size)}px`, height: `${Math.max(4, rows * size)}px` });
       const pen = canvas.getContext("2d");
-      const each = [width / matrix.columns, height / matrix.rows];
-      for (let r = 0; r < matrix.rows; r += 1) {
-        for (let c = 0; c < matrix.columns; c += 1) {
-          pen.fillStyle = css(colour(matrix.at(r, c), this.limit, this.options.kind));
-          pen.fillRect(Math.floor(c * each[0]), Math.floor(r * each[1]), Math.ceil(each[0]), Math.ceil(each[1]));
-        }
-      }
+      const image = pen.createImageData(columns, rows);
+      data.forEach((value, i) => image.data.set([...colour(value, this.limit, this.options.kind), 255], 4 * i));
+      pen.putImageData(image, 0, 0);
     });
   }
 
@@ -248,8 +247,8 @@ class Map2D {
     const [w, ht] = this.size;
     const column = Math.floor((event.clientX - box.left - this.left + this.scroller.scrollLeft) / w);
     const row = Math.floor((event.clientY - box.top - this.top + this.scroller.scrollTop) / ht);
-    const inside = event.clientX - box.left >= this.left && event.clientY - box.top >= this.top && row < this.rows.length && column < this.columns.length;
-    return inside ? [row, column] : null;
+    const below = event.clientX - box.left >= this.left && event.clientY - box.top >= this.top; // not on the labels
+    return below && row < this.rows.length && column < this.columns.length ? [row, column] : null;
   }
 
   #pointed(event) {
@@ -299,6 +298,8 @@ class Map2D {
     if (!this.table.hidden) this.table.replaceChildren(matrixTable(this));
   }
 }
+
+const quiet = (said, attributes) => h("button", { type: "button", class: "quiet", ...attributes }, said);
 
 const cut = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 

@@ -4,6 +4,7 @@ import { shown } from "../element.js";
 import { bent, picture, svg, text } from "../svg.js";
 import { short } from "../tensor.js";
 import { cut, textWidth } from "./measure.js";
+import { roving } from "./roving.js";
 import { pathTo, placeTree } from "./tree_layout.js";
 
 const HIGH = 36;
@@ -25,8 +26,11 @@ export function beamTree(nodes, winner, scores, onNode) {
   const order = [...tree].sort((a, b) => rank(a, way) - rank(b, way));
   const edges = order.filter((node) => node.parent !== null).map((node) => edge(spot(byId.get(node.parent)), spot(node), look(node, way)));
   const steps = lefts.slice(1, columns).map((x, step) => text(x + widths[step + 1] / 2, 16, `step ${step + 1}`, { class: "side", "text-anchor": "middle" }));
-  return picture(lefts.at(-1) - BETWEEN + 8, TOP + rows * HIGH + 8, `search tree of ${nodes.length} candidates`, { class: "beam-tree", role: "group" },
-    steps, edges, order.map((node) => drawNode(node, spot(node), look(node, way), scores.get(node.id), onNode)));
+  const parts = order.map((node) => drawNode(node, spot(node), look(node, way), scores.get(node.id), onNode));
+  const drawn = picture(lefts.at(-1) - BETWEEN + 8, TOP + rows * HIGH + 8, `search tree of ${nodes.length} candidates`, { class: "beam-tree", role: "group" },
+    steps, edges, parts);
+  const pressed = parts.filter((part) => part.getAttribute("role") === "button");
+  return roving(drawn, pressed, pressed.find((part) => part.dataset.node === String(winner)));
 }
 
 const rank = (node, way) => (way.has(node.id) ? 2 : node.kept || node.finished ? 1 : 0);
@@ -50,7 +54,7 @@ function drawNode(node, { x, y, width }, kind, score, onNode) {
   const said = node.token
     ? `${label(node)}: probability ${chance.toFixed(3)}, sum ${short(node.total)}, ${node.finished ? "an answer ends here" : node.kept ? "followed" : "not followed"}`
     : "start";
-  const pressed = node.token && onNode ? { role: "button", tabindex: 0, onclick: () => onNode(node), onkeydown: (event) => entered(event, () => onNode(node)) } : { role: "img" };
+  const pressed = node.token && onNode ? { role: "button", onclick: () => onNode(node), onkeydown: (event) => entered(event, () => onNode(node)) } : { role: "img" };
   return svg("g", { class: `node ${kind}${node.finished ? " ended" : ""}`, "data-node": node.id, "aria-label": said, ...pressed },
     svg("title", {}, said),
     svg("rect", { x, y: y - 14, width, height: 22, rx: node.finished ? 11 : 5 }),

@@ -38,7 +38,7 @@ function numbers(before, after, forced) {
   if (Number.isFinite(before.score) && Number.isFinite(after.score)) rows.push(["score of what is said", short(before.score), short(after.score)]);
   if (before.steps?.length) rows.push(["probability of what is said", percentOf(all(before)), percentOf(all(after))]);
   if (forced?.steps?.length) rows.push(["probability of the old answer", percentOf(all(before)), percentOf(all(forced))]);
-  if (Number.isFinite(lossOf(before)) && Number.isFinite(lossOf(after))) rows.push(["loss", short(lossOf(before)), short(lossOf(after))]);
+  if (Number.isFinite(lossOf(before)) && Number.isFinite(lossOf(after))) rows.push(["loss, the mean of the tokens", short(lossOf(before)), short(lossOf(after))]);
   const row = ([name, was, now]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "number" }, was), h("td", { class: "number" }, now));
   return h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col", class: "number" }, "before"), h("th", { scope: "col", class: "number" }, "now"))), h("tbody", {}, rows.map(row)));
 }

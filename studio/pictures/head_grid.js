@@ -4,6 +4,7 @@ import { colour } from "../colours.js";
 import { h } from "../element.js";
 import { picture, svg, text } from "../svg.js";
 import { cut } from "./measure.js";
+import { roving } from "./roving.js";
 
 const SIDE = 74;
 const GAP = 10;
@@ -21,7 +22,8 @@ export function headGrid(layers, chosen, onHead) {
     const cells = Array.from({ length: layer.weights.heads }, (_, head) => cell(layer, row, head, left + head * (SIDE + GAP), y, chosen, onHead));
     return svg("g", {}, words(layer.title, left - 12, y + SIDE / 2), cells);
   });
-  return picture(width, height, "all layers and heads", { class: "head-grid", role: "group" }, titles, rows);
+  const drawn = picture(width, height, "all layers and heads", { class: "head-grid", role: "group" }, titles, rows);
+  return roving(drawn, [...drawn.querySelectorAll(".small")], drawn.querySelector(".small.chosen") ?? undefined);
 }
 
 function words(title, x, y) {
@@ -36,7 +38,7 @@ function cell(layer, row, head, x, y, chosen, onHead) {
     onHead(row, head);
   };
   const pressed = chosen !== null && chosen[0] === row && chosen[1] === head;
-  return svg("g", { class: `small${pressed ? " chosen" : ""}`, role: "button", tabindex: 0, "aria-label": label, onclick: () => onHead(row, head), onkeydown: keyed },
+  return svg("g", { class: `small${pressed ? " chosen" : ""}`, role: "button", "aria-label": label, onclick: () => onHead(row, head), onkeydown: keyed },
     svg("title", {}, label),
     svg("image", { x, y, width: SIDE, height: SIDE, preserveAspectRatio: "none", "image-rendering": "pixelated", href: pixels(layer.weights.head(head)) }),
     svg("rect", { x, y, width: SIDE, height: SIDE, rx: 3, fill: "none" }));

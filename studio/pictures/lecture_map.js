@@ -2,6 +2,7 @@
 
 import { picture, svg, text } from "../svg.js";
 import { cut } from "./measure.js";
+import { roving } from "./roving.js";
 
 const WIDE = 132;
 const HIGH = 24;
@@ -17,8 +18,9 @@ export function lectureMap(steps, now, go) {
   const spot = (column, place) => [8 + column * (WIDE + 34), height - 26 - (place + 1) * (HIGH + GAP)];
   const boxes = stacks.flatMap((stack, column) => stack.map(({ step, index }, place) => box(step, index, spot(column, place), index === now, go)));
   const wires = stacks.map((stack, column) => svg("path", { class: "wire", d: `M${spot(column, 0)[0] + WIDE / 2} ${height - 24}V${spot(column, stack.length - 1)[1]}` }));
-  return picture(2 * WIDE + 50, height, "where in the model this is", { class: "lecture-map", role: "group" }, wires, memory(stacks, spot), boxes,
+  const drawn = picture(2 * WIDE + 50, height, "where in the model this is", { class: "lecture-map", role: "group" }, wires, memory(stacks, spot), boxes,
     text(8 + WIDE / 2, height - 8, "reads", { "text-anchor": "middle", class: "side" }), text(42 + 1.5 * WIDE, height - 8, "writes", { "text-anchor": "middle", class: "side" }));
+  return roving(drawn, boxes, drawn.querySelector(".current"));
 }
 
 /** From the end of the encoder to where the decoder looks at it. */
@@ -36,7 +38,7 @@ function box(step, index, [x, y], current, go) {
     event.stopPropagation();
     go(index);
   };
-  return svg("g", { class: `stage ${step.part}${current ? " current" : ""}`, role: "button", tabindex: 0, "aria-label": `${index + 1}: ${step.title}`, "aria-current": current ? "step" : null, onclick: () => go(index), onkeydown: keyed },
+  return svg("g", { class: `stage ${step.part}${current ? " current" : ""}`, role: "button", "aria-label": `${index + 1}: ${step.title}`, "aria-current": current ? "step" : null, onclick: () => go(index), onkeydown: keyed },
     svg("title", {}, step.title), svg("rect", { x, y, width: WIDE, height: HIGH, rx: 5 }),
     text(x + WIDE / 2, y + HIGH / 2, cut(`${index + 1} ${step.title.split(":")[0]}`, WIDE - 8, 11.5), { "text-anchor": "middle", "dominant-baseline": "central", "font-size": 11.5 }));
 }

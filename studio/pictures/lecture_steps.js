@@ -52,7 +52,7 @@ export const STEPS = [
   {
     name: "scaling", title: "Scaling: not too sure", part: "encoder",
     text: ["A sum of many products gets large where vectors are wide, and then the softmax that follows would put everything on one word and learn no more. So scores are divided by the root of the width of a head, here √3."],
-    symbols: "S = Q Kᵀ / √3", matrices: [[`${E}.mixer.q`, "Q"], [`${E}.mixer.k`, "K"], [`${E}.mixer.scores`, "S"]], start: [0, 1, 0],
+    symbols: "S = Q K^T / √3", matrices: [[`${E}.mixer.q`, "Q"], [`${E}.mixer.k`, "K"], [`${E}.mixer.scores`, "S"]], start: [0, 1, 0],
     numbers: (m, row, column) => scaled(m.Q, row, m.K, column, m.S.at(row, column)),
   },
   {
@@ -117,8 +117,8 @@ export const STEPS = [
   },
   {
     name: "cross", title: "Cross-attention: looking at the source", part: "decoder",
-    text: ["Now the decoder asks the encoder. Queries come from what is written, keys and values from the source as it was read. Rows are the words to be written, columns the words of the source. French puts the adjective behind the noun: look which word “chat” and “noir” look at."],
-    symbols: "A = softmax(Q K_sourceᵀ / √3)", matrices: [[`${D}.cross.q`, "Q"], [`${D}.cross.k`, "K"], [`${D}.cross.scores`, "S"], [`${D}.cross.weights`, "A"]], start: [0, 1, 0], weights: true,
+    text: ["Now the decoder asks the encoder. Queries come from what is written, keys and values from the source as it was read. Columns are the words of the source; rows are the places of the answer as the decoder reads them, so that the row of the start mark writes the first word, and the row of the first word writes the second. French puts the adjective behind the noun: look which English word each row looks at."],
+    symbols: "A = softmax(Q K_source^T / √3)", matrices: [[`${D}.cross.q`, "Q"], [`${D}.cross.k`, "K"], [`${D}.cross.scores`, "S"], [`${D}.cross.weights`, "A"]], start: [0, 1, 0], weights: true,
     numbers: (m, row, column) => `${scaled(m.Q, row, m.K, column, m.S.at(row, column))}\n${softmax(m.S, row, column, m.A.at(row, column))}`,
   },
   {

@@ -5,6 +5,7 @@ import { picture, svg, text } from "../svg.js";
 import { percent } from "../tensor.js";
 import { around, placeGraph } from "./graph_layout.js";
 import { cut } from "./measure.js";
+import { roving } from "./roving.js";
 
 const WIDTH = 760;
 const HEIGHT = 560;
@@ -26,7 +27,8 @@ export function nodeGraph(graph, { chosen = null, onNode = null, before = null }
   const strands = inside.map(([from, to, weight]) => strand(spots[turn.get(from)], spots[turn.get(to)], weight, heaviest, chosen !== null && (from === chosen || to === chosen), nodes, from, to));
   const dots = kept.map((node) => dot(nodes[node], node, spots[turn.get(node)], labels, { named: kept.length <= NAMED || near?.has(node), chosen: node === chosen, onNode, was: before?.[node] }));
   const title = `graph of ${nodes.length} nodes and ${edges.length} edges${kept.length < nodes.length ? `, ${kept.length} of them drawn` : ""}`;
-  return picture(WIDTH, HEIGHT, title, { class: "node-graph", role: "group" }, legend(labels), strands, dots);
+  const drawn = picture(WIDTH, HEIGHT, title, { class: "node-graph", role: "group" }, legend(labels), strands, dots);
+  return onNode ? roving(drawn, dots, dots[chosen === null ? 0 : kept.indexOf(chosen)]) : drawn;
 }
 
 function legend(labels) {
@@ -53,7 +55,7 @@ function dot(node, index, [x, y], labels, { named, chosen, onNode, was }) {
     event.preventDefault();
     onNode(index);
   };
-  const pressed = onNode ? { role: "button", tabindex: 0, onclick: () => onNode(index), onkeydown: keyed } : { role: "img" };
+  const pressed = onNode ? { role: "button", onclick: () => onNode(index), onkeydown: keyed } : { role: "img" };
   return svg("g", { class: `dot${chosen ? " chosen" : ""}${wrong ? " wrong" : ""}${changed ? " changed" : ""}`, "data-node": index, "aria-label": said, ...pressed },
     svg("title", {}, said),
     svg("circle", { cx: x, cy: y, r: chosen ? 10 : 7, fill: hue(labels.indexOf(node.said)), "fill-opacity": 0.35 + 0.65 * node.probability }),

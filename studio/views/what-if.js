@@ -6,6 +6,7 @@ import { changeWords, holds, toggled } from "../pictures/changes.js";
 import { differences } from "../pictures/differences.js";
 import { short, Tensor } from "../tensor.js";
 
+const MARK = /^<\/?\w+>$/; // beginning and end stay where they are
 const TEXTS = new Set(["pairs", "prompt", "words", "text"]); // tokens are read, which can be changed one by one
 
 export const view = {
@@ -79,7 +80,7 @@ class Bench {
 
   #words(side) {
     const word = (place, index) => {
-      const field = h("input", { type: "text", value: shownPlain(place), size: Math.max(3, shown(place).length), "aria-label": `${side} ${index + 1}`, "data-place": index, autocomplete: "off", spellcheck: "false", autocapitalize: "off" });
+      const field = h("input", { type: "text", value: shownPlain(place), size: Math.max(3, shown(place).length), "aria-label": `${side} ${index + 1}`, "data-place": index, autocomplete: "off", spellcheck: "false", autocapitalize: "off", disabled: MARK.test(shownPlain(place)) });
       const changed = () => {
         const others = this.changes.filter((one) => !(one.kind === "token" && one.side === side && one.place === index));
         const same = field.value === shownPlain(place) || field.value === "";

@@ -308,3 +308,15 @@ def test_weights_of_every_look_at_a_source(name: str) -> None:
     _close(found, other.values(f"{layer}.v")[0].matrix[0, 2])
     _close(other.scores[0], plain.scores[0])
     assert not torch.allclose(other.scores[1], plain.scores[1])
+
+
+@pytest.mark.parametrize("name", ["luong", "bahdanau-deep"])
+def test_cells_of_a_recurrent_decoder_that_is_left_out(name: str) -> None:
+    """It says nothing to others, but goes on within itself as it always does."""
+    decoder = {"mixer": cases.WITH_MEMORY[name], "cross": {"kind": "none"}}
+    model = _model(depth=1, encoder={"mixer": {"kind": "recurrence"}}, decoder=decoder)
+    layer = "decoder.blocks.0.mixer"
+    plain, off = trace(model, PAIR), trace(model, PAIR, [LayerChange(box=layer)])
+    assert not off.seen.made(layer).any()
+    for one, other in zip(plain.values(f"{layer}.cells.1"), off.values(f"{layer}.cells.1"), strict=True):
+        _close(one.matrix, other.matrix)

@@ -28,7 +28,9 @@ def check_documents(look: Look) -> None:
         json.dumps(found, allow_nan=False)
         assert found["equation"]["symbols"]
         assert found["sentence"]
-        assert [value["matrix"]["shape"] for value in found["values"]] == plain[3]["boxes"][box["id"]]["shapes"]
+        made = plain[3]["boxes"][box["id"]]["shapes"]
+        shapes = [value["matrix"]["shape"] for value in found["values"]]
+        assert shapes[len(shapes) - len(made) :] == made, "behind what a small box learnt"
         for value in found["values"]:
             shape = value["matrix"]["shape"]
             assert value["heads"] == (len(shape) == 3)

@@ -43,7 +43,7 @@ def test_a_node_and_those_it_learns_from(model: Model) -> None:
     assert kind_of(model) == "graph"
     assert answer.graph is not None
     first = answer.graph.nodes[0]
-    whole_NV = probabilities(model.task, model.networks, model.device)
+    whole_NV = probabilities(model)
     assert (first.name, first.label, answer.text) == ("n3", "b", first.said)
     assert first.probability == pytest.approx(float(whole_NV[3].max()), abs=1e-6)
     torch.testing.assert_close(look.traced.scores[0].softmax(-1), whole_NV[3], rtol=0, atol=1e-6)
@@ -68,9 +68,7 @@ def test_a_node_that_learns_from_more_than_is_shown(model: Model, monkeypatch: p
     answer = look.answer()
     assert answer.graph is not None
     assert len(answer.graph.nodes) == 4
-    assert answer.score == pytest.approx(
-        float(probabilities(model.task, model.networks, model.device)[3].max()), abs=1e-6
-    )
+    assert answer.score == pytest.approx(float(probabilities(model)[3].max()), abs=1e-6)
     assert look.trace().notes == (
         "'n3' learns from more nodes than are shown: these numbers are of the nearest alone.",
     )
@@ -79,9 +77,7 @@ def test_a_node_that_learns_from_more_than_is_shown(model: Model, monkeypatch: p
 def test_its_loss_and_a_head_that_is_off(model: Model) -> None:
     loss = Look(model, LookRequest("n3", target="a")).answer().loss
     assert loss is not None
-    assert loss.total == pytest.approx(
-        -float(probabilities(model.task, model.networks, model.device)[3].log()[0]), abs=1e-5
-    )
+    assert loss.total == pytest.approx(-float(probabilities(model)[3].log()[0]), abs=1e-5)
     before = Look(model, LookRequest("n3")).answer()
     off = Look(model, LookRequest("n3", changes=(HeadChange(layer="encoder.blocks.0.mixer", head=0),))).answer()
     assert off.score != pytest.approx(before.score, abs=1e-7)

@@ -18,7 +18,8 @@ HEAD = {"kind": "head", "layer": "decoder.blocks.0.cross", "head": 0}
 
 def found(looked: Looked, path: str, **asked: Any) -> Any:
     """As the page would find it."""
-    (answer,) = [one["answer"] for one in looked.documents() if (one["path"], one["request"]) == (path, asked)]
+    documents = vars(looked).setdefault("written", list(looked.documents()) if "written" not in vars(looked) else [])
+    (answer,) = [one["answer"] for one in documents if (one["path"], one["request"]) == (path, asked)]
     return answer
 
 

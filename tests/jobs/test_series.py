@@ -188,7 +188,7 @@ def test_check(folder: Path, tmp_path: Path) -> None:
 
 
 STEPS = "series,time,x,y,label\n" + "".join(
-    f"s{one},{step},{one % 2}.{step},{step},{'up' if one % 2 else 'down'}\n" for one in range(20) for step in range(6)
+    f"s{one},{step},{one}.{step},{step},{'up' if one % 2 else 'down'}\n" for one in range(20) for step in range(6)
 )
 ROWS = "a,b,c,d,label\n" + "".join(f"{one},{one % 2},1.5,-2,{'up' if one % 2 else 'down'}\n" for one in range(20))
 

@@ -14,7 +14,7 @@ LAYERS = ["encoder.blocks.0.mixer", "decoder.blocks.0.cross", "decoder.blocks.0"
 INPUTS = [
     *["ab", "the film", "a [MASK] b", "", 3, ["the", "film"], [1.0, None], [[1, 2]], [[[1, 2]]], {"node": 1}, {}],
     *[{"source": "ab", "must": ["b"]}, {"source": "ab", "must": 5}, {"source": [1]}, {"values": [[1.0]]}],
-    {"table": "/etc/passwd"},
+    {"csv": "/etc/passwd"},
 ]
 NAMES = ("/v1/predict", "/v1/completions", "/v1/chat/completions", "/api/generate", "/api/chat", "/api/show",
          "/v1/models", "/v1/models/{model}", "/api/tags", "/api/ps", "/api/version", "/healthz",

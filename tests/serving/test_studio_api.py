@@ -217,12 +217,13 @@ def test_after_the_first_it_is_quick(studio: Live) -> None:
 
 
 def test_memory_is_bounded(runs: Runs) -> None:
-    with Live([], "serving.look_memory=0.0005", lecture=True) as live:  # half a megabyte
+    with Live([], "serving.look_memory=0.0002", lecture=True) as live:  # a fifth of a megabyte
         desk = live.shelf.books["lecture"].desk
         assert desk is not None
-        for number in range(30):
-            ask(live, "trace", input=" ".join(["black"] * (1 + number)))
-            assert desk.looks.bytes <= 500_000
+        for number in range(12):
+            ask(live, "trace", input=" ".join(["black"] * (1 + number)), settings={"beam": 1, "longest": 4})
+            assert desk.looks.bytes <= 200_000
+        assert len(desk.looks) < 12
         assert len(desk.looks) >= 1
 
 

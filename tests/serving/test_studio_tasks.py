@@ -82,7 +82,7 @@ def test_a_series_is_labelled_as_predict_does(studio: Live, folder: Path) -> Non
 
 def test_a_forecast_is_that_of_the_table(studio: Live, folder: Path) -> None:
     text = (folder / "sales.csv").read_text()
-    answer = ask(studio, "answer", model="sales", input={"table": text})
+    answer = ask(studio, "answer", model="sales", input={"csv": text})
     (own,) = seqloom.load(folder / "sales").forecast(folder / "sales.csv")
     assert np.allclose(answer["forecast"]["point"], own.mean, rtol=1e-5)
     assert answer["forecast"]["times"] == list(own.times)
@@ -93,8 +93,8 @@ def test_a_forecast_is_that_of_the_table(studio: Live, folder: Path) -> None:
     [
         ("sales", "/etc/passwd", "input"),
         ("sales", [[1.0, 2.0]], "the model looks back 24"),
-        ("sales", {"table": "a", "values": [[1.0]]}, "one of them"),
-        ("sales", {"tabel": "a"}, "input.tabel: there is no such field"),
+        ("sales", {"csv": "a", "values": [[1.0]], "series": ""}, "one of them"),
+        ("sales", {"cvs": "a"}, "input.cvs: there is no such field"),
         ("sales", {"times": ["x"], "values": [["a"]]}, r"input\.values"),
         ("graph", "nobody", "nobody"),
         ("graph", 10**9, "node"),
@@ -114,7 +114,7 @@ def test_inputs_that_are_none(studio: Live, model: str, given: Any, why: str) ->
 
 def test_a_table_as_predict_takes_it(studio: Live, folder: Path) -> None:
     text = (folder / "sales.csv").read_text()
-    expected = ask(studio, "answer", model="sales", input={"table": text})["forecast"]
+    expected = ask(studio, "answer", model="sales", input={"csv": text})["forecast"]
     header, *lines = (line.split(",") for line in text.splitlines())
     rows = [dict(zip(header, line, strict=True)) for line in lines]
     for given in ({"csv": text}, {"rows": rows}):

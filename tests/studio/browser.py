@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,9 +56,17 @@ class Studio:
         self.refused = False
         """whether the server is to refuse something: browsers note that themselves"""
 
-    def open(self, view: str, *, phone: bool = False, dark: bool = False, **fields: Any) -> Page:
+    def open(
+        self,
+        view: str,
+        *,
+        phone: bool = False,
+        dark: bool = False,
+        before: Callable[[Page], object] | None = None,
+        **fields: Any,
+    ) -> Page:
         """A view, drawn: open("flow", model="pairs", input="a b", box="encoder.blocks.0.mixer"). view:
-        also all that stands behind #/."""
+        also all that stands behind #/. before: called with the page while it is still empty."""
         context = self.browser.new_context(
             viewport=PHONE if phone else LAPTOP,
             color_scheme="dark" if dark else "light",
@@ -70,6 +78,8 @@ class Studio:
         page.on("console", self._said)
         page.on("pageerror", lambda error: self.faults.append(f"error in the page: {error}"))
         page.on("request", self._asked)
+        if before is not None:
+            before(page)
         page.goto(f"{self.url}#/{view}" + (f"?{urlencode(fields)}" if fields else ""))
         return drawn(page)
 

@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from torch import Tensor
 
+import seqloom
 from seqloom.jobs.lecture import lecture
 from seqloom.jobs.look import Look, LookRequest
 from tests.jobs.asked_runs import Runs
+from tests.jobs.run import write_pairs, write_recipe
+from tests.serving.live import Live
 from tests.studio.browser import Studio, accessible, downloaded, drawn, fits, matrix, number
 from tests.studio.own import own
 
@@ -129,3 +132,35 @@ def test_everyone_can_read_it(studio: Studio, show: str) -> None:
         page = studio.open("attention", model="pairs", input=SOURCE, show=show, phone=phone, dark=dark)
         accessible(page)
         fits(page)
+
+
+RECURRENT = """
+[text]
+source = { kind = "characters" }
+shared = true
+[model]
+family = "encoder-decoder"
+width = 16
+depth = 1
+feed_forward = { kind = "none" }
+norm = { kind = "none" }
+residual = { kind = "none" }
+encoder = { mixer = { kind = "recurrence", cell = "gru", direction = "both" } }
+decoder = { cross = { kind = "none" }, mixer = { kind = "attentive-recurrence", attention = { score = "additive" } } }
+[training]
+steps = 10
+batch = 200
+"""
+
+
+def test_a_recurrent_model_attends_too(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bahdanau et al. 2015: one head, from each step of the answer to the source."""
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    recipe, data = write_recipe(tmp_path / "r.toml", text=RECURRENT), write_pairs(tmp_path / "pairs.tsv")
+    seqloom.train(recipe, data=data, out=tmp_path / "recurrent", view="none")
+    weights_HTS = own(tmp_path / "recurrent", SOURCE, TARGET).made["decoder.blocks.0.mixer"]
+    with Live([tmp_path / "recurrent"]) as live:
+        studio = Studio(browser, f"{live.url}/")
+        page = studio.open("attention", input=SOURCE, target=TARGET, show="matrix")
+        assert torch.equal(read(page), weights_HTS[0])
+        studio.close()

@@ -100,6 +100,22 @@ def test_a_link_restores_the_penalty_and_searches_with_it(studio: Studio) -> Non
     expect(again.get_by_label("alpha")).to_have_value("1.5")
 
 
+def test_arrow_keys_go_through_the_tree(studio: Studio) -> None:
+    """Tab stops once, at the winner."""
+    page = opened(studio)
+    stops = page.locator(".node[tabindex='0']")
+    expect(stops).to_have_count(1)
+    stops.focus()
+    token = page.locator(":focus").get_attribute("aria-label")
+    assert token is not None
+    assert "an answer ends here" in token
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(":focus")).to_have_class("node way")
+    page.keyboard.press("Enter")
+    expect(page.locator(".view > .readout")).to_contain_text("chat noir dort: ")
+    expect(stops).to_have_count(1)
+
+
 def test_a_wider_beam_considers_more(studio: Studio) -> None:
     page = opened(studio)
     before = page.locator(".node").count()

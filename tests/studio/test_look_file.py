@@ -40,3 +40,19 @@ def test_its_numbers_are_the_model_s(browser: Browser, file: Path) -> None:
     shown = matrix(page.locator("figure").filter(has_text="attention weights").first)
     assert [[pytest.approx(number, abs=1e-7) for number in row] for row in shown] == own
     studio.close()
+
+
+def test_a_notebook_s_frame(browser: Browser, tmp_path: Path) -> None:
+    """Where the page has an address without a place of its own: it goes from view to view all the same."""
+    shown = lecture().look("black cat sleeps")._repr_html_()
+    (tmp_path / "notebook.html").write_text(f'<!doctype html><meta charset="utf-8">{shown}', encoding="utf-8")
+    studio = Studio(browser, (tmp_path / "notebook.html").as_uri())
+    page = browser.new_page()
+    studio.pages.append(page)
+    page.on("pageerror", lambda error: studio.faults.append(str(error)))
+    page.goto(studio.url)
+    frame = page.frame_locator("iframe")
+    expect(frame.locator("main")).to_contain_text("chat noir dort")
+    frame.get_by_role("link", name="Attention").first.click()
+    expect(frame.locator("main")).to_contain_text("Who looks at whom")
+    studio.close()

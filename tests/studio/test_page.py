@@ -3,9 +3,11 @@
 import re
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Browser, Dialog, Route, expect
 
 from seqloom.jobs.lecture import pairs
+from tests.jobs.asked_runs import Runs
+from tests.serving.live import Live
 from tests.studio.browser import Studio, accessible, drawn, fits
 
 VIEWS = ("write", "flow", "attention", "beam", "what-if", "training", "lecture")
@@ -122,3 +124,21 @@ def test_the_skip_link_loses_nothing(studio: Studio) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
     assert "input=abcd" in page.url
+
+
+def test_a_server_with_a_token_asks_for_it_once(browser: Browser, runs: Runs) -> None:
+    with Live([runs["pairs"]], token="open sesame") as guarded:
+        studio = Studio(browser, f"{guarded.url}/")
+        studio.refused = True
+        asked: list[str] = []
+
+        def answer(dialog: Dialog) -> None:
+            asked.append(dialog.message)
+            dialog.accept("open sesame")
+
+        page = studio.open("write", before=lambda page: page.on("dialog", answer), input="abcd")
+        expect(page.locator(".answer-text")).not_to_be_empty()
+        page.get_by_role("link", name="Flow").click()
+        drawn(page)
+        assert len(asked) == 1
+        studio.close()

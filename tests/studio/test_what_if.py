@@ -75,6 +75,16 @@ def test_a_head_that_is_off(studio: Studio, head: int) -> None:
     assert "changes" not in page.url
 
 
+def test_the_loss_of_a_given_answer(studio: Studio) -> None:
+    page = opened(studio, {"kind": "head", "layer": CROSS, "head": 1}, target=SAID)
+    row = settled(page).locator(".result table.numbers tr", has_text="loss")
+    plain = lecture().score([SOURCE], [SAID])[0].log_prob
+    with without(f"{CROSS}.heads.out.weight", slice(3, 6)) as model:
+        changed = model.score([SOURCE], [SAID])[0].log_prob
+    shown = [number(cell) for cell in row.locator("td").all_inner_texts()]
+    assert shown == pytest.approx([-plain / 4, -changed / 4], abs=0.006)
+
+
 def test_a_layer_that_is_off(studio: Studio) -> None:
     page = opened(studio)
     page.get_by_role("button", name="encoder block 1: self-attention off").click()

@@ -40,17 +40,10 @@ def draw_convolution(
 
     settings = mixer.settings.model_dump(mode="json", exclude_none=True)
     settings |= {"behind": mixer.behind, "ahead": mixer.ahead}
-    seen_by = drawing.add(f"{id}.windows", "windows", "windows", [read], windows, settings=settings, of=above)
-    parameters = count(mixer)
+    parameters, title = count(mixer), "map over the window"
+    spot = drawing.add(f"{id}.windows", "windows", "windows", [read], windows, settings=settings, of=above)
     linear = drawing.add(
-        f"{id}.conv",
-        "taps",
-        "map over the window",
-        [seen_by],
-        mapped,
-        parameters=parameters,
-        settings=settings,
-        of=above,
+        f"{id}.conv", "taps", title, [spot], mapped, parameters=parameters, settings=settings, of=above
     )
     return drawing.add(id, "convolution", "convolution", [linear], out, parameters=parameters, settings=settings, of=of)
 

@@ -134,31 +134,12 @@ def draw_attentive_recurrence(
     settings = mixer.settings
     starts = [] if settings.initial == "zeros" else [_first(drawing, id, memory, mixer)]
     luong, depth = settings.form == "luong", len(mixer.cells)
-
-    def cell(layer: int, reads: Sequence[Spot]) -> Spot:
-        one = mixer.cells[layer]
-        assert isinstance(one, RecurrentCell)
-
-        def values(seen: Seen) -> Iterator[Value]:
-            yield from _cell_values(_all_parts(id, mixer, seen)[layer], axis, False)
-
-        shown = {"cell": one.cell, "hidden": one.hidden}
-        return drawing.add(
-            f"{id}.cells.{layer}",
-            "cell",
-            f"layer {layer + 1}",
-            reads,
-            values,
-            parameters=count(one),
-            settings=shown,
-            of=id,
-        )
-
+    cell = partial(_attentive_cell, drawing, id, mixer, axis=axis)
     attention = partial(attention_steps, drawing, f"{id}.attention", mixer.attention, memory=memory, of=id, axis=axis)
     if luong:
         reads = [read]
         for layer in range(depth):
-            reads = [cell(layer, [*reads, *starts])]
+            reads = [cell(layer, reads=[*reads, *starts])]
         found = attention(reads[0])
         below = [*reads, found]
     else:
@@ -166,7 +147,7 @@ def draw_attentive_recurrence(
         reads = [read]
         for layer in range(depth):
             told = [found] if settings.tells(layer) else []
-            reads = [cell(layer, [*reads, *told, *starts])]
+            reads = [cell(layer, reads=[*reads, *told, *starts])]
         below = [*reads, found, read] if mixer.out is not None else reads
 
     def values(seen: Seen) -> Iterator[Value]:
@@ -181,5 +162,18 @@ def draw_attentive_recurrence(
 
 def _all_parts(id: str, mixer: AttentiveRecurrenceMixer, seen: Seen) -> list[CellParts]:
     x_BTD, _, state = seen.call(id).args[:3]
-    known = seen.all_made(f"{id}.attention"), seen.call(id).result[0]
-    return seen.once(f"{id}.cells", lambda: mixer.cell_parts(x_BTD, state, *known))
+    contexts_BTD = seen.all_made(f"{id}.attention")
+    return seen.once(f"{id}.cells", lambda: mixer.cell_parts(x_BTD, state, contexts_BTD))
+
+
+def _attentive_cell(
+    drawing: Drawing, id: str, mixer: AttentiveRecurrenceMixer, layer: int, reads: Sequence[Spot], axis: Axis
+) -> Spot:
+    cell, name = mixer.cells[layer], f"{id}.cells.{layer}"
+    assert isinstance(cell, RecurrentCell)
+
+    def values(seen: Seen) -> Iterator[Value]:
+        yield from _cell_values(_all_parts(id, mixer, seen)[layer], axis, False)
+
+    shown, title = {"cell": cell.cell, "hidden": cell.hidden}, f"layer {layer + 1}"
+    return drawing.add(name, "cell", title, reads, values, parameters=count(cell), settings=shown, of=id)

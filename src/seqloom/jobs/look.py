@@ -126,6 +126,8 @@ class Look:
         self.settings = request.settings or generation_of(model.opened[0])
         self.inner = tuple(one for one in request.changes if not isinstance(one, TokenChange))
         """The changes within the model; those of tokens are made where ids are."""
+        self.kept: dict[str, Any] = {}
+        """What others found of it and will want again: the search's tree, documents that are written already."""
 
     @cached_property
     def subject(self) -> Subject:

@@ -10,6 +10,7 @@ from seqloom.generation.tree import Ending, Node, Tree
 from seqloom.jobs.look import Look
 from seqloom.jobs.look_documents import Place
 from seqloom.jobs.look_question import changes_target, prepared
+from seqloom.jobs.look_stream import TREE
 from seqloom.jobs.look_subject import places
 from seqloom.jobs.look_writing import changed_scorer
 from seqloom.jobs.writing import Prepared, Writer
@@ -62,6 +63,10 @@ def beam(look: Look) -> Iterator[BeamDocument | None]:
     if look.request.target is not None:
         raise UserError("beam: a target that is given is not searched for; leave it out")
     settings = _searched(look.settings)
+    if TREE in look.kept:  # the answer was searched for already
+        tree, winner, asked = look.kept[TREE]
+        yield _document(tree, winner, writer, asked, settings)
+        return
     asked = prepared(look, writer, _changed(look) if changes_target(look) else ())
     assert asked.item is not None
     search = tree_steps(changed_scorer(writer, asked.item, settings, look.inner), asked.item, settings)
@@ -88,14 +93,14 @@ def _changed(look: Look) -> tuple[int, ...]:
 
 
 def _document(tree: Tree, winner: int, writer: Writer, asked: Prepared, settings: GenerationSettings) -> BeamDocument:
-    nodes = tuple(_node(node, writer) for node in tree.nodes)
+    tokens = places([node.token for node in tree.nodes], writer.target)
+    nodes = tuple(_node(node, token) for node, token in zip(tree.nodes, tokens, strict=True))
     finished = tuple(_finished(tree, ending, writer, asked) for ending in tree.endings)
     length = settings.length.model_dump(mode="json")
     return BeamDocument(nodes, finished, winner, length, settings.beam, settings.groups)
 
 
-def _node(node: Node, writer: Writer) -> NodeDocument:
-    (token,) = places([node.token], writer.target)
+def _node(node: Node, token: Place) -> NodeDocument:
     return NodeDocument(
         node.id, node.parent, node.step, token, node.log_prob, node.total, node.kept, node.finished, node.group
     )

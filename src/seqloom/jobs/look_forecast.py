@@ -29,7 +29,8 @@ from seqloom.tasks.forecast import ForecastTask, WindowBatch
 NAME = "input"
 FIRST = np.datetime64("2000-01-03", "us")
 """Where a series begins of which no times are given: a Monday."""
-TABLES = ("csv", "rows", "values")
+TABLES = ("csv", "table", "rows", "values")
+"""csv and table are the same, and a text."""
 KEYS = (*TABLES, "times", "series", "column", "id")
 
 
@@ -88,10 +89,11 @@ def _series(model: Model, task: ForecastTask, parts: Mapping[str, Any]) -> tuple
 
 
 def _text(task: ForecastTask, parts: Mapping[str, Any]) -> str:
-    if "csv" in parts:
-        if not isinstance(parts["csv"], str):
-            raise UserError(f"input: csv should be text, but is {show(parts['csv'])}")
-        return parts["csv"]
+    text = parts.get("csv", parts.get("table"))
+    if "rows" not in parts:
+        if not isinstance(text, str):
+            raise UserError(f"input: csv should be text, but is {show(text)}")
+        return text
     rows = parts["rows"]
     if not isinstance(rows, list | tuple) or not rows or not all(isinstance(row, dict) for row in rows):
         raise UserError(f"input: rows should be a list of objects, a column's name before each value, not {show(rows)}")

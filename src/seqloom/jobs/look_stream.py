@@ -9,6 +9,7 @@ from torch import Tensor
 
 from seqloom.generation.beam import NOTHING
 from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.tree import Tree
 from seqloom.generation.writing import Writing
 from seqloom.jobs.look import Look
 from seqloom.jobs.look_documents import Option, Step
@@ -19,6 +20,8 @@ from seqloom.jobs.reranking import candidates_of
 from seqloom.text import END, Vocabulary
 
 Ids = tuple[int, ...]
+TREE = "tree"
+"""Under which a look keeps the search for its answer: the tree, the winner's place, what was asked."""
 
 
 def searched(look: Look, prefix: Sequence[int] = ()) -> Iterator[Step | None]:
@@ -33,7 +36,8 @@ def searched(look: Look, prefix: Sequence[int] = ()) -> Iterator[Step | None]:
     asked, settings = prepared(look, writer, prefix), look.settings
     assert asked.item is not None
     scorer = Telling(changed_scorer(writer, asked.item, settings, look.inner))
-    writing = Writing(scorer, candidates_of(settings), settings.replace_unknown)
+    tree = Tree(settings.length) if settings.sample is None and settings.rerank is None else None
+    writing = Writing(scorer, candidates_of(settings), settings.replace_unknown, tree)
     writing.begin([asked.item])
     tells = settings.rerank is None and not settings.replace_unknown and writing.samples == 1
     steps = Steps(scorer, asked.item, writer.target)
@@ -49,6 +53,8 @@ def searched(look: Look, prefix: Sequence[int] = ()) -> Iterator[Step | None]:
         if not new:
             yield None
     found = writing.answers(complete[0])
+    if tree is not None:
+        look.kept[TREE] = tree, tree.place(found[0]), asked
     if tells:
         yield from steps.rest(found[0])
     answer = writer.said(asked, found, settings)[0]

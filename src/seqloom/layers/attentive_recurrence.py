@@ -180,25 +180,33 @@ class AttentiveRecurrenceMixer(Mixer):
         asked_BTD = self._passed(layout.pad(x), layout, state).asked_BTD
         return self.attention.parts(asked_BTD, Padded(layout.lengths_B, layout.longest), state.memory)
 
-    def cell_parts(
-        self, x_BTD: Tensor, state: AttentiveState, contexts_BTD: Tensor, outputs_BTD: Tensor
-    ) -> list[CellParts]:
-        """All that each layer's cell makes, where contexts and outputs of all steps are known already."""
-        fed_BTD = contexts_BTD
-        if self.settings.form == "luong":
-            fed_BTD = torch.cat((state.fed_BD[:, None], outputs_BTD[:, :-1]), 1)
+    def cell_parts(self, x_BTD: Tensor, state: AttentiveState, contexts_BTD: Tensor) -> list[CellParts]:
+        """All that each layer's cell makes, where the contexts of all steps are known already."""
+        if self.settings.form != "luong" or not self.settings.feed:
+            return self._cell_parts(x_BTD, state.layers, contexts_BTD)[0]
+        # what is fed is known only when the step before it is done
+        steps, layers, fed_BD = list[list[CellParts]](), state.layers, state.fed_BD
+        for x_BD, context_BD in zip(x_BTD.unbind(1), contexts_BTD.unbind(1), strict=True):
+            parts, h_B1D = self._cell_parts(x_BD[:, None], layers, fed_BD[:, None])
+            layers, fed_BD = tuple(part.last for part in parts), self._output(h_B1D[:, 0], context_BD, x_BD)
+            steps.append(parts)
+        return [CellParts.joined(layer) for layer in zip(*steps, strict=True)]
+
+    def _cell_parts(self, x_BTD: Tensor, layers: LayerStates, fed_BTD: Tensor) -> tuple[list[CellParts], Tensor]:
+        """And what the last layer hands on."""
         found: list[CellParts] = []
 
         def run(layer: int, inputs_BTD: Tensor) -> tuple[Tensor, Tensor]:
             cell, share = self._cells[layer], self._share(layer)
-            found.append(cell.parts(inputs_BTD, state.layers[layer]))
+            found.append(cell.parts(inputs_BTD, layers[layer]))
             return found[-1].hidden_BTP, F.linear(inputs_BTD, cell.weights[0][:share], cell.weights[2][:share])
 
         def beside(layer: int) -> Iterable[Tensor]:
             return (fed_BTD,) if self.settings.tells(layer) else ()
 
-        climb(self.settings, Chance(self.settings, training=False), x_BTD, run, beside, range(self.settings.depth))
-        return found
+        chance = Chance(self.settings, training=False)
+        h_BTD, _ = climb(self.settings, chance, x_BTD, run, beside, range(self.settings.depth))
+        return found, h_BTD
 
     def _passed(self, x_BTD: Tensor, layout: Layout, state: AttentiveState) -> Passed:
         chance = Chance(self.settings, self.training)

@@ -58,6 +58,18 @@ class CellParts:
     hidden_BTP: Tensor
     cell_BTH: Tensor | None
 
+    @property
+    def last(self) -> RecurrentState:
+        """The state behind the last step."""
+        return RecurrentState(self.hidden_BTP[:, -1], None if self.cell_BTH is None else self.cell_BTH[:, -1])
+
+    @classmethod
+    def joined(cls, parts: "Sequence[CellParts]") -> "CellParts":
+        """Of steps that follow one another."""
+        gates = {name: torch.cat([part.gates_BTH[name] for part in parts], 1) for name in parts[0].gates_BTH}
+        cells = [part.cell_BTH for part in parts if part.cell_BTH is not None]
+        return cls(gates, torch.cat([part.hidden_BTP for part in parts], 1), torch.cat(cells, 1) if cells else None)
+
 
 def last_of(steps: Sequence[Tensor], lengths_B: Tensor) -> Tensor:
     """steps[0] is what was before the first. Rows run on behind their ends: nobody looks at what comes of it."""

@@ -30,7 +30,7 @@ def _meant(errors: Sequence[Any]) -> Iterator[Any]:
         if not at:
             yield error
             continue
-        kind = _kind(given.get(error["loc"][:at]))
+        kind = _kind(given.get(error["loc"][:at]), parts=at == _PLACES["input"])
         if kind is None:
             yield {"loc": error["loc"][:at], "type": "kind", "msg": _ANY}
         elif str(error["loc"][at]).startswith(kind):
@@ -39,16 +39,24 @@ def _meant(errors: Sequence[Any]) -> Iterator[Any]:
 
 def _union(place: Sequence[Any]) -> int:
     """Where in the place of a fault the kind is named that an input was taken for; 0: nowhere."""
-    at = {("inputs",): 3, ("input",): 2}.get(tuple(place[1:2]), 0)
+    at = _PLACES.get(place[1], 0) if len(place) > 1 else 0
     return at if len(place) > at else 0
 
 
-def _kind(value: Any) -> str | None:
-    """How pydantic's name of the kind begins that somebody meant who sent this; None: of no kind."""
+_PLACES = {"inputs": 3, "input": 2}  # of several, each has a number
+
+
+def _kind(value: Any, parts: bool) -> str | None:
+    """How pydantic's name of the kind begins that somebody meant who sent this; None: of no kind.
+
+    parts: a table may also say which part of it is meant.
+    """
     match value:
         case dict():
-            tables = {"table": "TableInput", "times": "TableInput", "csv": "CsvTable", "rows": "RowsTable"}
-            return next((kind for name, kind in {**tables, "values": "Values"}.items() if name in value), "Input")
+            if parts and value.keys() & {"times", "series", "column"}:
+                return "TableInput"
+            tables = {"values": "Values", "csv": "CsvTable", "rows": "RowsTable"}
+            return next((kind for name, kind in tables.items() if name in value), "Input")
         case [str(), *_]:
             return "list[str]"
         case [[list(), *_], *_]:

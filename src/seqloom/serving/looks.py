@@ -50,14 +50,14 @@ class Looks:
 
 
 def size(look: Look) -> int:
-    """Bytes of the tensors that it holds, the model's own weights left out."""
+    """Bytes of the tensors and texts that it holds, the model's own weights left out. A search's tree is small."""
     held = {tensor.data_ptr() for tensor in look.network.state_dict().values()}
     kept = {
         tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes()
         for tensor in _tensors(dict(vars(look)), set())
         if tensor.data_ptr() not in held
     }
-    return sum(kept.values())
+    return sum(kept.values()) + sum(len(text) for text in look.kept.values() if isinstance(text, str))
 
 
 def _tensors(value: Any, known: set[int]) -> Iterator[Tensor]:

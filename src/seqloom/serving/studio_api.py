@@ -3,12 +3,14 @@
 All of it is made in the desk's own thread, a part at a time, between the steps of those who only want answers.
 """
 
+import json
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from typing import Any
 
 from fastapi import APIRouter, Request
+from starlette.responses import Response
 
 from seqloom.jobs.json_line import json_line
 from seqloom.jobs.look import Look, flow
@@ -30,7 +32,7 @@ from seqloom.store import RunFolder
 PATH = "/studio/api"
 router = APIRouter(route_class=JsonRoute, prefix=PATH, tags=["the studio"])
 Parts = Callable[[Desk], Iterator[Any]]
-"""Work in the desk's thread: None between its steps, and what came of it."""
+"""Work in the desk's thread: None between its steps, and what came of it, as JSON."""
 
 
 @router.get("/models", summary="The models, and what kind of input each takes")
@@ -42,27 +44,28 @@ async def models(request: Request) -> Any:
 
 @router.get("/flow", summary="A model as boxes and edges, without an input")
 async def draw(request: Request, model: str | None = None) -> Any:
-    return await _one(request, model, lambda desk: iter([to_json(flow(desk.model))]))
+    return await _one(request, model, lambda desk: iter([json_line(to_json(flow(desk.model)))]))
 
 
 @router.post("/answer", summary="What the model says, each step with alternatives")
 async def answer(asked: StudioRequest, request: Request) -> Any:
-    return await _look(request, asked, Look.answer)
+    return await _look(request, asked, "answer", Look.answer)
 
 
 @router.post("/trace", summary="What every box made of the input, summed up")
 async def trace(asked: StudioRequest, request: Request) -> Any:
-    return await _look(request, asked, Look.trace)
+    return await _look(request, asked, "trace", Look.trace)
 
 
 @router.post("/box", summary="The matrices of one box, and its equation with these numbers")
 async def box(asked: BoxRequest, request: Request) -> Any:
-    return await _look(request, asked, lambda look: look.box(asked.box, asked.row, asked.head))
+    name = f"box {asked.box} {asked.row} {asked.head}"
+    return await _look(request, asked, name, lambda look: look.box(asked.box, asked.row, asked.head))
 
 
 @router.post("/attention", summary="Where every layer and head looks")
 async def attention(asked: StudioRequest, request: Request) -> Any:
-    return await _look(request, asked, Look.attention)
+    return await _look(request, asked, "attention", Look.attention)
 
 
 @router.post("/beam", summary="The search for the answer: every candidate of every step")
@@ -70,8 +73,13 @@ async def beam(asked: StudioRequest, request: Request) -> Any:
     limits = service(request).settings
 
     def parts(desk: Desk) -> Iterator[Any]:
-        look = asked.look(desk, limits)
-        yield from (None if part is None else to_json(part) for part in searched_tree(look))
+        look = asked.kept(desk, limits)
+        yield from (None for _ in asked.searched(desk, look))
+        made: list[Any] = []
+        for tree in searched_tree(look) if "beam" not in look.kept else ():
+            made.append(tree)
+            yield None
+        yield asked.written(desk, look, limits, "beam", lambda _: made[-1])
 
     return await _one(request, asked.model, parts)
 
@@ -86,10 +94,10 @@ async def write(asked: StudioRequest, request: Request) -> Any:
         told = 0
         for step in asked.searched(desk, look):
             told += step is not None
-            yield None if step is None else {"step": to_json(step)}
-        said = to_json(asked.used(desk, look, it.settings, Look.answer))
-        yield from ({"step": step} for step in said["steps"][told:])
-        yield {"answer": said}
+            yield None if step is None else json_line({"step": to_json(step)})
+        answer = asked.written(desk, look, it.settings, "answer", Look.answer)
+        yield from (json_line({"step": step}) for step in json.loads(answer)["steps"][told:])
+        yield f'{{"answer": {answer.strip()}}}\n'
 
     async def begun() -> Hearing:
         return await _hearing(it, request, asked.model, parts, held)
@@ -118,7 +126,7 @@ async def training(request: Request, model: str | None = None) -> Any:
             raise RefusalError(404, f"model {book.name!r}: {error}") from None
 
 
-async def _look(request: Request, asked: StudioRequest, make: Callable[[Look], Any]) -> PlainJson:
+async def _look(request: Request, asked: StudioRequest, name: str, make: Callable[[Look], Any]) -> Response:
     """A document of a look, which is kept for the next one."""
     limits = service(request).settings
 
@@ -126,19 +134,19 @@ async def _look(request: Request, asked: StudioRequest, make: Callable[[Look], A
         look = asked.kept(desk, limits)
         for _ in asked.searched(desk, look):
             yield None
-        yield to_json(asked.used(desk, look, limits, make))
+        yield asked.written(desk, look, limits, name, make)
 
     return await _one(request, asked.model, parts)
 
 
-async def _one(request: Request, model: str | None, parts: Parts) -> PlainJson:
+async def _one(request: Request, model: str | None, parts: Parts) -> Response:
     it = service(request)
 
     async def work() -> Any:
         async with AsyncExitStack() as held:
             return await (await _hearing(it, request, model, parts, held)).only()
 
-    return PlainJson(await attended(request.receive, it.settings.seconds, work()))
+    return Response(await attended(request.receive, it.settings.seconds, work()), media_type="application/json")
 
 
 async def _hearing(it: Service, request: Request, model: str | None, parts: Parts, held: AsyncExitStack) -> Hearing:
@@ -151,4 +159,4 @@ async def _hearing(it: Service, request: Request, model: str | None, parts: Part
 
 async def _lines(hearing: Hearing) -> AsyncIterator[str]:
     async for part in hearing.parts():
-        yield json_line(part)
+        yield part

@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
 from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change
-from seqloom.jobs.forecast_rows import rows_text
 from seqloom.jobs.generation import refuse_unused
+from seqloom.jobs.json_line import json_line
 from seqloom.jobs.look import Look, LookRequest
-from seqloom.jobs.look_documents import Step
+from seqloom.jobs.look_documents import Step, to_json
 from seqloom.jobs.look_question import prepared
 from seqloom.jobs.look_stream import searched
 from seqloom.serving.desk import Desk
@@ -21,17 +21,16 @@ from seqloom.serving.given import Given
 from seqloom.serving.predict_api import Input, Number, Series, Values
 from seqloom.serving.refusal import RefusalError
 from seqloom.serving.settings import ServingSettings
-from seqloom.tasks import Task
-from seqloom.tasks.forecast import ForecastTask
 
-T = TypeVar("T")
 MOST_CHANGES = 64
 
 
 class TableInput(Given):
-    """What a forecast begins from: a table with times as CSV text, or numbers, a row a step."""
+    """What a forecast begins from, and what of it is looked into: a table, or numbers, a row a step."""
 
-    table: str | None = None
+    csv: str | None = None
+    """the text of a file"""
+    rows: list[dict[str, str | int | float | None]] | None = None
     values: Series | None = None
     times: list[str] | None = None
     """of the values"""
@@ -68,24 +67,16 @@ class StudioRequest(Given):
     def look(self, desk: Desk, limits: ServingSettings) -> Look:
         """A new one. Refused before anything is run, if there is too much to read."""
         settings = self.generation(desk, limits)
-        look = Look(desk.model, LookRequest(self._given(desk.model.task), self.target, tuple(self.changes), settings))
+        look = Look(desk.model, LookRequest(self._given, self.target, tuple(self.changes), settings))
         if desk.model.writer is not None:
             asked = prepared(look, desk.model.writer, self.prefix)
             assert asked.item is not None
             _refuse_long(len(asked.item.source) + asked.cut, "input", limits)
         return look
 
-    def _given(self, task: Task) -> Any:
-        match self.input:
-            case CsvTable(csv=text):
-                return {"table": text}
-            case RowsTable(rows=rows):
-                decimal = task.settings.decimal if isinstance(task, ForecastTask) else "."
-                return {"table": rows_text("input", rows, decimal)}
-            case Given():
-                return self.input.model_dump(exclude_unset=True)
-            case plain:
-                return plain
+    @property
+    def _given(self) -> Any:
+        return self.input.model_dump(exclude_unset=True) if isinstance(self.input, Given) else self.input
 
     def kept(self, desk: Desk, limits: ServingSettings) -> Look:
         """The one that was looked at before, or a new one."""
@@ -101,13 +92,18 @@ class StudioRequest(Given):
         finally:
             desk.looks.busy.discard(self.key)
 
-    def used(self, desk: Desk, look: Look, limits: ServingSettings, make: Callable[[Look], T]) -> T:
+    def written(self, desk: Desk, look: Look, limits: ServingSettings, name: str, make: Callable[[Look], Any]) -> str:
+        """A document as JSON, kept under its name. It is written here, as it may be long, and the event loop waits for
+        nobody."""
+        if name in look.kept:
+            return str(look.kept[name])
         try:
             if desk.model.recipe.task.kind != "nodes":  # a graph is read as a whole
                 _refuse_long(len(look.subject.source), "input", limits)
                 both = 1 if look.subject.source else 2  # without an encoder, a prompt and its answer are one text
                 _refuse_long(len(look.subject.target) // both, "target", limits)
-            return make(look)
+            look.kept[name] = json_line(to_json(make(look)))
+            return str(look.kept[name])
         finally:
             desk.looks.measure(self.key)
 

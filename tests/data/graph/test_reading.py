@@ -159,3 +159,12 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     assert matrix(again) == matrix(graph)
     other, _ = read_graph(*made(tmp_path, edges="a\tb\n"))
     assert other.fingerprint != graph.fingerprint
+
+
+def test_texts_in_quotes_may_go_over_several_lines(tmp_path: Path) -> None:
+    nodes = 'id;label;text\r\na;x;"one\r\ntwo; one"\r\nb;y;"two"\r\nb;y;again\r\n'
+    with pytest.raises(DataError, match=r"nodes\.csv:5: the id 'b' stands in line 4 too"):
+        read_graph(*made(tmp_path, nodes, "a,b\n", ".csv", ".csv"))
+    graph, skipped = read_graph(*made(tmp_path, nodes, "a,b\n", ".csv", ".csv"), bad="skip")
+    assert (graph.ids, graph.words) == (("a", "b"), ("two",))
+    assert skipped.total == 1

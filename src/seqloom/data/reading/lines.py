@@ -120,7 +120,8 @@ class Lines:
                 raise DataError(f"{self.name}: this is {what}")
         if b"\0" in data and not self._binary and (order := _two_bytes(data[:LOOKED_AT])):
             raise DataError(f"{self.name}: this is UTF-16 text; convert the file, e.g. iconv -f utf-16{order} -t utf-8")
-        if b"\n" not in data and data.count(b"\r") > 1 and not self._binary:
+        # of a stream that comes slowly, the first piece may end before its first line does
+        if b"\n" not in data and data.count(b"\r") > 1 and isinstance(self._stream, ByteStream):
             fix = "convert the file, e.g. tr '\\r' '\\n'"
             raise DataError(f"{self.name}: its lines end with carriage returns alone, as on old Macs; {fix}")
         if b"\0" in data and not self._binary:
