@@ -13,6 +13,7 @@ from seqloom.layers.cost import Cost, linear
 from seqloom.layers.dropout import dropped
 from seqloom.layers.faults import Faults
 from seqloom.layers.linear import Linear
+from seqloom.layers.two_maps import fits, mapped_twice
 from seqloom.settings import Frozen
 
 
@@ -42,11 +43,14 @@ class DenseFeedForward(nn.Module):
         super().__init__()
         hidden = settings.hidden(width)
         self.gated, self.dropout = settings.gated, settings.dropout
-        self.activate = activate(settings.activation)
+        self.activation, self.activate = settings.activation, activate(settings.activation)
         self.inputs = Linear(width, hidden * (2 if self.gated else 1), settings.bias)
         self.out = Linear(hidden, width, settings.bias)
 
     def forward(self, x: Tensor) -> Tensor:
+        drops = self.dropout > 0 and self.training
+        if not self.gated and not drops and fits(x, self.inputs, self.out, self.activation):
+            return mapped_twice(x, self.inputs, self.out, self.activation)
         hidden = self.inputs(x)
         if self.gated:
             gate, value = hidden.chunk(2, -1)
