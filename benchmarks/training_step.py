@@ -91,7 +91,7 @@ def serve(row: str, system: str, threads: int) -> None:
 
 class Worker:
     def __init__(self, row: str, system: str, threads: int, cpu: bool) -> None:
-        self.cpu, self.said = cpu, tempfile.TemporaryFile("w+")
+        self.cpu, self.said = cpu, tempfile.TemporaryFile("w+")  # noqa: SIM115  # open as long as the process
         ask = [sys.executable, __file__, "--serve", system, "--rows", row, "--threads", str(threads)]
         paths = [os.environ.get("PYTHONPATH", ""), os.environ.get("PEERS", "")]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
@@ -183,7 +183,8 @@ def _said(record: dict[str, Any]) -> str:
         return f"{head} not measured: {record['missing']}"
     low, high = record["quartiles_ms"]
     return (
-        f"{head} {record['tokens_per_second']:7.0f} tokens/s   step {record['median_ms']:6.0f} ms ({low:.0f}-{high:.0f})"
+        f"{head} {record['tokens_per_second']:7.0f} tokens/s   "
+        f"step {record['median_ms']:6.0f} ms ({low:.0f}-{high:.0f})"
         f"   seqloom is {record['seqloom_is']:.2f}x (at best {record['seqloom_is_at_best']:.2f}x)"
     )
 
@@ -200,7 +201,8 @@ def main() -> None:
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        return serve(options.rows[0], options.serve, options.threads)
+        serve(options.rows[0], options.serve, options.threads)
+        return
     torch.set_num_threads(options.threads)
     clock = "seconds of the processor" if options.cpu_seconds else "seconds that passed"
     head = {
