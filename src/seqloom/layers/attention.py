@@ -271,6 +271,7 @@ class SelfAttention(Mixer):
 
     def _gathered(self, x: Tensor, layout: Layout) -> Tensor:
         """Short rows on a CPU: the heads' outputs, in the layout's own form."""
+        layout.check(x)
         if self.relative is None and self.heads.q_norm is None:
             heads = self.heads.side_by_side(x)
         else:

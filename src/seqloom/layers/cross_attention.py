@@ -183,6 +183,7 @@ class MemoryAttention(Mixer):
         both, filled = state.both_MGK, self.heads.G == self.heads.H and _filled(state.layout)
         if both is not None and filled and fits_short(q, score, Sight(), self._dropout, layout, state.layout):
             assert score.scale is not None
+            layout.check(q)
             return attend_over(q, both, plan_over(layout, state.layout, self.heads.H), score.scale, self._dropout)
         parts = parts_of(layout)
         if parts is None or state.layout.real_N is not None:
