@@ -19,7 +19,7 @@ help:
 	@echo "make test      run all tests"
 	@echo "make check     format, lint, types, import rules and the fast tests: what a commit must pass"
 	@echo "make lint      the same without the tests"
-	@echo "make bench     measure training steps against other libraries"
+	@echo "make bench     seqloom and other libraries side by side, in half an hour; make BENCH=--quick bench in minutes"
 	@echo "make bench-gpu the same on a GPU"
 	@echo "make install   only make .venv and install into it"
 
@@ -38,11 +38,12 @@ lint: install
 check: lint
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not gpu"
 
+# Peers that are not installed are named in the table. BENCH: options, as in `make BENCH=--quick bench`.
 bench: install
-	@$(BIN)/python benchmarks/training_step.py
+	@$(BIN)/python benchmarks/bench.py $(BENCH)
 
 bench-gpu: install
-	@$(BIN)/python benchmarks/training_gpu.py
+	@$(BIN)/python benchmarks/bench.py --device cuda $(BENCH)
 
 install: $(INSTALLED)
 	@:

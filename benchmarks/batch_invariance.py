@@ -8,9 +8,8 @@ import argparse
 import time
 from pathlib import Path
 
-from machine import describe
-
 import seqloom
+from machine import describe
 
 
 def main() -> None:

@@ -22,107 +22,21 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from machine import describe
-from torch import Tensor
-from transformers import MarianConfig, MarianMTModel
+from transformers import MarianMTModel
 
 import seqloom
+from machine import describe
+from race.systems.hugging_face import marian
+from race.systems.hugging_face import writing as peer
+from race.systems.own import answering
 from seqloom.export.ctranslate2_engine import installed
-from seqloom.jobs.answer import Question
-from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.layers.layout import Padded
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.tasks.translate import TranslateTask
-from seqloom.text import BEGIN, END
 
 LONGEST = 100
 CHOOSING = 3  # rounds in which an engine is chosen, before it is timed
-Named = dict[str, Tensor]
-
-
-def marian(ours: EncoderDecoder) -> MarianMTModel:
-    """The same model as transformers has it."""
-    encoder, decoder = ours.settings.side("encoder"), ours.settings.side("decoder")
-    feed_forward = encoder.feed_forwards()[0]
-    config = MarianConfig(
-        vocab_size=ours.sizes.target,
-        d_model=ours.settings.width,
-        encoder_layers=encoder.depth,
-        decoder_layers=decoder.depth,
-        encoder_attention_heads=encoder.mixers()[0].heads,  # type: ignore[union-attr]
-        decoder_attention_heads=decoder.mixers()[0].heads,  # type: ignore[union-attr]
-        encoder_ffn_dim=feed_forward.width,  # type: ignore[union-attr]
-        decoder_ffn_dim=feed_forward.width,  # type: ignore[union-attr]
-        activation_function="relu",
-        scale_embedding=True,
-        max_position_embeddings=1024,
-        dropout=0.0,
-        pad_token_id=BEGIN,
-        eos_token_id=END,
-        decoder_start_token_id=BEGIN,
-        forced_eos_token_id=None,
-        attn_implementation="sdpa",
-    )
-    theirs = MarianMTModel(config).eval()
-    missing = theirs.load_state_dict(renamed(ours), strict=False).missing_keys
-    assert all("embed_positions" in name or name == "final_logits_bias" for name in missing), missing
-    theirs.final_logits_bias.zero_()
-    theirs.tie_weights()
-    return theirs
-
-
-def renamed(ours: EncoderDecoder) -> Named:
-    weights = ours.state_dict()
-    names: Named = {"model.shared.weight": weights["source.embedding.weight_VD"]}
-    names |= {f"model.{side}.embed_tokens.weight": names["model.shared.weight"] for side in ("encoder", "decoder")}
-    names["lm_head.weight"] = names["model.shared.weight"]
-    for side, stack in ("encoder", ours.encoder), ("decoder", ours.decoder):
-        for layer in range(len(stack.blocks)):
-            of, to = f"{side}.blocks.{layer}", f"model.{side}.layers.{layer}"
-            names |= apart(weights, f"{of}.mixer.heads.qkv", *(f"{to}.self_attn.{part}_proj" for part in "qkv"))
-            names |= apart(weights, f"{of}.mixer.heads.out", f"{to}.self_attn.out_proj")
-            names |= norm(weights, f"{of}.around_mixer.norm_sum", f"{to}.self_attn_layer_norm")
-            names |= apart(weights, f"{of}.feed_forward.layer.inputs", f"{to}.fc1")
-            names |= apart(weights, f"{of}.feed_forward.layer.out", f"{to}.fc2")
-            names |= norm(weights, f"{of}.around_feed_forward.norm_sum", f"{to}.final_layer_norm")
-            if side == "decoder":
-                names |= apart(weights, f"{of}.cross.heads.q", f"{to}.encoder_attn.q_proj")
-                names |= apart(weights, f"{of}.cross.heads.kv", *(f"{to}.encoder_attn.{part}_proj" for part in "kv"))
-                names |= apart(weights, f"{of}.cross.heads.out", f"{to}.encoder_attn.out_proj")
-                names |= norm(weights, f"{of}.around_cross.norm_sum", f"{to}.encoder_attn_layer_norm")
-    return names
-
-
-def apart(weights: Named, of: str, *names: str) -> Named:
-    """One linear map of ours that stands for several of theirs."""
-    parts = {kind: weights[f"{of}.{kind}"].chunk(len(names)) for kind in ("weight", "bias")}
-    return {f"{name}.{kind}": parts[kind][place] for kind in parts for place, name in enumerate(names)}
-
-
-def norm(weights: Named, of: str, name: str) -> Named:
-    return {f"{name}.weight": weights[f"{of}.gain_D"], f"{name}.bias": weights[f"{of}.bias_D"]}
-
-
-def peer(theirs: MarianMTModel, task: TranslateTask, beam: int) -> Callable[[Sequence[str]], list[str]]:
-    @torch.inference_mode()
-    def write(texts: Sequence[str]) -> list[str]:
-        rows = [[*row, END] for row in task.codecs.source.encode(list(texts))]
-        width = max(map(len, rows))
-        x_BT = torch.tensor([row + [BEGIN] * (width - len(row)) for row in rows])
-        real_BT = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
-        out = theirs.generate(
-            x_BT,
-            attention_mask=real_BT,
-            num_beams=beam,
-            do_sample=False,
-            max_new_tokens=LONGEST,
-            length_penalty=1.0,
-            early_stopping="never" if beam > 1 else False,
-        )
-        return task.target.decode_many([[token for token in row if token > END] for row in out.tolist()])
-
-    return write
 
 
 def own(
@@ -131,15 +45,7 @@ def own(
     """As `seqloom predict` writes texts. auto: by CTranslate2, where that is installed and measures faster."""
     changes = [f"generation.longest={LONGEST}", 'generation.length={kind="mean"}', f'generation.engine="{engine}"']
     changes += [] if batch is None else [f"generation.batch={batch}"]
-    settings = generation_of(model.opened[0], changes, beam)
-
-    def write(texts: Sequence[str]) -> list[str]:
-        model.look_over([Question(text) for text in texts])
-        asked = [model.prepare(Question(text), number, settings) for number, text in enumerate(texts)]
-        said = {number: answers[0].text for number, answers in model.answer(asked, settings, pieces=False)}
-        return [said[number] for number in range(len(texts))]
-
-    return write
+    return answering(model, changes, beam)
 
 
 def check(model: Model, theirs: MarianMTModel) -> None:

@@ -12,14 +12,12 @@ import argparse
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from machine import describe
-
 import seqloom
-from generation import LONGEST, own
+from generation import LONGEST, own, timed
+from machine import describe
 from seqloom.export.ctranslate2_model import convert
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.tasks.translate import TranslateTask
@@ -42,12 +40,6 @@ def peer(folder: Path, kind: str, task: TranslateTask, beam: int, batch: int) ->
         return task.target.decode_many([[int(token) for token in one.hypotheses[0]] for one in found])
 
     return write
-
-
-def timed(write: Callable[[Sequence[str]], list[str]], batches: list[list[str]]) -> tuple[float, list[str]]:
-    began = time.perf_counter()
-    said = [text for batch in batches for text in write(batch)]
-    return time.perf_counter() - began, said
 
 
 def main() -> None:

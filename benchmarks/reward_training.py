@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from machine import describe
 
 import seqloom
+from machine import describe
 from seqloom.data.cache import Examples
 from seqloom.data.ragged import Ragged
 from seqloom.evaluation.interval import percentiles, resampled

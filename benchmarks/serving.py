@@ -20,9 +20,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from machine import describe
-
 import seqloom
+from machine import describe
 
 ALLOWED = {200, 429, 503}
 

@@ -9,8 +9,8 @@ import time
 
 import torch
 import torch.nn.functional as F
-from machine import describe
 
+from machine import describe
 from seqloom.layers.token_loss import token_loss
 
 

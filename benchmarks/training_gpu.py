@@ -20,15 +20,15 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from machine import describe
 from torch import Tensor, nn
 
+from machine import describe
+from race.systems.own import PairsLoss
 from seqloom.data.ragged import Ragged
 from seqloom.models.build import build_model
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
 from seqloom.tasks import Batch, Goals, Side
-from seqloom.tasks.losses import sequence_loss
 from seqloom.training.optimisers import Adam, build_optimiser
 from seqloom.training.recorder import Knobs, Recorder
 from seqloom.training.step import Work
@@ -71,17 +71,6 @@ def work_of(size: Size, count: int, seed: int = 1) -> list[tuple[Ragged, Ragged]
     return [(rows(source_B[cut]), rows(target_B[cut])) for cut in cuts]
 
 
-class Pairs:
-    """The loss of a translation task, without its text."""
-
-    def loss(self, model: nn.Module, batch: Batch, goals: Goals) -> Tensor:
-        source, target = batch.source, batch.target
-        assert source is not None
-        assert target is not None
-        run = lambda: model(source.tokens_N, source.layout, target.tokens_N, target.layout)  # noqa: E731
-        return sequence_loss(model, run, batch, goals)
-
-
 def seqloom(size: Size, work: list[tuple[Ragged, Ragged]], records: bool) -> tuple[nn.Module, Callable[[int], object]]:
     settings = ModelSettings.model_validate(
         {
@@ -96,7 +85,7 @@ def seqloom(size: Size, work: list[tuple[Ragged, Ragged]], records: bool) -> tup
         }
     )
     model = build_model(settings, Sizes(size.vocabulary, size.vocabulary)).to(DEVICE).train()
-    step = Work(Pairs(), model, Goals(0.1), DEVICE, torch.bfloat16, 1, print)  # type: ignore[arg-type]
+    step = Work(PairsLoss(), model, Goals(0.1), DEVICE, torch.bfloat16, 1, print)  # type: ignore[arg-type]
     recorder = Recorder(step, build_optimiser(Adam(), model), None, None, size.tokens, print)
     recorder.records = records
     batches = []

@@ -28,8 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from machine import describe
 from training_systems import SYSTEMS, Pair, Size
+
+from machine import describe
 
 TARGET_TOKENS, BATCHES, WARM = 2048, 6, 2
 TRANSLATE = ("seqloom", "transformers (Marian, SDPA)", "torch.nn.Transformer", "x-transformers", "JoeyNMT")

@@ -12,7 +12,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the tests' reader of this data
 
 from machine import describe
-
 from seqloom.evaluation import Bleu, Chrf, total
 from tests.evaluation import wmt22
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.jobs import recipe_file
+from seqloom.jobs import recipe_file, recipe_speed
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import folder
 from seqloom.settings import load, loads
+from seqloom.training.pace import ROWS, WIDTHS, Pace
 from tests.cli.run import run
 
 FILES = sorted(folder().glob("*.toml"))
@@ -37,6 +38,22 @@ def test_set_changes_what_is_printed() -> None:
 def test_schema() -> None:
     schema = json.loads(run("recipes", "--schema").out)
     assert {"source", "model"} <= schema["properties"].keys()
+
+
+def test_speed_is_of_every_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    pace = Pace(tuple((1e9,) * len(WIDTHS) for _ in ROWS), {"products": 1.0})
+    monkeypatch.setattr(recipe_speed, "pace_here", lambda measure: pace)
+    said = {line.split()[0]: line.split()[1] for line in run("recipes", "--speed").out.splitlines() if line}
+    assert {file.stem for file in FILES} <= said.keys()
+    assert said["transformer-base-small"].endswith("k") or float(said["transformer-base-small"]) > 0
+    assert said["vit"] == "–"
+
+
+@pytest.mark.parametrize("other", [["--schema"], ["transformer-base"]])
+def test_speed_goes_alone(other: list[str]) -> None:
+    ran = run("recipes", "--speed", *other)
+    assert ran.code == 2
+    assert "goes alone" in ran.error
 
 
 def test_a_mistake_is_said_without_a_traceback(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ def test_its_help_has_an_example() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--set", "serving.lecture=false", "--port", "0"], "no run is named, and serving.lecture = false"),
         (["none"], "none: there is no such run; `seqloom train` makes one"),
         (["a=", "--port", "0"], "a=: should be NAME=RUN, but one of both is missing"),
         (["x", "x"], "x: is named twice; name each run once, or call them otherwise: NAME=x"),

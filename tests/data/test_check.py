@@ -230,3 +230,11 @@ def test_what_is_odd_depends_on_how_much_ratios_vary() -> None:
     steady = Ratios()
     steady.add(sources, np.where(np.arange(2_002) < 2_000, 1_000, targets), lambda at: Place(str(at)), 5)
     assert steady.odd(5) == (2, [Place("2001"), Place("2000")])
+
+
+def test_shares_of_what_is_left_out_are_of_all_lines(tmp_path: Path) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_bytes(b"a b\tb a\n" + "grün\tgrün\n".encode("latin-1") * 3)
+    (fault,) = (one for one in check(corpora_of([str(file)])).findings if one.title == "not UTF-8 text")
+    assert (fault.count, fault.share) == (3, 0.75)
+    assert fault.remedy.startswith("convert the file, e.g. iconv -f latin1 -t utf-8, or pass --skip-bad")

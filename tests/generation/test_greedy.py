@@ -1,19 +1,23 @@
 """The short way says what the search says."""
 # A items  V tokens
 
+import math
 from collections.abc import Sequence
 
 import pytest
 import torch
 from torch import Tensor
 
-from seqloom.generation import GenerationSettings, Item, PairScorer, Written, write
+from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, write
 from seqloom.generation import search as searching
 from seqloom.generation.greedy import is_greedy, is_plain
 from seqloom.generation.no_numbers import NoNumbersError
+from seqloom.generation.scorer import shortlist_of
 from seqloom.generation.settings import MeanLength
 from seqloom.generation.writing import staying
-from tests.generation.tiny import BEGIN, END, PAIRS, SIZE, pair_model
+from seqloom.layers.shortlist import Shortlist
+from seqloom.models.heads import TokenHead
+from tests.generation.tiny import BEGIN, END, PAIRS, SIZE, pair_model, text_model
 
 ITEMS = [Item([2 + (n * 7 + place) % 3 for place in range(1 + n % 6)], n, 3 + n % 5) for n in range(10)]
 
@@ -40,6 +44,57 @@ def test_the_same_answers_as_a_search_with_one_hypothesis(
             assert short[number].score == pytest.approx(written.score, abs=1e-5)
             ends.add(written.ended)
     assert ends == {True, False}, "some end, some are cut"
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_same_texts_where_nobody_asks_how_likely_they_are(name: str) -> None:
+    settings, ends = GenerationSettings(beam=1, batch=4), set[bool]()
+    for seed in range(5):
+        scorer = PairScorer(pair_model(name, seed, sharpness=3), BEGIN, END, never=[4])
+        head = scorer.model.head
+        assert isinstance(head, TokenHead)
+        shortlist = Shortlist(head.weight_VD, [4])
+        likely = answers(scorer, ITEMS, settings)
+        texts = {number: best for number, (best,) in write(scorer, ITEMS, settings, shortlist=shortlist)}
+        for number, written in likely.items():
+            assert (texts[number].tokens, texts[number].ended) == (written.tokens, written.ended)
+            assert math.isnan(texts[number].score)
+            assert math.isnan(texts[number].log_prob)
+            ends.add(written.ended)
+    assert ends == {True, False}, "some end, some are cut"
+
+
+def test_a_shortlist_of_texts_that_go_on() -> None:
+    scorer = TextScorer(text_model(2, sharpness=3), BEGIN, END)
+    settings, head = GenerationSettings(beam=1), scorer.model.head
+    assert isinstance(head, TokenHead)
+    texts = dict(write(scorer, ITEMS, settings, shortlist=Shortlist(head.weight_VD)))
+    assert {n: one.tokens for n, (one,) in texts.items()} == {
+        n: one.tokens for n, (one,) in write(scorer, ITEMS, settings)
+    }
+
+
+def test_no_numbers_are_told_with_a_shortlist_too() -> None:
+    scorer = PairScorer(pair_model("attention", 0), BEGIN, END)
+    head = scorer.model.head
+    assert isinstance(head, TokenHead)
+    shortlist = Shortlist(head.weight_VD)
+    with torch.no_grad():
+        scorer.model.decoder.blocks[0].mixer.heads.out.bias.fill_(torch.nan)
+    with pytest.raises(NoNumbersError):
+        list(write(scorer, ITEMS, GenerationSettings(beam=1), shortlist=shortlist))
+
+
+def test_a_shortlist_is_made_of_a_plain_output_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seqloom.generation.scorer.shortlist_if_faster", Shortlist)
+    scorer = PairScorer(pair_model("attention", 0), BEGIN, END, never=[4])
+    made = shortlist_of(scorer)
+    assert made is not None
+    assert made.number_V.tolist() == [0, 1, 2, 3]
+    head = scorer.model.head
+    assert isinstance(head, TokenHead)
+    head.bias_V = torch.nn.Parameter(torch.ones(SIZE))
+    assert shortlist_of(scorer) is None
 
 
 def test_who_has_wishes_is_answered_too() -> None:

@@ -12,7 +12,7 @@ _MODEL = """
 [model]
 family = "{family}"
 width = 16
-depth = 1
+depth = {depth}
 mixer = {{ kind = "attention", heads = 2 }}
 feed_forward = {{ kind = "dense", width = 32 }}
 positions = {positions}
@@ -35,8 +35,9 @@ def recipe(
     positions: str = SINES,
     steps: int = 20,
     more: str = "",
+    depth: int = 1,
 ) -> str:
-    model = _MODEL.format(family=family, output=output, positions=positions, steps=steps)
+    model = _MODEL.format(family=family, output=output, positions=positions, steps=steps, depth=depth)
     return f"{more}\n[task]\n{task}\n[text]\nsource = {text}\n{model}"
 
 
@@ -50,6 +51,7 @@ RECIPES = {
     "other": (PAIRS + "seed = 2\n", "pairs"),
     "short": (PAIRS.replace('"sinusoidal"', '"learned", length = 12'), "pairs"),
     "sentences": (recipe('kind = "translate"', "encoder-decoder", steps=100), "sentences"),
+    "deep": (recipe('kind = "translate"', "encoder-decoder", depth=2), "sentences"),
     "backwards": (
         recipe('kind = "translate"\nreverse = true', "encoder-decoder", text='{ kind = "words" }', steps=100),
         "sentences",

@@ -275,3 +275,23 @@ def test_word_vectors_of_a_file(files: Path, capsys: pytest.CaptureFixture[str])
         Path("glove.txt").write_text(content)
         with pytest.raises(UserError, match=said):
             _train("tags.conllu", "bad", None, "task.kind=tag", *changes, force=True)
+
+
+def test_numbers_are_no_text_to_begin_with(files: Path) -> None:
+    """A model of text that is given a series, or letters that it never saw, would learn from unknown tokens alone."""
+    _pretrained("language")
+    rows = "".join(f"2024-01-{day:02},{day % 7}\n" for day in range(1, 29))
+    (files / "sales.csv").write_text("date,sales\n" + rows)
+    with pytest.raises(
+        UserError, match=r"^--from language: it is a model of text, and sales.csv holds numbers in time"
+    ):
+        _train("sales.csv", "new", start=Path("language"))
+    with pytest.raises(UserError, match=r"^sales.csv: \d+% of the tokens of its text are unknown .*text.extend=1000"):
+        _train("sales.csv", "new", None, "task.kind=language", start=Path("language"))
+    lines = (files / "lines.txt").read_text().splitlines()
+    (files / "part.txt").write_text("\n".join(f"{line} zzzz" for line in lines) + "\n")
+    trained = _train("part.txt", "part", None, "training.steps=0", start=Path("language"))
+    (told,) = (note for note in trained.corpora.notes if "unknown" in note)
+    assert told.startswith("part.txt: ")
+    more = _train("part.txt", "more", None, "training.steps=0", "text.extend=5", start=Path("language"))
+    assert not any("unknown" in note for note in more.corpora.notes)

@@ -8,6 +8,7 @@ import pytest
 
 import seqloom
 from seqloom.music import Note, Piece, Voices, read_midi, write_events, write_midi
+from seqloom.settings import UserError
 from tests.cli.run import run
 
 RECIPE = """
@@ -87,6 +88,12 @@ def test_from_nothing_and_several_by_chance(place: Path) -> None:
     done = run("predict", f"{place}/runs/m", "--sample", "--n-best", "2", "--out", "new.mid")
     assert done.code == 0, done.error
     assert all(words(f"new-{number}.mid") for number in (1, 2))
+
+
+def test_what_is_no_event_is_refused(place: Path) -> None:
+    """Only Python and HTTP can ask with it: the command line reads MIDI files."""
+    with pytest.raises(UserError, match="text 1: 'do' is no event of music, such as "):
+        seqloom.load(place / "runs/m").predict("do re mi")
 
 
 def test_the_same_seed_draws_the_same(place: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from seqloom.data.reading import read
-from seqloom.data.settings import corpora_of
+from seqloom.data.settings import Corpus, corpora_of
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.chosen import with_model
 from seqloom.jobs.default import Look, default_settings, look
@@ -217,8 +217,16 @@ def test_a_width_that_cannot_be_is_told(place: Path, width: str, why: str) -> No
 
 def test_a_header_holds_for_files_that_are_too_small_to_tell(place: Path) -> None:
     rows = "it was not so bad\tes war nicht so schlimm\n"
-    (place / "a.tsv").write_text("English\tGerman\n" + rows * 40)
-    (place / "b.tsv").write_text("English\tGerman\n" + rows * 3)
+    (place / "a.tsv").write_text("Original\tTranslated\n" + rows * 40)
+    (place / "b.tsv").write_text("Original\tTranslated\n" + rows * 3)
     (place / "c.tsv").write_text(rows * 3)
     data = _asked("a.tsv", valid=("b.tsv",), test=("c.tsv",)).recipe.data
     assert [corpus.header for corpus in (*data.corpora, *data.valid, *data.test)] == [None, True, None]
+
+
+def test_words_and_tags_of_json_are_recognised(tmp_path: Path) -> None:
+    line = '{"id": 1, "tokens": ["a", "b]"], "ner_tags": ["O", "B-x"]}\n'
+    (tmp_path / "a.jsonl").write_text(line * 20)
+    assert look([Corpus(files=(str(tmp_path / "a.jsonl"),))], "stop").shape == "tags"
+    (tmp_path / "b.jsonl").write_text('{"tokens": "a b", "tags": "O O"}\n' * 20)
+    assert look([Corpus(files=(str(tmp_path / "b.jsonl"),))], "stop").shape != "tags"

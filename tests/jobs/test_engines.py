@@ -214,7 +214,7 @@ def test_scores_without_pieces(model: Model) -> None:
     pytest.importorskip("ctranslate2", reason=NEEDS)
     settings = generation_of(model.opened[0], [*PLAIN, OTHER, "generation.longest=4"])
     prepared = [model.prepare(seqloom.Question(text), at, settings) for at, text in enumerate(lines(200))]
-    said = {number: one for number, (one,) in model.answer(prepared, settings, pieces=False)}
+    said = {number: one for number, (one,) in model.answer(prepared, settings, wanted="score")}
     ours = asked(model, lines(200), OWN, "generation.longest=4")
     assert sum(not one.pieces for one in said.values()) > 100
     assert {one.ended for one in said.values()} == {True, False}

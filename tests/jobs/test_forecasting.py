@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,13 @@ from seqloom.jobs.predict_series import AskingSeries, predict_series
 from seqloom.jobs.train import Trained, train
 from seqloom.settings import UserError
 from seqloom.tasks.forecast import ForecastTask
+from tests.cli.run import run
 from tests.jobs.series import write_forecaster, write_series
 
 
 def learn(out: str = "run", data: tuple[str, ...] = ("a.csv",), recipe: str | None = "r.toml", **more: Any) -> Trained:
-    changes = tuple(more.pop("changes", ()))
-    return train(Command(recipe, data, out=Path(out), changes=changes, **more), view="none")
+    changes, view = tuple(more.pop("changes", ())), more.pop("view", "none")
+    return train(Command(recipe, data, out=Path(out), changes=changes, **more), view=view)
 
 
 @pytest.fixture
@@ -35,9 +37,9 @@ def place(place: Path) -> Path:
     return place
 
 
-def asked(file: str = "a.csv", run: str = "run", **more: Any) -> tuple[str, list[str]]:
+def asked(file: str = "a.csv", folder: str = "run", **more: Any) -> tuple[str, list[str]]:
     notes = list[str]()
-    predict_series(load(run), AskingSeries(file, out=Path("out.txt"), force=True, **more), notes.append)
+    predict_series(load(folder), AskingSeries(file, out=Path("out.txt"), force=True, **more), notes.append)
     return Path("out.txt").read_text(encoding="utf-8"), notes
 
 
@@ -149,7 +151,7 @@ def test_what_is_known_ahead_must_be_known(place: Path) -> None:
     write_forecaster(place / "r.toml", KNOWN)
     learn()
     with pytest.raises(
-        UserError, match=r"a\.csv:201: phase must be known for 6 steps after a\.csv:201, and here for 0; add"
+        UserError, match=r"a\.csv:201: phase must be known for 6 steps after this one, and is for 0; add"
     ):
         asked()
     lines = (place / "a.csv").read_text(encoding="utf-8").splitlines()
@@ -157,7 +159,8 @@ def test_what_is_known_ahead_must_be_known(place: Path) -> None:
         day, hour = divmod(step, 24)
         lines.append(f"2024-01-{1 + day:02} {hour:02}:00:00,,,{step % 24}")
     (place / "b.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    text, _ = asked("b.csv")
+    text, notes = asked("b.csv")
+    assert not any("missing" in note for note in notes), "what is still to come is not missing"
     assert text.splitlines()[1].startswith("2024-01-09 08:00:00,")
     assert len(text.splitlines()) == 7
     # the forecast hangs on what is known of the future
@@ -332,3 +335,33 @@ def test_what_means_nothing_for_series_is_refused_or_said(place: Path) -> None:
         learn(data=(), recipe="w.toml")
     trained = learn(skip_bad=True)
     assert any("no row of a series can be left out" in note for note in trained.corpora.notes)
+
+
+def test_a_forecast_is_not_written_over_another(place: Path) -> None:
+    learn()
+    notes = list[str]()
+    asking = AskingSeries("a.csv", out=Path("next.csv"))
+    predict_series(load("run"), asking, notes.append)
+    predict_series(load("run"), asking, notes.append)
+    assert notes[-1] == "next.csv: already done"
+    with pytest.raises(UserError, match=r"next\.csv: is there already, and holds something else; .*--force"):
+        predict_series(load("run"), AskingSeries("a.csv", form="jsonl", out=Path("next.csv")), notes.append)
+
+
+def test_too_few_rows_are_told_before_all_else(place: Path) -> None:
+    """Also where a column never changes, of which it would be said otherwise what to leave out."""
+    (place / "few.csv").write_text("date,a,b\n" + "".join(f"2024-01-0{day},{day},1\n" for day in range(1, 6)))
+    with pytest.raises(UserError, match=r"^few\.csv: the longest series has 5 steps, too few .*give more rows$"):
+        train(Command(data=("few.csv",), out=Path("few")), view="none")
+
+
+def test_what_is_counted_in_the_table_of_scores_is_named(place: Path) -> None:
+    learn()
+    done = run("evaluate", "run", "--data", "a.csv")
+    assert done.code == 0, done.error
+    assert re.match(r"run: \d+ blocks? of windows\n", done.out)
+
+
+def test_a_mean_of_models_is_said_to_be_one(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    learn(changes=["training.average=2", "training.validate_every=2"], view="lines")
+    assert "the model is the mean of those of the last 2 validations" in capsys.readouterr().err

@@ -1,31 +1,16 @@
 """A graph from end to end: two files → a run → a label for each node."""
 
 import json
-import random
 from pathlib import Path
 
 import pytest
 
+from seqloom.jobs.model import load
 from tests.cli.run import run
+from tests.jobs.graph import write_graph
 
 SHORT = ("--set", "training.steps=60", "--set", "model.width=16", "--set", "training.validate_every=10")
 SHORT = (*SHORT, "--set", "model.input.dropout=0.1")
-
-
-def write_graph(folder: Path, split: bool = True) -> None:
-    """Two groups of friends, each with a word of its own, which some of them do not say."""
-    draw = random.Random(1)
-    nodes, edges = ["id\tsplit\tlabel\tfeatures" if split else "id\tlabel\tfeatures"], []
-    for number in range(40):
-        group = number % 2
-        features = [group] if draw.random() < 0.6 else []
-        part = ("train", "valid", "test", "")[number // 2 % 4]
-        cells = [f"n{number}", part, "ab"[group], " ".join(map(str, [*features, 2]))]
-        nodes.append("\t".join(cells if split else [cells[0], *cells[2:]]))
-        for other in draw.sample(range(group, 40, 2), 4):
-            edges.append(f"n{number}\tn{other}")
-    (folder / "nodes.tsv").write_text("\n".join(nodes) + "\n")
-    (folder / "edges.tsv").write_text("\n".join(edges) + "\n")
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +49,27 @@ def test_formats(place: Path) -> None:
     assert sum(one["score"] for one in first["n_best"]) == pytest.approx(1, abs=1e-5)
 
 
+def test_nodes_by_their_ids(place: Path) -> None:
+    Path("ids.txt").write_text("n3\nn0\n")
+    done = run("predict", f"{place}/runs/g", "ids.txt")
+    assert (done.code, done.out) == (0, "b\na\n"), done.error
+    model = load(place / "runs/g")
+    answer = model.predict("n0", n_best=2)
+    assert [one.text for one in answer] == ["a", "b"]
+    assert sum(one.score for one in answer) == pytest.approx(1, abs=1e-5)
+    assert model.score("n0", "a").log_prob == pytest.approx(answer[0].log_prob, abs=1e-6)
+
+
 def test_a_file_is_not_written_over(place: Path) -> None:
     assert run("predict", f"{place}/runs/g", "--out", "labels.tsv").code == 0
     assert len(Path("labels.tsv").read_text().splitlines()) == 40
     again = run("predict", f"{place}/runs/g", "--out", "labels.tsv")
-    assert again.code == 2
-    assert "is there already" in again.error
+    assert again.code == 0
+    assert again.error == "labels.tsv: already done\n"
+    other = run("predict", f"{place}/runs/g", "--out", "labels.tsv", "--scores")
+    assert other.code == 2
+    assert "labels.tsv: is there already, and holds something else; name another --out" in other.error
+    assert run("predict", f"{place}/runs/g", "--out", "labels.tsv", "--scores", "--force").code == 0
 
 
 def test_the_same_command_goes_on_and_says_that_it_is_done(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,10 @@ def test_without_a_split_some_nodes_are_held_out(place: Path) -> None:
     ("words", "why"),
     [
         (("--data", "nodes.tsv"), "nodes.tsv: a graph is two files, its nodes and its edges"),
-        (("--data", "edges.tsv", "nodes.tsv"), "edges.tsv:1: no column is called id"),
+        (("--data", "edges.tsv", "nodes.tsv"), "the nodes come first, then the edges: --data nodes.tsv edges.tsv"),
+        (("--data", "edges.tsv", "edges.tsv"), "edges.tsv edges.tsv: a graph is two files"),
+        (("--data", "edges.tsv", "bad.tsv"), "edges.tsv:1: no column is called id"),
+        (("--data", "slip.tsv", "edges.tsv"), "but is 'trian'; write train, or pass --skip-bad"),
         (("--data", "nodes.tsv", "no.tsv"), "no.tsv: no such file"),
         (("--data", "nodes.tsv", "edges.tsv", "--test", "nodes.tsv", "edges.tsv"), "the column split says which"),
         (("--data", "nodes.tsv", "bad.tsv"), "bad.tsv:1: an edge to 'nobody', which is no node of nodes.tsv"),
@@ -102,6 +105,7 @@ def test_without_a_split_some_nodes_are_held_out(place: Path) -> None:
 def test_mistakes(place: Path, words: tuple[str, ...], why: str) -> None:
     write_graph(Path())
     Path("bad.tsv").write_text("n1\tnobody\n")
+    Path("slip.tsv").write_text(Path("nodes.tsv").read_text().replace("\ttrain\t", "\ttrian\t", 1))
     found = run("train", "gat", *words, "--out", "runs/x")
     assert found.code == 2
     assert why in found.error
@@ -121,6 +125,8 @@ def test_a_score_with_its_interval(place: Path) -> None:
     assert done.code == 0, done.error
     assert "10 nodes are scored" in done.error
     assert "100.00" in done.out
+    assert "by neighbours of the node" in done.out
+    assert "characters" not in done.out, "an id's length says nothing"
 
 
 def test_other_graphs_of_the_same_features_are_scored_too(place: Path) -> None:
@@ -140,7 +146,6 @@ def test_other_graphs_of_the_same_features_are_scored_too(place: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("check", "nodes.tsv", "edges.tsv", "--recipe", "gat"), "a graph is checked when it is read"),
         (("compare", "gat", "--data", "nodes.tsv", "edges.tsv", "--epochs", "2"), "are not compared here"),
     ],
 )
@@ -154,12 +159,56 @@ def test_commands_that_know_no_graphs(place: Path, words: tuple[str, ...], why: 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("new.txt",), "new.txt: a model of a graph labels the nodes that it was trained with"),
-        (("--alignment",), "--alignment: a model of a graph labels the nodes"),
+        (("ids.txt",), "ids.txt:2: the graph that the model was trained with has no node 'm1'; "),
+        (("--alignment",), "--alignment: a model of a graph labels all nodes"),
         (("--beam", "3"), "--beam 3: each node gets its likeliest label"),
     ],
 )
 def test_what_cannot_be_asked(place: Path, words: tuple[str, ...], why: str) -> None:
+    Path("ids.txt").write_text("n1\nm1\n")
     found = run("predict", f"{place}/runs/g", *words)
     assert found.code == 2
     assert why in found.error
+
+
+def test_a_graph_is_recognised(place: Path) -> None:
+    write_graph(Path())
+    words = ("--set", "training.steps=1", "--out", "runs/x")
+    done = run("train", "--data", "nodes.tsv", "edges.tsv", *words)
+    assert done.code == 0, done.error
+    assert "no recipe named: the data looks like a graph: gat" in done.error
+    assert "nodes: 40 nodes, all read together; 3 features → 2 labels" in done.error
+    Path("edges.tsv").write_text("src\tdst\n" + Path("edges.tsv").read_text())
+    done = run("check", "nodes.tsv", "edges.tsv")
+    assert done.code == 0, done.out
+    assert "a graph of 40 nodes and 160 edges" in done.out
+    turned = run("train", "--data", "edges.tsv", "nodes.tsv", *words)
+    assert turned.code == 2
+    assert "the nodes come first" in turned.error
+
+
+def test_all_faults_of_a_graph_are_told(place: Path) -> None:
+    write_graph(Path())
+    nodes, edges = Path("nodes.tsv").read_text(), Path("edges.tsv").read_text()
+    Path("edges.tsv").write_text(edges + edges.splitlines()[0] + "\nn1\tnobody\nn2\n")
+    Path("nodes.tsv").write_text(nodes + "bare\t\t\t\n")
+    found = run("check", "nodes.tsv", "edges.tsv")
+    assert found.code == 1
+    assert "FAULT: training: an edge to a missing node" in found.out
+    assert "edges.tsv:162" in found.out
+    assert "FAULT: training: no edge" in found.out
+    assert "warning: training: nodes without a feature and without an edge" in found.out
+    assert "edges that stand there twice" in found.out
+    Path("nodes.tsv").write_text(nodes.replace("\ta\t", "\tz\t", 2).replace("\tz\t", "\ta\t", 1))
+    Path("edges.tsv").write_text(edges)
+    found = run("check", "nodes.tsv", "edges.tsv")
+    assert found.code == 1
+    assert "the label 'z' of a valid node is of no training node" in found.out
+
+
+def test_what_training_on_a_graph_takes(place: Path) -> None:
+    """The budget of a batch, which is far larger than the graph, says nothing of it."""
+    write_graph(Path())
+    done = run("check", "nodes.tsv", "edges.tsv")
+    (line,) = (line for line in done.out.splitlines() if "memory" in line)
+    assert line.endswith("MB; the graph is one batch")

@@ -42,6 +42,8 @@ def test_it_needs_no_data(copy: Path) -> None:
 
 def test_no_run(copy: Path, tmp_path: Path) -> None:
     refused(tmp_path / "runs" / "pair", r"runs/pair: there is no such run; did you mean .*runs/pairs\?")
+    (tmp_path / "pair.txt").touch()
+    refused(tmp_path / "pair", r"pair: there is no such run; did you mean .*runs/pairs\?")
     refused(tmp_path / "nowhere" / "x", "there is no such run; `seqloom train` makes one")
     refused(tmp_path, r"holds no run \(no recipe\.toml\)")
     refused(copy / "card.md", r"card\.md: is a file; name the folder of a run")

@@ -31,6 +31,9 @@ from seqloom.layers.paths import only_plain
 from seqloom.models import Sizes
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Classify, Goals, Language, Masked, Tag, Task, Translate, build_task
+from seqloom.text.labels import NONE
+from seqloom.training.optimisers import Muon
+from seqloom.training.pace import ROWS, WIDTHS, Pace
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 from tests.tasks.small import CHARACTERS, WORDS, encoded, model_for, task_of
@@ -80,6 +83,9 @@ def _holding(task: Task, columns: dict[str, int], rows: int, weight: float = 1.0
         def __len__(self) -> int:
             return rows
 
+        def read(self, chunks: Any) -> list[Any]:
+            return [SimpleNamespace(columns={"target": Ragged.rows([[1, NONE, 2]])})]
+
     cache: Any = Small()
     return Corpora(task, (Weighted(cache, weight),), (), (), ("a",), ())
 
@@ -89,7 +95,7 @@ def _holding(task: Task, columns: dict[str, int], rows: int, weight: float = 1.0
     [
         (Translate(), {"source": 900, "target": 300}, 400, 1000),
         (Classify(), {"source": 900, "target": 100}, 100, 1000),
-        (Tag(), {"source": 900, "target": 900}, 900, 900),
+        (Tag(), {"source": 900, "target": 900}, 600, 900),  # of a word of several pieces one has a tag
         (Language(context=10), {"target": 900}, 900, 900),
         (Language(context=10, lines="documents"), {"target": 900}, 1000, 1000),
     ],
@@ -201,6 +207,38 @@ def test_a_step_is_timed(tmp_path: Path) -> None:
     work, corpora = _work(small(tmp_path))
     assert 0 < plan.step_seconds(work, Order(corpora.train, 60, 1)) < 60
     assert plan.step_seconds(work, Order(corpora.train, 10**6, 1)) > 0  # one batch is all there is
+
+
+def test_an_update_is_timed(tmp_path: Path) -> None:
+    work, corpora = _work(small(tmp_path))
+    plan.step_seconds(work, Order(corpora.train, 60, 1))
+    assert 0 < plan.update_seconds(work, Muon()) < 60
+
+
+def _pace(**seconds: float) -> Pace:
+    return Pace(
+        tuple((1e9,) * len(WIDTHS) for _ in ROWS), {name.replace("_", " "): each for name, each in seconds.items()}
+    )
+
+
+def test_a_larger_batch_takes_longer_as_the_pace_says(tmp_path: Path) -> None:
+    work, corpora = _work(small(tmp_path))
+    model = work.model.settings
+    assert plan.grown(1.0, 100, 400, model, corpora, None) == 4.0
+    assert plan.grown(1.0, 100, 400, model, corpora, _pace(products=1.0)) == pytest.approx(4.0)
+    assert plan.grown(1.0, 100, 400, model, corpora, _pace(parts=1.0)) == pytest.approx(1.0), "calls are as many"
+    assert 1.0 < plan.grown(1.0, 100, 400, model, corpora, _pace(parts=1e-4, products=1.0)) < 4.0
+
+
+def test_a_pace_that_is_known_decides_the_size() -> None:
+    much = _amount(10**7)
+
+    def made(size: Size) -> ModelSettings:
+        return ModelSettings.model_validate(model_of(size, "pairs", 0.1, shared=True))
+
+    found = candidates(SIZES, made, Sizes(4000, 4000), much, 20.0)
+    slow, quick = (largest(found, much, 600, 1e11, dict.fromkeys(SIZES, each)) for each in (1.0, 1e-9))
+    assert (slow, quick) == (SIZES[0], SIZES[-1])
 
 
 def test_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

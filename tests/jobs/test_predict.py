@@ -579,3 +579,13 @@ def test_a_screen_without_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     output_file.Screen().write("ä\n")
     assert cast(io.StringIO, sys.stdout).getvalue() == "ä\n"
+
+
+def test_a_column_of_a_file_without_tabs(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("a\tb\nab,cd\n")
+    with pytest.raises(
+        UserError, match=r"in\.csv:2: there is no column 2 \(1 column\); columns stand between tabs; save"
+    ):
+        predict(cast(Model, Echo()), asking(tmp_path / "in.csv", column=2), lambda text: None)
+    with pytest.raises(UserError, match=r"in\.txt: its lines end with carriage returns alone"):
+        answered(b"ab\rcd\ref", tmp_path)

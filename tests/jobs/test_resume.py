@@ -39,6 +39,8 @@ def _state(run: Path) -> dict[str, bytes]:
     files = {name: (run / name).read_bytes() for name in FILES}
     (last,) = (run / "state").glob("step-*")
     files |= {file.name: file.read_bytes() for file in sorted(last.glob("*.safetensors"))}
+    files |= {f"looks/{file.name}": file.read_bytes() for file in sorted((run / "looks").iterdir())}
+    assert "looks/look-000004-step-00000040.safetensors" in files
     numbers = json.loads((last / "state.json").read_text())
     for need in ("seconds", "validation_seconds", "validating", "memory"):
         numbers["place"].pop(need)

@@ -100,7 +100,7 @@ def test_accuracy_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_accuracy_of_tags_counts_words(monkeypatch: pytest.MonkeyPatch) -> None:
     task = task_of(Tag(), "tags", CHARACTERS, [["ab", "c"]], [["X", "X"]])
     assert isinstance(task, TagTask)
-    monkeypatch.setattr(scores, "chosen", lambda task, model, batch, device: torch.tensor([0, 0, 1]))
+    monkeypatch.setattr(scores, "chosen", lambda task, model, batch, device: torch.tensor([0, 0, 0, 1]))
     model: Model = model_for(task, "encoder-only", "tags")
     assert accuracy(task, model, [encoded(task, [["ab", "c"]], [["X", "X"]])], CPU) == 50.0
 
@@ -109,9 +109,9 @@ def test_a_tag_that_was_never_seen_is_wrong(monkeypatch: pytest.MonkeyPatch) -> 
     """It counts as a word, but not for the loss."""
     task = task_of(Tag(), "tags", CHARACTERS, [["ab", "c"]], [["X", "X"]])
     assert isinstance(task, TagTask)
-    monkeypatch.setattr(scores, "chosen", lambda task, model, batch, device: torch.tensor([0, 0, 0]))
+    monkeypatch.setattr(scores, "chosen", lambda task, model, batch, device: torch.tensor([0, 0, 0, 0]))
     model: Model = model_for(task, "encoder-only", "tags")
     examples = encoded(task, [["ab", "c"]], [["X", "new"]])
     assert accuracy(task, model, [examples], CPU) == 50.0
     assert task.batch(examples).count == 1
-    assert task.batch(examples).goal.tolist() == [0, -1, -1]
+    assert task.batch(examples).goal.tolist() == [0, -1, -1, -1]

@@ -179,10 +179,38 @@ def test_check(folder: Path, tmp_path: Path) -> None:
     for line in (
         "FAULT: training: values: another number of readings at each step than the first has: 1",
         "b.jsonl:22",
-        "warning: training: values: readings are missing: 1",
+        "FAULT: training: values: readings are missing: 1",
         "warning: training: the same example again: 1",
     ):
         assert line in checked.stdout
+    filled = _invoke("check", _jsonl(tmp_path / "b.jsonl", rows), "--set", "readings.missing=mean")
+    assert "note: training: values: readings are missing: 1" in filled.stdout
+
+
+STEPS = "series,time,x,y,label\n" + "".join(
+    f"s{one},{step},{one % 2}.{step},{step},{'up' if one % 2 else 'down'}\n" for one in range(20) for step in range(6)
+)
+ROWS = "a,b,c,d,label\n" + "".join(f"{one},{one % 2},1.5,-2,{'up' if one % 2 else 'down'}\n" for one in range(20))
+
+
+@pytest.mark.parametrize("text", [STEPS, ROWS, STEPS.replace(",", "\t"), ROWS.replace(",", ";")])
+def test_a_table_of_readings_is_recognised(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / ("a.tsv" if "\t" in text else "a.csv")
+    file.write_text(text)
+    checked = _invoke("check", str(file))
+    assert checked.exit_code == 0, checked.output
+    assert "the data looks like classify (series)" in checked.stdout
+    assert "training: 20 examples, 2 different labels" in checked.stdout
+
+
+def test_a_missing_reading_is_told_with_its_own_line(tmp_path: Path) -> None:
+    lines = STEPS.splitlines()
+    assert lines[15].startswith("s2,2,")
+    lines[15] = "s2,2,,2,down"
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(UserError, match=r"a\.csv:16: step 3 has no reading of channel x"):
+        seqloom.train(data=tmp_path / "a.csv", out=tmp_path / "run", view="none")
 
 
 def test_without_a_recipe_the_data_tells_the_task(folder: Path, run: Path, tmp_path: Path) -> None:

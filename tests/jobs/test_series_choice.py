@@ -22,6 +22,18 @@ def test_times_and_numbers_are_a_series(tmp_path: Path) -> None:
     assert looks_like_series(corpus(tmp_path / "b.tsv", ("when,a,b\n" + DAYS).replace(",", "\t")))
     names = "".join(f"2024-01-{day:02},{'north' if day % 2 else 'south'},{day}\n" for day in range(1, 29))
     assert looks_like_series(corpus(tmp_path / "c.csv", "date,shop,a\n" + names))
+    seconds = "".join(f"{1700000000 + 60 * minute},{minute}\n" for minute in range(20))
+    assert looks_like_series(corpus(tmp_path / "d.csv", "timestamp,a\n" + seconds))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["date,a,b\n" + DAYS.replace("2024-01-07", "2024-13-41"), "date,a\n", "date,a\n2024-01-01,1\n"],
+    ids=["a bad date", "a header alone", "one row"],
+)
+def test_a_series_with_a_fault_is_one(tmp_path: Path, text: str) -> None:
+    """So that the fault is told, and not taken for pairs."""
+    assert looks_like_series(corpus(tmp_path / "a.csv", text))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +46,8 @@ def test_times_and_numbers_are_a_series(tmp_path: Path) -> None:
         ("a,b\n" + "1,2\n" * 20, {}),
         ("2024-01-01,1\n2024-01-02,2\n2024-01-03,2\n2024-01-04,2\n2024-01-05,2\n2024-01-06,1\n", {}),
         ("date,a,b\n" + DAYS, {"source": "a", "target": "b"}),
-        ("date,a\n2024-01-01,1\n", {}),
+        ("when,a\n2024-01-01,1\n", {}),  # too few to tell
+        ("day,Tag\nmonth,Monat\n", {}),  # a dictionary
         ("", {}),
     ],
 )

@@ -28,6 +28,18 @@ def test_a_long_run_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest
     assert run.curves.read_text().startswith("<svg")
 
 
+def test_the_speed_is_that_of_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the unit of a batch's budget: a class is one token that counts, of a whole text that is read."""
+    clock = iter(range(100))
+    monkeypatch.setattr(module.time, "monotonic", lambda: float(next(clock)))
+    told = list[int]()
+    with Telling(RunFolder(tmp_path), "loss", "none") as telling:
+        monkeypatch.setattr(telling.watcher, "step", lambda step, loss, tokens, *rest, **more: told.append(tokens))
+        telling.begin(Facts("x"), 1.0, 1.0, read=30.0)
+        telling.step({"step": 1, "loss": 1.0}, 10, 0.5)
+    assert told == [300]
+
+
 def test_many_validations_are_thinned_too() -> None:
     lines = [{"step": step, "valid.loss": 1.0} for step in range(100)]
     assert len(thinned(lines)) == 50

@@ -466,6 +466,16 @@ def test_a_file_that_was_moved(place: Path) -> None:
     assert train(again, view="none").place.step == 5
 
 
+def test_few_examples_to_validate_on_are_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = str(write_recipe(place / "r.toml"))
+    write_pairs(place / "few.tsv", count=40)
+    write_pairs(place / "many.tsv", count=1000)
+    train(Command(recipe=recipe, data=("few.tsv",), out=Path("few"), changes=QUICK), view="lines")
+    assert "to validate on: a score of so few says little; give more: --valid FILE, or" in capsys.readouterr().err
+    train(Command(recipe=recipe, data=("many.tsv",), out=Path("many"), changes=QUICK), view="lines")
+    assert "says little" not in capsys.readouterr().err
+
+
 def test_flops_are_counted(place: Path) -> None:
     """By the model's cost for each token that counts; R-Drop runs the model twice."""
     write_pairs(place / "pairs.tsv")

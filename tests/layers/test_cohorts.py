@@ -7,10 +7,12 @@ from torch import Tensor
 
 from seqloom.layers.attention import Attention, SelfAttention
 from seqloom.layers.cache import Cache
-from seqloom.layers.cohorts import MOST, Cohorts
+from seqloom.layers.cohorts import FEW, MOST, Cohorts, alike
 from seqloom.layers.cross_attention import CrossAttention, MemoryAttention, SharedMemory
 from seqloom.layers.layout import Packed, Padded
+from seqloom.layers.layout.parts import parts_of
 from seqloom.layers.mixer import Memory, Mixer, fan_out, fork, join, reorder, roomy
+from seqloom.layers.paths import only_plain
 
 D = 8
 torch.manual_seed(0)
@@ -104,3 +106,41 @@ def test_packed_steps_meet_cohorts_too() -> None:
         y, _ = SELF(x_ND, Packed.of([1] * 5), apart)
     wanted, _ = stepped(SELF, join([started(SELF, which) for which in (0, 1)]), x_ND)
     assert torch.allclose(y, wanted, atol=1e-5)
+
+
+def test_rows_that_are_sorted_are_split_where_it_saves_filler() -> None:
+    lengths = [60] * 32 + [30] * 32 + [20] * 32 + [10] * 32
+    assert alike(lengths) == (32, 32, 32, 32)
+    assert alike(lengths[::-1]) == (128,), "not sorted, the longest first"
+    assert alike([30] * 128) == (128,), "nothing to save"
+    assert alike(lengths[24:40]) == (16,), "few"
+
+
+@torch.no_grad()
+def test_memories_of_like_length_are_read_apart() -> None:
+    lengths = [9] * FEW + [4] * FEW
+    memory = Memory(torch.randn(sum(lengths), D), Packed.of(lengths)).padded()
+    plain = CROSS.start(len(lengths), memory)
+    apart = roomy(CROSS.start(len(lengths), memory), 4, (FEW, FEW))
+    assert isinstance(apart, Cohorts)
+    assert [part.keys_AGSK.shape[2] for part in apart.parts if isinstance(part, SharedMemory)] == [9, 4]
+    assert all(part.even for part in apart.parts)
+    rows = torch.arange(2 * FEW)
+    for kept in (rows, rows[rows % 3 > 0], rows[[1, 0]]):
+        plain, apart = reorder(plain, kept), reorder(apart, kept)
+        x_BD = torch.randn(len(kept), D)
+        assert torch.allclose(stepped(CROSS, apart, x_BD)[0], stepped(CROSS, plain, x_BD)[0], atol=1e-5)
+
+
+@torch.no_grad()
+def test_sorted_rows_are_read_in_parts_that_stand_as_they_stood() -> None:
+    lengths = [12] * (2 * FEW) + [3] * (2 * FEW)
+    layout = Packed.of(lengths)
+    parts = parts_of(layout)
+    assert parts is not None
+    assert parts.order_N is None
+    both = SelfAttention(Attention(heads=2), D, causal=False).eval()
+    x_ND = torch.randn(sum(lengths), D)
+    with only_plain():
+        wanted, _ = both(x_ND, layout)
+    assert torch.allclose(both(x_ND, layout)[0], wanted, atol=1e-5)

@@ -22,8 +22,16 @@ PATIENCE = 60.0  # seconds, on a busy machine
 class Live:
     """Listens at a free port. log: the lines that it said."""
 
-    def __init__(self, runs: Iterable[Path], *changes: str, token: str | None = None, host: str = "127.0.0.1") -> None:
+    def __init__(
+        self,
+        runs: Iterable[Path],
+        *changes: str,
+        token: str | None = None,
+        host: str = "127.0.0.1",
+        lecture: bool = False,
+    ) -> None:
         self.log: list[str] = []
+        changes = (f"serving.lecture={str(lecture).lower()}", *changes)
         settings = settings_of([change for change in changes if change.startswith(SECTION)])
         others = [change for change in changes if not change.startswith(SECTION)]
         self.shelf = Shelf({run.name: run for run in runs}, settings, others, "cpu", self.log.append)

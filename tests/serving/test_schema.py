@@ -10,9 +10,17 @@ from hypothesis import HealthCheck
 from tests.serving.live import Live
 
 MODELS = ["pairs", "text", "tags", "classes", "masked", "documents", "nobody", ""]
+LAYERS = ["encoder.blocks.0.mixer", "decoder.blocks.0.cross", "decoder.blocks.0", "head", "nowhere"]
+INPUTS = [
+    *["ab", "the film", "a [MASK] b", "", 3, ["the", "film"], [1.0, None], [[1, 2]], [[[1, 2]]], {"node": 1}, {}],
+    *[{"source": "ab", "must": ["b"]}, {"source": "ab", "must": 5}, {"source": [1]}, {"values": [[1.0]]}],
+    {"csv": "/etc/passwd"},
+]
 NAMES = ("/v1/predict", "/v1/completions", "/v1/chat/completions", "/api/generate", "/api/chat", "/api/show",
          "/v1/models", "/v1/models/{model}", "/api/tags", "/api/ps", "/api/version", "/healthz",
-         "/metrics")  # fmt: skip
+         "/metrics", "/studio/api/models", "/studio/api/flow", "/studio/api/answer", "/studio/api/trace",
+         "/studio/api/box", "/studio/api/attention", "/studio/api/beam", "/studio/api/write",
+         "/studio/api/training")  # fmt: skip
 
 
 def test_every_path_is_tried(live: Live) -> None:
@@ -49,6 +57,7 @@ def _try(strategy: Any, live: Live) -> None:
 def _with_names(description: Any) -> Any:
     """Models that there are, so that requests get further than their names."""
     for schema in description["components"]["schemas"].values():
-        if "model" in schema.get("properties", {}):
-            schema["properties"]["model"] = {"type": "string", "enum": MODELS}
+        fields = schema.get("properties", {})
+        names = {"model": MODELS, "layer": LAYERS, "box": LAYERS, "input": INPUTS}
+        fields |= {name: {"enum": some} for name, some in names.items() if name in fields}
     return description

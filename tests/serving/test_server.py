@@ -166,3 +166,13 @@ def test_settings_that_there_are_not() -> None:
     with pytest.raises(SettingsError, match=r"--set serving.queue=0: \[serving\] queue"):
         settings_of(["serving.queue=0"])
     assert settings_of(['serving.hosts=["a"]', "generation.beam=2", "serving.chat.kind=named"]).hosts == ("a",)
+
+
+@pytest.mark.slow
+def test_without_a_run_there_is_the_lecture() -> None:
+    with child() as server:
+        assert any("lecture: translate, 1,014 parameters" in line for line in server.lines)
+        asked = {"inputs": ["black cat sleeps"]}
+        said = server.client.post("/v1/predict", json=asked).json()
+        assert said["outputs"][0][0]["text"] == "chat noir dort"
+        assert "<title>" in server.client.get("/").text

@@ -3,12 +3,10 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import seqloom
-from seqloom.serving import shelf
 from seqloom.serving.shelf import GB
 from seqloom.settings import UserError
 from tests.jobs.asked_runs import Runs
@@ -149,10 +147,3 @@ def test_a_run_that_is_none(tmp_path: Path) -> None:
 def test_names(runs: Runs) -> None:
     with Live([runs["pairs"]]) as server:
         assert server.shelf.find(None).name == server.shelf.find("pairs:latest").name == "pairs"
-
-
-def test_forecasts_are_not_served(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = SimpleNamespace(recipe=SimpleNamespace(task=SimpleNamespace(kind="forecast")))
-    monkeypatch.setattr(shelf, "load", lambda *_: asked)
-    with pytest.raises(UserError, match="pairs: forecasts come of tables with times, which are not served"):
-        Live([runs["pairs"]])

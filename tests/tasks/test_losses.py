@@ -51,7 +51,7 @@ def test_r_drop_looks_at_what_counts_only() -> None:
     loss = task.loss(model, batch, Goals(r_drop=2.0))
     torch.manual_seed(7)
     one, other = (model.scores(model(batch.source.tokens_N, batch.source.layout)) for _ in range(2))
-    first = [0, 2]
+    first = [0, 3]  # a, b, a space, c
     p, q = F.softmax(one[first], -1), F.softmax(other[first], -1)
     apart = (p * (p / q).log() + q * (q / p).log()).sum()
     goal = batch.goal[first].tolist()

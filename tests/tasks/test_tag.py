@@ -19,9 +19,9 @@ def test_a_tag_stands_at_the_first_piece_of_its_word() -> None:
     assert isinstance(task.codecs.target, Labels)
     d, n, v, p = task.codecs.target.encode(["D", "N", "V", "P"])
     assert rows_of(examples.columns["target"]) == [
-        [d, -1, -1, n, -1, -1],
+        [d, -1, -1, -1, n, -1, -1],  # a space stands between two words
         [d],
-        [v, -1, -1, -1, p, -1, n, -1],
+        [v, -1, -1, -1, -1, p, -1, -1, n, -1],
     ]
     assert task.batch(examples).count == 6
 
@@ -29,7 +29,7 @@ def test_a_tag_stands_at_the_first_piece_of_its_word() -> None:
 def test_a_word_that_is_there_twice_in_a_row_has_two_tags() -> None:
     task = task_of(Tag(), "tags", CHARACTERS, [["ha", "ha"]], [["X", "Y"]])
     (row,) = rows_of(encoded(task, [["ha", "ha"]], [["X", "Y"]]).columns["target"])
-    assert [place for place, tag in enumerate(row) if tag >= 0] == [0, 2]
+    assert [place for place, tag in enumerate(row) if tag >= 0] == [0, 3]
 
 
 def test_an_unknown_tag_does_not_count() -> None:

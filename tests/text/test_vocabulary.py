@@ -188,9 +188,22 @@ def test_words_that_are_split_already(vocabulary: Vocabulary) -> None:
     words = ["The", "quick", "", "dog", "doesn't"]
     ids, numbers = vocabulary.encode_words(words)
     assert sorted(set(numbers)) == [0, 1, 2, 3, 4]
+    space = vocabulary.encode([" "])[0] if vocabulary.settings.kind in ("characters", "bytes") else []
     for number, word in enumerate(words):
         mine = [id for id, at in zip(ids, numbers, strict=True) if at == number]
-        assert mine == (vocabulary.encode([word])[0] or [UNKNOWN])
+        assert mine == (vocabulary.encode([word])[0] or [UNKNOWN]) + (space if number < 4 else [])
+    assert vocabulary.encode_words([]) == ([], [])
+
+
+@every
+def test_words_that_are_split_already_are_read_as_their_text(vocabulary: Vocabulary) -> None:
+    words = ["The", "quick", "dog"]
+    assert vocabulary.encode_words(words)[0] == vocabulary.encode([" ".join(words)])[0]
+
+
+def test_where_no_space_is_known_none_stands_between_words() -> None:
+    vocabulary = Vocabulary.train(Characters(), ["ab"])
+    assert vocabulary.encode_words(["a", "b"]) == (vocabulary.encode(["ab"])[0], [0, 1])
 
 
 def test_pieces_can_be_seen() -> None:

@@ -87,8 +87,10 @@ def test_validations_do_not_eat_up_the_time(made: Small) -> None:
         return {"loss": 1.0}
 
     loop = made.loop(validate=slow, limits=Limits(None, 1.5), every=1)
-    assert loop.train().step > 10
-    assert sum("valid.loss" in line for line in _metrics(loop)) <= 5
+    steps = loop.train().step
+    validations = sum("valid.loss" in line for line in _metrics(loop))
+    assert 1 <= validations <= 5
+    assert steps > validations, "one after each step was asked for"
 
 
 def test_early_stopping(made: Small) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from seqloom.cli import check, compare, demo, evaluate, predict, recipes, serve, train
+from seqloom.cli import check, compare, demo, evaluate, look, predict, recipes, serve, train
 from seqloom.cli.setting_option import refuse_settings
 
 app = typer.Typer(
@@ -45,6 +45,7 @@ app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
+app.command()(look.look)
 app.command()(serve.serve)
 app.command()(check.check)
 app.command()(recipes.recipes)
@@ -75,7 +76,7 @@ def main() -> None:
     """Run the command line; a mistake of the user ends in its message alone."""
     try:
         words = spread(sys.argv[1:])
-        if words[:1] in (["predict"], ["evaluate"], ["serve"]):
+        if words[:1] in (["predict"], ["evaluate"], ["serve"], ["look"]):
             parameters = typer.main.get_group(app).commands[words[0]].params
             refuse_settings(words[0], ["--help", *(name for each in parameters for name in each.opts)], words[1:])
         app(args=words)

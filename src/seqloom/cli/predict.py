@@ -14,7 +14,7 @@ def predict(
         str,
         typer.Argument(
             metavar="[FILE|-]",
-            help="A text a line, or series as in training; .gz and .zst too. Without it: standard input. "
+            help="A text a line, or series as in training; .gz, .zst, .xz, .bz2 too. Without it: standard input. "
             "Of music: a MIDI file, or none.",
         ),
     ] = "-",
@@ -51,7 +51,10 @@ def predict(
         typer.Option("--column", metavar="N", min=1, help="Of lines with tabs, the column to answer. Without it: all."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write there; the same command again goes on.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Write there; the same command again goes on, or says that it is done."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Start anew where --out is already.")] = False,
     skip_bad: Annotated[
@@ -73,7 +76,8 @@ def predict(
     """Answer lines of text: line in, line out, in their order. In a terminal, each line is answered at once, and what
     is written is shown as it grows.
 
-    Of a model that forecasts, FILE is a table of series, and the answer a table of what comes after its end.
+    Of a model that forecasts, FILE is a table of series, and the answer a table of what comes after its end. Of a model
+    of a graph, FILE has a node's id in each line; without it, all nodes are labelled.
 
     \b
     Examples:
@@ -84,6 +88,7 @@ def predict(
       echo "Paris is the [MASK] of France" | seqloom predict runs/bert --n-best 5 --scores
       echo "3 Mai 2024" | seqloom predict runs/demo-dates --beam 8 --alignment
       seqloom predict runs/cora --scores --out labels.tsv
+      seqloom predict runs/cora ids.txt --n-best 3 --format jsonl
       seqloom predict runs/music prompt.mid --sample --out continued.mid
       seqloom predict runs/music --sample --set generation.longest=2000 --out new.mid
       seqloom predict runs/sales sales.csv --out next.csv --picture next.svg
@@ -137,9 +142,8 @@ def predict(
         _refuse("music is written as a MIDI file", unread | {"--scores": scores, f"--format {form}": form != "text"})
         compose(model, Composing(file, out, settings, force), _note)
         return
-    if isinstance(model.task, NodesTask):
-        graph = "a model of a graph labels the nodes that it was trained with"
-        _refuse(graph, unread | {file: file != "-"})
+    if isinstance(model.task, NodesTask) and file == "-":
+        _refuse("a model of a graph labels all nodes that it was trained with; FILE names some of them", unread)
         label_nodes(model, out, form, scores, settings.n_best, force, _note)
         return
     talk = file == "-" and sys.stdin.isatty()

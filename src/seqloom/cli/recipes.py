@@ -17,6 +17,9 @@ def recipes(
         bool,
         typer.Option("--schema", help="Print the JSON schema of recipes, for an editor to complete and check them."),
     ] = False,
+    speed: Annotated[
+        bool, typer.Option("--speed", help="How fast each would train here; measures this machine once, for seconds.")
+    ] = False,
 ) -> None:
     """List the recipes with their sizes and costs; or check one and print it with every default filled in.
 
@@ -25,14 +28,23 @@ def recipes(
       seqloom recipes
       seqloom recipes transformer-base --set model.width=256
       seqloom recipes my.toml
+      seqloom recipes --speed
       seqloom recipes --schema > recipe.schema.json
     """
-    if as_schema and (name or changes):
+    if as_schema and (name or changes or speed):
         raise typer.BadParameter("--schema goes alone")
+    if speed and (name or changes):
+        raise typer.BadParameter("--speed is of all recipes, and goes alone")
     if changes and not name:
         raise typer.BadParameter("--set needs a recipe to change")
     from seqloom.jobs import recipe_file
 
+    if speed:
+        from seqloom.jobs import recipe_speed
+
+        for line in recipe_speed.lines():
+            typer.echo(line)
+        return
     if not (name or as_schema):
         _list()
         return

@@ -7,9 +7,12 @@ import typer
 
 def serve(
     runs: Annotated[
-        list[str],
-        typer.Argument(metavar="RUN…", help="Folders of runs; each is called as its folder, or NAME=RUN."),
-    ],
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN…]",
+            help="Folders of runs; each is called as its folder, or NAME=RUN. None: the built-in lecture.",
+        ),
+    ] = None,
     host: Annotated[
         str, typer.Option("--host", help="The address to listen at; 0.0.0.0: all. Set a token then.")
     ] = "127.0.0.1",
@@ -22,8 +25,11 @@ def serve(
 ) -> None:
     """Answer over HTTP, many requests at once: POST /v1/predict, and as OpenAI and Ollama do. /docs tells all.
 
+    The page at / is the studio: what a model says, and why. It also has a model of its own, for a lecture.
+
     \b
     Examples:
+      seqloom serve
       seqloom serve runs/demo-dates
       seqloom serve runs/pairs lm=runs/stories --port 9000 --set serving.memory=4
       SEQLOOM_TOKEN=$(openssl rand -hex 32) seqloom serve runs/pairs --host 0.0.0.0 --set serving.hosts='["my.host"]'
@@ -39,6 +45,8 @@ def serve(
       serving.token_file=FILE     every request must carry its text; so does SEQLOOM_TOKEN in the environment
       serving.hosts='["a.b"]'     names under which it is reached; serving.origins: pages that may ask it
       serving.chat.kind=named     messages of a chat with the names of their roles before them
+      serving.lecture=false       without the built-in model
+      serving.look_tokens=512     of a text that is looked into; serving.look_memory=0.25 GB kept of it
       generation.beam=1           how models write, if a request says nothing
 
     SIGTERM and Ctrl-C finish what was accepted (serving.stop_seconds=30); SIGHUP loads the runs anew, and so does a
@@ -50,5 +58,5 @@ def serve(
     from seqloom.serving.log import log
     from seqloom.serving.server import serve as job
 
-    names, folders = name_systems(runs, "run")
+    names, folders = name_systems(runs or [], "run")
     job(dict(zip(names, map(Path, folders), strict=True)), host, port, changes or (), device, log)

@@ -1,11 +1,14 @@
 """`seqloom train`: from files to a trained model."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from seqloom.cli.minutes import finite
+
+if TYPE_CHECKING:
+    from seqloom.jobs.train import Trained
 
 
 def train(
@@ -102,7 +105,14 @@ def train(
         typer.echo("these scores are of greedy answers; predict and evaluate search with a beam", err=True)
     if trained.recipe.task.kind == "forecast":
         typer.echo("scores are of z-scores, over all windows of that part", err=True)
-        typer.echo(f"next: seqloom predict {trained.run.path} FILE --picture next.svg", err=True)
+        typer.echo(f"next: seqloom predict {trained.run.path} FILE --picture next.svg{_ahead(trained)}", err=True)
         return
     more = " --out new.mid" if trained.recipe.task.kind == "music" else ""
     typer.echo(f"next: seqloom predict {trained.run.path}{more}", err=True)
+
+
+def _ahead(trained: "Trained") -> str:
+    """What a file must hold of the steps to come, where something of them is known."""
+    scales = trained.corpora.task.codecs.scales
+    known = () if scales is None else scales.columns.known
+    return f"; FILE goes on with rows in which {', '.join(known)} is filled in alone" if known else ""

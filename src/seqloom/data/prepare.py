@@ -25,7 +25,7 @@ from seqloom.data.series_faults import fitting
 from seqloom.data.settings import Bad, Corpus
 from seqloom.settings import UserError
 
-FORMAT = 6  # to be raised when what stands in a cache changes
+FORMAT = 7  # to be raised when what stands in a cache changes
 LEAST = 100  # characters; less of a running text is no validation
 NAMES = 5  # of labels, as examples
 LARGE = 20_000_000  # bytes; with less, starting processes takes longer than they save

@@ -59,13 +59,20 @@ class Form:
         if columns != self.columns:
             shape, wanted = _said(columns), _said(self.columns)
             return f"{shape}, but {wanted} is expected; bring all to one form"
-        gaps_TC = np.isnan(steps_of(x))
-        if not self.gaps and gaps_TC.any():
-            step, channel = np.argwhere(gaps_TC)[0].tolist()
-            what = f"step {step + 1} has no reading of channel {self.names[channel]}"
+        gap = self.gap(x)
+        if gap is not None:
+            what = f"step {gap[0] + 1} has no reading of channel {self.names[gap[1]]}"
             taken = "a run that is trained with --set readings.missing=mean (or previous, mark) takes it"
             return f"{what}; fill it in; {taken}"
         return None
+
+    def gap(self, x: Floats) -> tuple[int, int] | None:
+        """The first step that lacks a reading, and the channel, where none may."""
+        gaps_TC = np.isnan(steps_of(x))
+        if self.gaps or not gaps_TC.any():
+            return None
+        step, channel = np.argwhere(gaps_TC)[0].tolist()
+        return step, channel
 
 
 def _said(columns: int | None) -> str:

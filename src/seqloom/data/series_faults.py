@@ -18,5 +18,6 @@ def fitting(block: Block, form: Form) -> list[Floats]:
     for line, x in zip(block.lines, block.columns[0], strict=True):
         wrong = form.misfit(x)
         if wrong is not None:
-            raise DataError(f"{block.file}:{line}: {wrong}")
+            step = form.gap(x) if block.by_steps and x.shape[-1] == len(form.names) else None
+            raise DataError(f"{block.file}:{line + (step[0] if step else 0)}: {wrong}")
     return block.columns[0]

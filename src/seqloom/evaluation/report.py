@@ -83,6 +83,8 @@ class Report:
     signatures: tuple[tuple[str, str], ...]
     """the metric's title, and how it was counted"""
     settings: EvaluationSettings
+    unit: tuple[str, str] = ("example", "examples")
+    """what is counted together: one, and several"""
 
 
 def report(

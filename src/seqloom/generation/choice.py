@@ -17,10 +17,12 @@ from seqloom.layers.mixer import reorder
 
 @dataclass(frozen=True)
 class Choice:
-    """going: K to each item. ended: as many places, and nothing in those that do not end."""
+    """going: K to each item. ended: as many places, and nothing in those that do not end. considered: all, of which
+    these were taken."""
 
     going: Candidates
     ended: Candidates
+    considered: Candidates
 
 
 def searched(h: Hypotheses, log_probs_RV: Tensor, end: int) -> Choice:
@@ -47,7 +49,9 @@ def diverse(h: Hypotheses, log_probs_RV: Tensor, end: int, groups: int, strength
         used_AV.scatter_add_(1, going.token_AC, (going.total_AC > NOTHING).to(used_AV.dtype))
         chosen.append(choice)
     return Choice(
-        Candidates.beside([choice.going for choice in chosen]), Candidates.beside([choice.ended for choice in chosen])
+        Candidates.beside([choice.going for choice in chosen]),
+        Candidates.beside([choice.ended for choice in chosen]),
+        Candidates.beside([choice.considered for choice in chosen]),
     )
 
 
@@ -102,7 +106,7 @@ def _split(h: Hypotheses, candidates: Candidates, end: int, size: int) -> Choice
     goes_AC = ~ends_AC & (candidates.total_AC > NOTHING) & (h.step_A < h.longest_A)[:, None]
     top = candidates.first(size)
     ended = replace(top, total_AC=torch.where(ends_AC[:, :size], top.total_AC, NOTHING))
-    return Choice(followed(candidates, goes_AC, size), ended)
+    return Choice(followed(candidates, goes_AC, size), ended, candidates)
 
 
 def _wanted(h: Hypotheses, log_probs_RV: Tensor, phrases: Phrases, progress: Progress) -> Candidates:

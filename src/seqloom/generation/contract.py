@@ -3,12 +3,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
 from seqloom.generation.sampling import Sampling
 from seqloom.layers.mixer import State
+from seqloom.layers.shortlist import Shortlist
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Written:
     tokens: tuple[int, ...]
     """Without the end mark."""
     score: float
-    """What it was ranked by: log_prob with the penalties of length and coverage."""
+    """What it was ranked by: log_prob with the penalties of length and coverage. NaN where nobody asked for it."""
     log_prob: float
-    """Of all its tokens, and of the end mark if it ended: what the model says of it when it reads it."""
+    """Of all its tokens, and of the end mark if it ended: what the model says of it when it reads it; or NaN."""
     log_probs: tuple[float, ...]
     """One a token, and one for the end mark if it ended."""
     ended: bool
@@ -71,3 +72,11 @@ class Scorer(Protocol):
 
         attention_RS is flush left over each row's source and its end mark, zero behind it; None if the model has none.
         """
+
+
+@runtime_checkable
+class Pointer(Scorer, Protocol):
+    """One that can also say what is likeliest without saying how likely, which is faster."""
+
+    def point(self, last_R: Tensor, state: State, shortlist: Shortlist) -> tuple[Tensor, State]:
+        """Behind the last tokens: the likeliest of the shortlist's for each row, and the state behind them."""

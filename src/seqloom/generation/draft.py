@@ -1,5 +1,6 @@
 """The answers to one item, from its beginning until all are there."""
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,18 +16,19 @@ class Found:
 
     score: float
     tokens: np.ndarray
-    log_probs: np.ndarray
+    log_probs: np.ndarray | None
+    """None: nobody asked for them."""
     ended: bool
     attention: np.ndarray | None = None
     unmet: tuple[tuple[int, ...], ...] = ()
 
     def written(self) -> Written:
         attention = None if self.attention is None else torch.from_numpy(self.attention)
-        log_probs = self.log_probs.astype(np.float64)
+        log_probs = np.array([]) if self.log_probs is None else self.log_probs.astype(np.float64)
         return Written(
             tuple(self.tokens.tolist()),
             self.score,
-            float(log_probs.sum()),
+            math.nan if self.log_probs is None else float(log_probs.sum()),
             tuple(log_probs.tolist()),
             self.ended,
             attention,

@@ -5,6 +5,7 @@ is enough, and what a step costs besides the model is what counts where few are 
 """
 # A items
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,13 +13,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.contract import Item, Pointer, Scorer, Written
 from seqloom.generation.draft import Draft, Found
 from seqloom.generation.length import penalty
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.writing import ROOM, staying
+from seqloom.layers.cohorts import alike
 from seqloom.layers.mixer import State, join, reorder, roomy
+from seqloom.layers.shortlist import Shortlist
 
 
 def is_greedy(settings: GenerationSettings, attention: bool) -> bool:
@@ -47,17 +50,26 @@ class Line:
         tokens, log_probs = np.array(self.tokens, np.int64), np.array(given, np.float32)
         return Found(score, tokens, log_probs, ended=log_prob is not None)
 
+    def pointed(self, ended: bool) -> Found:
+        """Nobody asked how likely it is."""
+        return Found(math.nan, np.array(self.tokens, np.int64), None, ended)
+
 
 class Greedy:
-    """Items join, and leave when they are done, as in `Writing`; they have no wishes."""
+    """Items join, and leave when they are done, as in `Writing`; they have no wishes.
+
+    shortlist: with it only tokens are looked for; nobody asks how likely they are.
+    """
 
     state: State
     last_A: Tensor
 
-    def __init__(self, scorer: Scorer, settings: GenerationSettings) -> None:
-        self.scorer, self.settings = scorer, settings
+    def __init__(
+        self, scorer: Scorer | Pointer, settings: GenerationSettings, shortlist: Shortlist | None = None
+    ) -> None:
+        self.scorer, self.settings, self.shortlist = scorer, settings, shortlist
         self.lines: list[Line] = []
-        self.cohorts: list[int] = []  # of the lines so many began together
+        self.cohorts: list[int] = []  # of the lines so many began together, with sources of like length
 
     @property
     def items(self) -> int:
@@ -69,18 +81,40 @@ class Greedy:
         if not items:
             return
         state, last_A = self.scorer.start(items)
-        state = roomy(state, ROOM)
+        sizes = alike([len(item.source) for item in items])
+        state = roomy(state, ROOM, sizes)
         if self.lines:
             state, last_A = join([self.state, state]), torch.cat((self.last_A, last_A))
         self.state, self.last_A = state, last_A
         self.lines += [Line(Draft(item, 1)) for item in items]
-        self.cohorts.append(len(items))
+        self.cohorts += sizes
 
     @torch.inference_mode()
     def step(self) -> list[Draft]:
         """One more token to each; the drafts that are complete with it."""
         if not self.lines:
             return []
+        done = self._written() if self.shortlist is None else self._pointed(self.shortlist)
+        complete = [self.lines[a].draft for a in done]
+        if done:
+            self._leave(set(done))
+        return complete
+
+    def _pointed(self, shortlist: Shortlist) -> list[int]:
+        """The lines that are done with the next token."""
+        assert isinstance(self.scorer, Pointer)
+        self.last_A, self.state = self.scorer.point(self.last_A, self.state, shortlist)
+        done = []
+        for a, (line, token) in enumerate(zip(self.lines, self.last_A.tolist(), strict=True)):
+            if token != self.scorer.end and len(line.tokens) < line.draft.item.longest:
+                line.tokens.append(token)
+                continue
+            line.draft.add(line.pointed(token == self.scorer.end), 1)
+            done.append(a)
+        return done
+
+    def _written(self) -> list[int]:
+        """The same, with how likely they are."""
         log_probs_AV, _, self.state = self.scorer.step(self.last_A, self.state, False)
         self.last_A, best_A = _likeliest(log_probs_AV)
         tokens, log_probs = self.last_A.tolist(), best_A.tolist()
@@ -96,10 +130,7 @@ class Greedy:
             ends = token == self.scorer.end and not nothing
             line.draft.add(line.ended(self.settings, log_prob if ends else None), 1)
             done.append(a)
-        complete = [self.lines[a].draft for a in done]
-        if done:
-            self._leave(set(done))
-        return complete
+        return done
 
     def answers(self, draft: Draft) -> list[Written]:
         """Of a draft that is complete: one."""

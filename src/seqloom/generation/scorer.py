@@ -10,13 +10,16 @@ import torch
 from torch import Tensor, nn
 
 from seqloom.generation.contract import Item
+from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.layers.attentive_recurrence import AttentiveRecurrenceMixer
 from seqloom.layers.cross_attention import MemoryAttention
 from seqloom.layers.layout import Packed, Padded
+from seqloom.layers.shortlist import Shortlist, shortlist_if_faster
 from seqloom.models.block import Block
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
-from seqloom.models.output import DecoderState
+from seqloom.models.heads import TokenHead
+from seqloom.models.output import DecoderState, Output
 
 
 @dataclass(frozen=True)
@@ -67,9 +70,16 @@ class PairScorer:
         with watched(self.looks if attention else None) as seen:
             output = self.model.step(last_R[:, None], one, state.decoder)
         assert output.state is not None
-        log_probs_RV = _log_probs(self.model.scores(output), self.never_N)
+        log_probs_RV = log_probs_of(self.model.scores(output), self.never_N)
         attention_RS = self._in_order(seen[0].mean(1)[:, 0], state.read_B) if seen else None
         return log_probs_RV, attention_RS, PairState(output.state, state.read_B)
+
+    @torch.inference_mode()
+    def point(self, last_R: Tensor, state: PairState, shortlist: Shortlist) -> tuple[Tensor, PairState]:
+        one = Padded.whole(len(last_R), 1, device=last_R.device)
+        output = self.model.step(last_R[:, None], one, state.decoder)
+        assert output.state is not None
+        return _largest(self.model.head, output, shortlist), PairState(output.state, state.read_B)
 
     def _in_order(self, attention_RS: Tensor, read_R: Tensor) -> Tensor:
         """Over the source as it was given, not as it was read; its end mark comes last in both."""
@@ -133,12 +143,36 @@ class TextScorer:
         one = Padded.whole(len(last_R), 1, device=last_R.device)
         output = self.model(last_R[:, None], one, state)
         assert output.state is not None
-        return _log_probs(self.model.scores(output), self.never_N), None, output.state
+        return log_probs_of(self.model.scores(output), self.never_N), None, output.state
+
+    @torch.inference_mode()
+    def point(self, last_R: Tensor, state: DecoderState, shortlist: Shortlist) -> tuple[Tensor, DecoderState]:
+        one = Padded.whole(len(last_R), 1, device=last_R.device)
+        output = self.model(last_R[:, None], one, state)
+        assert output.state is not None
+        return _largest(self.model.head, output, shortlist), output.state
 
 
-def _log_probs(scores_R1V: Tensor, never_N: Tensor) -> Tensor:
+def log_probs_of(scores_R1V: Tensor, never_N: Tensor) -> Tensor:
     """What is never written keeps its share, so that an answer's log_prob is what the model says when it reads it."""
     return scores_R1V[:, 0].float().log_softmax(-1).index_fill_(1, never_N, -torch.inf)
+
+
+def shortlist_of(scorer: PairScorer | TextScorer) -> Shortlist | None:
+    """Of what it may write; None where that is no faster. As long as the model's weights stay as they are."""
+    head = scorer.model.head
+    plain = isinstance(head, TokenHead) and head.product is None and head.bias_V is None
+    if not plain or head.weight_VD.device.type != "cpu" or head.weight_VD.dtype != torch.float32:
+        return None
+    return shortlist_if_faster(head.weight_VD, scorer.never_N.tolist())
+
+
+def _largest(head: nn.Module, output: Output, shortlist: Shortlist) -> Tensor:
+    assert isinstance(head, TokenHead)
+    x_RD = head.prepared(output.hidden, output.layout)[:, 0]
+    if not bool(x_RD.sum().isfinite()):
+        raise NoNumbersError
+    return shortlist.largest(x_RD)
 
 
 def looks(model: EncoderDecoder) -> list[MemoryAttention | AttentiveRecurrenceMixer]:

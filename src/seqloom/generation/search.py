@@ -8,7 +8,9 @@ from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.phrases import conflict
 from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.tree import Tree
 from seqloom.generation.writing import Writing
+from seqloom.layers.shortlist import Shortlist
 from seqloom.settings import UserError
 
 WINDOW = 16  # batches read ahead, to write together what is of like length
@@ -16,7 +18,12 @@ COHORTS = 2  # parts of a batch that begin one after the other, each of them ite
 
 
 def write(
-    scorer: Scorer, items: Iterable[Item], settings: GenerationSettings, *, attention: bool = False
+    scorer: Scorer,
+    items: Iterable[Item],
+    settings: GenerationSettings,
+    *,
+    attention: bool = False,
+    shortlist: Shortlist | None = None,
 ) -> Iterator[tuple[int, list[Written]]]:
     """Each item's number and its answers, best first, in the order in which they are done. Reads a few items ahead.
 
@@ -25,12 +32,14 @@ def write(
     until no hypothesis can become better than the answers that have ended, however long it grew. With `sample` as many
     answers as `n_best` are drawn, the same one perhaps more than once.
 
+    shortlist: of the scorer, where nobody asks how likely answers are; it is used where all is greedy.
+
     Every answer that ended holds all phrases that it must; what was cut says in `unmet` which it lacks.
     """
     others: Iterable[Item] = (_checked(item, settings) for item in items)
     if is_greedy(settings, attention):
         aside: list[Item] = []
-        yield from _written(Greedy(scorer, settings), _plain(others, aside), settings)
+        yield from _written(Greedy(scorer, settings, shortlist), _plain(others, aside), settings)
         others = aside
     yield from _written(Writing(scorer, settings, attention), others, settings)
 
@@ -65,6 +74,32 @@ def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Gen
         for draft in writing.step():
             return draft.answers(settings.n_best, distinct=settings.sample is None)
         yield writing.sure()
+
+
+def tree_steps(
+    scorer: Scorer, item: Item, settings: GenerationSettings
+) -> Generator[None, None, tuple[list[Written], Tree]]:
+    """One item's answers as `write` has them, and the whole search for them; a step at a time."""
+    if settings.sample is not None:
+        raise UserError("tokens that are drawn by chance are not searched for: there is no tree; leave sample out")
+    tree = Tree(settings.length)
+    writing = Writing(scorer, settings, attention=False, tree=tree)
+    writing.begin([_checked(item, settings)])
+    while True:
+        for draft in writing.step():
+            return draft.answers(settings.n_best, distinct=True), tree
+        yield
+
+
+def write_tree(scorer: Scorer, item: Item, settings: GenerationSettings) -> tuple[list[Written], Tree]:
+    """The same at once."""
+    steps = tree_steps(scorer, item, settings)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: tuple[list[Written], Tree] = end.value
+            return found
 
 
 def impossible_item(item: Item, settings: GenerationSettings, shown: Callable[[Phrase], object] = list) -> str | None:

@@ -20,6 +20,8 @@ from seqloom.generation.limits import limited
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.phrases import Constraint, Phrases, Progress
 from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.tree import Tree
+from seqloom.layers.cohorts import alike
 from seqloom.layers.mixer import State, fan_out, fork, join, reorder, roomy
 from seqloom.settings import UserError
 
@@ -31,8 +33,9 @@ class Writing:
     last_R: Tensor
     state: State
 
-    def __init__(self, scorer: Scorer, settings: GenerationSettings, attention: bool) -> None:
-        self.scorer, self.settings, self.attention = scorer, settings, attention
+    def __init__(self, scorer: Scorer, settings: GenerationSettings, attention: bool, tree: Tree | None = None) -> None:
+        """tree: is told of every step, where one item alone is searched for."""
+        self.scorer, self.settings, self.attention, self.tree = scorer, settings, attention, tree
         self.beam = settings.beam if settings.sample is None else 1
         self.samples = 1 if settings.sample is None else settings.n_best
         # groups may find the same answer, each of them once
@@ -69,7 +72,8 @@ class Writing:
             state, last_B = reorder(state, rows), last_B[rows]
         if self.beam > 1:
             state, last_B = fan_out(state, self.beam), last_B.repeat_interleave(self.beam)
-        state = roomy(state, ROOM)
+        sizes = tuple(size * self.samples for size in alike([len(item.source) for item in items]))
+        state = roomy(state, ROOM, sizes)
         self._begin_phrases([(draft.item.must, draft.item.must_not) for draft in each], last_B.device)
         if self.drafts:
             state, last_B = join([self.state, state]), torch.cat((self.last_R, last_B))
@@ -77,7 +81,7 @@ class Writing:
         self.state, self.last_R, self.hypotheses = state, last_B, new
         self.drafts += each
         self.steps += [0] * len(each)
-        self.cohorts.append(len(each))
+        self.cohorts += sizes
 
     def _begin_phrases(self, constraints: Sequence[Constraint], device: torch.device) -> None:
         if not self.drafts:
@@ -99,6 +103,8 @@ class Writing:
         h = self._attended(self.hypotheses, attention_RS)
         choice = self._choice(h, log_probs_RV.float())
         score_AC = self._score(h, choice.ended)
+        if self.tree is not None:
+            self.tree.step(choice.considered, choice.going, choice.ended, score_AC, self.settings.groups)
         best_AN = torch.cat((h.best_AN, score_AC), 1).topk(self.wanted).values
         # no log_prob to come is above 0, no coverage penalty either, and no length is worth more than the longest
         bound_A = choice.going.total_AC.amax(1) / penalty(self.settings.length, h.longest_A.double() + 1)
@@ -232,6 +238,8 @@ class Writing:
             score_E = h.total_AK[a, held] / penalty(self.settings.length, float(max(1, self.steps[a])))
             if self.settings.coverage and h.read_AKS is not None:
                 score_E = score_E + coverage(h.read_AKS[a, held], h.source_A[a], self.settings.coverage)
+            if self.tree is not None:
+                self.tree.cut(held.tolist(), h.total_AK[a, held].tolist(), score_E.tolist(), self.steps[a])
             self._keep(h, [a] * len(held), held, score_E, None)
         complete = []
         for draft in (self.drafts[a] for a, place in events if place == C):

@@ -4,6 +4,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from torch import Tensor
@@ -115,6 +116,10 @@ class Answer:
     def probability(self) -> float:
         return math.exp(self.log_prob)
 
+
+Wanted = Literal["text", "score", "pieces"]
+"""What is read of written answers: the text alone, its score too, each piece's. What is not may be left out, which is
+faster: pieces are empty then, scores NaN."""
 
 EMPTY = Answer("")
 """What is said to a text without a word. By definition, whatever the model thinks: so it is certain."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from seqloom.jobs.answer import Answer
+from seqloom.jobs.answer import Answer, Wanted
 from seqloom.jobs.asked_lines import AskedLine
 from seqloom.jobs.json_line import json_line
 
@@ -39,9 +39,11 @@ class AnswerLines:
         return self.form == "text" and not (self.several or self.scores or self.alignment)
 
     @property
-    def pieces(self) -> bool:
-        """Whether the pieces of answers are written, each with how likely it was."""
-        return self.scores and self.form == "jsonl"
+    def wanted(self) -> Wanted:
+        """What is written of answers."""
+        if self.form == "text" and not self.scores:
+            return "text"
+        return "pieces" if self.scores and self.form == "jsonl" else "score"
 
     def lines(self, asked: AskedLine, answers: Sequence[Answer], error: str | None = None) -> str:
         """All lines for one line of input, with their ends. error: why there is no answer."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from seqloom.data.file_format import ending, format_by_name
+from seqloom.data.graph import looks_like_graph
 from seqloom.data.reading import shape_of, table
 from seqloom.data.settings import Corpus, corpora_of, refuse_other_than_utf_8
 from seqloom.jobs import rates
@@ -20,12 +21,16 @@ from seqloom.jobs.music_files import with_events
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find, names
 from seqloom.jobs.start import Start, start_of
+from seqloom.jobs.start_task import of_start
 from seqloom.settings import UserError, loads
 from seqloom.settings.load import text_of
 from seqloom.tasks import Language, Masked, Nodes, task_class
 
 NOTHING = "nothing to train on: name a file with --data"
 
+
+GRAPHS = "gat"
+"""The recipe for a graph, if none is named."""
 
 SHAPED = {"tags": "tag", "classes": "classify", "pairs": "translate"}
 """What a model of text is to do with data of these shapes, if nothing is said."""
@@ -98,19 +103,28 @@ class Asked:
 def asked(command: Command) -> Asked:
     _refuse(command)
     path = None if command.recipe is None else find(command.recipe)
+    graph = path is None and _is_graph(command)
+    path = find(GRAPHS) if graph and command.start is None else path
     part = Part() if path is None else Part(str(path), text_of(path))
     start = None if command.start is None else _start(command, command.start)
+    if start is not None and graph and isinstance(start.recipe.task, Language | Masked):
+        raise UserError(
+            f"--from {start.run.path}: {_text_and(' and '.join(command.data), 'a graph')}; leave --from out"
+        )
     part = part if start is None else start.completed(part, _task(part, command, start))
     if part.whole:
         recipe, notes = loads(part.text, Recipe, command.changes, part.name), tuple[str, ...]()
+        if graph and start is None:
+            notes = (f"no recipe named: the data looks like a graph: {GRAPHS}; others: seqloom recipes",)
     else:
         recipe, notes = _chosen(part, command)
-    recipe = _with_files(recipe, command, part.whole)
-    if not part.whole:
-        recipe = rates.in_step(recipe, command.changes)
-    if not recipe.data.corpora:
-        raise UserError(f"{NOTHING}, or corpora in the recipe's [data]")
-    recipe = with_events(recipe)
+    with of_start(start, recipe, command.data):
+        recipe = _with_files(recipe, command, part.whole)
+        if not part.whole:
+            recipe = rates.in_step(recipe, command.changes)
+        if not recipe.data.corpora:
+            raise UserError(f"{NOTHING}, or corpora in the recipe's [data]")
+        recipe = with_events(recipe)
     if start is not None:
         notes = (*notes, *start.notes(recipe))
     elif recipe.text.extend is not None:
@@ -120,6 +134,18 @@ def asked(command: Command) -> Asked:
     bounded = command.budget is not None
     out = _out(command, recipe.data.corpora[0].files)
     return Asked(recipe, out, not part.whole, notes, not part.whole and rate_open, start, bounded)
+
+
+def _is_graph(command: Command) -> bool:
+    """Whether its task is said to be that, or its two files look like one."""
+    task = named_task(command.changes)
+    if task is not None or command.columns.said() or len(command.data) != 2:
+        return task == "nodes"
+    return looks_like_graph(*command.data) or looks_like_graph(*reversed(command.data))
+
+
+def _text_and(name: str, what: str) -> str:
+    return f"it is a model of text, and {name} {'are' if ' and ' in name else 'holds'} {what}"
 
 
 def _start(command: Command, path: Path) -> Start:
@@ -137,6 +163,12 @@ def _task(part: Part, command: Command, start: Start) -> str | None:
     data = part.data(command.changes)
     corpora = corpora_like(command.data, data.corpora, command.columns) if command.data else data.corpora
     seen = look(corpora, "skip" if command.skip_bad else data.bad) if corpora else None
+    if seen is not None and seen.shape in ("timeline", "series"):
+        what = "numbers in time" if seen.shape == "timeline" else "series of readings"
+        raise UserError(
+            f"--from {start.run.path}: {_text_and(corpora[0].files[0], what)}; leave --from out, or have "
+            f"the numbers read as text: --set task.kind={start.recipe.task.kind}"
+        )
     return None if seen is None or seen.labels_first else SHAPED.get(seen.shape)
 
 

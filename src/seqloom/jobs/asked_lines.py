@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
-from seqloom.data.file_format import STDIN, compression
+from seqloom.data.file_format import STDIN, compression, ending
 from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
@@ -106,7 +106,10 @@ class AskedLines:
             return Question(line)
         columns = line.split("\t")
         if len(columns) < self.column and line.strip():
-            return f"there is no column {self.column} ({counted(len(columns), 'column')}); mend the line"
+            fix = "mend the line"
+            if len(columns) == 1 and ending(self.name) == ".csv":
+                fix = "columns stand between tabs; save the table as TSV, or as JSON for --input jsonl"
+            return f"there is no column {self.column} ({counted(len(columns), 'column')}); {fix}"
         return Question(columns[self.column - 1] if line.strip() else "")
 
     def __enter__(self) -> "AskedLines":

@@ -9,9 +9,11 @@ import numpy as np
 
 from seqloom.data.check import Finding, Report, render
 from seqloom.data.check import check as check_data
+from seqloom.data.check.report import STOPS
 from seqloom.data.reading import DataError, read, shape_of, size
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.asked import Asked, Command, asked, corpora_like
+from seqloom.jobs.check_graph import check_graph
 from seqloom.jobs.check_series import check_series
 from seqloom.jobs.chosen import named_shape
 from seqloom.jobs.corpora import (
@@ -64,10 +66,11 @@ def check(command: Command) -> Checked:
     except DataError:
         return Checked(_bare(command), ())  # what is wrong with the files is what the report says
     if isinstance(wish.recipe.task, Nodes):
-        raise UserError("a graph is checked when it is read: `seqloom train` tells each fault with its line at once")
+        found, notes = check_graph(wish.recipe)
+        return Checked(found, _forecast(wish, command.changes, found), (*wish.notes, *notes))
     if isinstance(wish.recipe.task, Forecast):
         found, notes = check_series(wish.recipe)
-        return Checked(found, () if found.faulty else tuple(_forecast(wish, command.changes)), (*wish.notes, *notes))
+        return Checked(found, _forecast(wish, command.changes, found), (*wish.notes, *notes))
     data, longest = wish.recipe.data, longest_of(wish.recipe)
     with bar("checking", sum(map(size, (*data.corpora, *data.valid, *data.test)))) as report:
         found = check_data(
@@ -77,11 +80,11 @@ def check(command: Command) -> Checked:
             shape=task_class(wish.recipe.task).shape,
             longest=_longest(wish.recipe, longest),
             measures=[_Measure(vocabulary) for vocabulary in _vocabularies(wish)],
+            gaps=wish.recipe.readings.missing != "refuse",
             progress=report,
         )
     found.findings[:0] = _unsplittable(wish)
-    forecast = () if found.faulty else tuple(_forecast(wish, command.changes))
-    return Checked(found, forecast, tuple(_notes(wish)))
+    return Checked(found, _forecast(wish, command.changes, found), tuple(_notes(wish)))
 
 
 def _notes(wish: Asked) -> Iterator[str]:
@@ -105,7 +108,7 @@ def _unsplittable(wish: Asked) -> Iterator[Finding]:
         if not recipe.data.valid:
             held_out(recipe, vocabularies(recipe).counts, names_of(recipe))
     except NoSplitError as error:
-        yield Finding("fault", str(error), "training", 1, 1.0, (), "training would stop here")
+        yield Finding("fault", str(error), "training", 1, 1.0, (), STOPS)
     except UserError:
         return  # data that cannot be read is a fault already
 
@@ -147,14 +150,16 @@ def _vocabularies(wish: Asked) -> list[Vocabulary]:
     return [side for side in sides if isinstance(side, Vocabulary)]
 
 
-def _forecast(wish: Asked, changes: Sequence[str]) -> Iterator[str]:
-    """What training would take here."""
+def _forecast(wish: Asked, changes: Sequence[str], found: Report) -> tuple[str, ...]:
+    """What training would take here; one more fault, if it would stop."""
+    if found.faulty:
+        return ()
     try:
         decided = decide(wish, changes, lambda text: None, time.monotonic(), measure=True)
     except UserError as error:
-        yield f"no forecast: {error}"
-        return
-    yield from _lines(decided)
+        found.findings.insert(0, Finding("fault", str(error), "training", 1, 0.0, (), STOPS))
+        return ()
+    return tuple(_lines(decided))
 
 
 def _lines(decided: Decided) -> Iterator[str]:
@@ -166,11 +171,14 @@ def _lines(decided: Decided) -> Iterator[str]:
     per_token, fixed = bytes_per_token(work, data.order(training.batch, training.seed))
     parameters = model_cost(recipe.model, sizes).parameters
     yield f"training would be: {recipe.task.kind}, {recipe.model.family}, {parameters:,} parameters"
-    yield f"  memory: about {memory(fixed + per_token * training.batch)} with batches of {training.batch:,} tokens"
-    steps, each = about_steps(training, much, training.batch), decided.step_seconds
+    graph = isinstance(recipe.task, Nodes)
+    batch = much.larger if graph else training.batch
+    what = "; the graph is one batch" if graph else f" with batches of {batch:,} tokens"
+    yield f"  memory: about {memory(fixed + per_token * batch)}{what}"
+    steps, each = about_steps(training, much, batch), decided.step_seconds
     if steps is not None and each is not None:
         flops = flops_per_token(recipe.model, sizes, much, much.tokens / much.examples) * much.tokens / much.larger
-        total = passes(training) * flops * steps * training.batch * training.accumulate
+        total = passes(training) * flops * steps * batch * training.accumulate
         yield f"  time: about {duration(steps * each * training.accumulate)} for {steps:,} steps on this {device.type}"
         yield f"  FLOPs: {total:.1e}"
     elif training.minutes is not None and each is not None:

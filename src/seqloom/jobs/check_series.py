@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from seqloom.data.check import Finding, Report
-from seqloom.data.check.report import PLACES, Place, Statistics
+from seqloom.data.check.report import PLACES, STOPS, Place, Statistics
 from seqloom.data.check.report import Part as PartName
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.series_corpora import Part, parts_of, series_corpora
@@ -44,7 +44,7 @@ def check_series(recipe: Recipe) -> tuple[Report, tuple[str, ...]]:
 
 def _fault(error: UserError) -> Finding:
     where, _, why = str(error).partition(": ")
-    return Finding("fault", why or str(error), "training", 1, 0.0, (Place(where),), "training would stop here")
+    return Finding("fault", why or str(error), "training", 1, 0.0, (Place(where),), STOPS)
 
 
 def _ranges(parts: Sequence[Part], scales: Scales) -> Iterator[str]:

@@ -73,7 +73,7 @@ def _title(compared: Compared) -> str:
     others = [row.name for row in compared.rows if otherwise(row, compared.budget)]
     parts = [f"{part}, but not {', '.join(others)} (see below)" for part in parts] if others else parts
     if compared.report is not None:
-        parts.append(counted(compared.report.examples, "example"))
+        parts.append(counted(compared.report.examples, *compared.report.unit))
         several = len(compared.report.systems) > 1
         parts += [f"differences from {compared.report.systems[0]}"] if several else []
     return "; ".join(parts)

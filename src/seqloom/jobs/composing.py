@@ -79,7 +79,7 @@ def _prompt(file: str, events: EventSettings) -> list[str]:
     try:
         return write_events(read_midi(data), events)
     except (MidiError, TooManyVoicesError) as error:
-        raise UserError(f"{file}: {error}") from None
+        raise UserError(f"{file}: {error}; copy or export it again, or take another prompt") from None
 
 
 def _answers(model: Model, task: MusicTask, prompt: Sequence[str], asked: Composing, note: Note) -> list[Answer]:

@@ -3,7 +3,7 @@
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from seqloom.jobs.progress import Report, bar
 from seqloom.jobs.recipe import Recipe, joins, learned_positions
 from seqloom.jobs.series_corpora import series_corpora
 from seqloom.jobs.splitting import Count, NoSplitError, held_out
+from seqloom.jobs.unread import refuse_unread
 from seqloom.jobs.vector_words import vector_words
 from seqloom.music import event_words
 from seqloom.settings import UserError
@@ -170,6 +171,9 @@ def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
         refuse_unknown_in(recipe.model, name_of(part.corpus), part.examples, part.held_out)
     for parts, what in (valid, "validate"), (test, "test"):
         _refuse_unseen(parts, what)
+    if isinstance(given, Known):
+        caches = [part.examples for part in train]
+        made = replace(made, notes=(*made.notes, *refuse_unread(names_of(recipe), known.codecs, given, caches)))
     return made
 
 

@@ -15,10 +15,13 @@ from seqloom.jobs.plan import (
     Amount,
     about_steps,
     amount,
+    batch_of,
     budget_of,
     candidates,
     dropout_for,
     fitting,
+    foreseen,
+    grown,
     largest,
     step_seconds,
     steps_for,
@@ -30,12 +33,18 @@ from seqloom.jobs.plan import (
     timed_budget,
     training_flops_per_token,
     trial_of,
+    update_seconds,
     validation_seconds,
     windows_budget,
 )
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.sizes import SERIES_SIZES, SIZES, Size, heads_for, model_of
+from seqloom.models.settings import ModelSettings
 from seqloom.settings import UserError
+from seqloom.training.calibration import pace_here
+from seqloom.training.load import load_of
+from seqloom.training.optimisers import OptimiserSettings
+from seqloom.training.pace import Pace
 from seqloom.training.peak import peak_flops
 from seqloom.training.precision import choose
 from seqloom.training.schedules import Constant, Cosine, InverseSqrt, Plateau, ScheduleSettings
@@ -45,6 +54,7 @@ from seqloom.training.step import Work
 VALIDATIONS = 20  # in a run, if nobody said how many
 APART = 25  # steps between two validations, at least
 LONGEST_WARMUP = 0.1  # of a run against the clock
+WORTH_MEASURING = 5.0  # minutes of a run
 AN_HOUR = 3600.0  # what a model is sized for, if no time is set
 
 Note = Callable[[str], None]
@@ -86,8 +96,9 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
     training, device = recipe.training, device_of(wish.recipe.training.device)
     much, precision = amount(data), choose(wish.recipe.training.precision, device_of(wish.recipe.training.device))
     left = None if training.minutes is None else max(1.0, 60 * training.minutes - (time.monotonic() - began))
+    pace = _pace(device, training, note) if wish.model_open or measure or left is not None else None
     if wish.model_open:
-        recipe = _with_size(recipe, data, much, left, peak_flops(device, precision.dtype), changes)
+        recipe = _with_size(recipe, data, much, left, peak_flops(device, precision.dtype), changes, pace)
         data = corpora(recipe, known)  # other positions may allow other lengths
     work = throwaway(recipe.model, data, device, precision.dtype, training)
     count = threads_of(work, data, training.seed) if training.threads == "auto" else training.threads
@@ -96,7 +107,10 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         if took is None and (measure or left is not None):
             # a recipe's batch may be far too large for this machine to try: a small one tells as much
             trial = trial_of(data, batch)
-            took = step_seconds(work, data.order(trial, training.seed)) * batch / trial
+            took = step_seconds(work, data.order(trial, training.seed))
+            took = grown(took, trial, batch, recipe.model, data, pace)
+        if took is not None:
+            took += update_seconds(work, training.optimiser) / training.accumulate
     expected = _expected(recipe, data, much, batch)
     if left is not None and took is not None:
         validation = validation_seconds(data, took / batch)
@@ -172,7 +186,13 @@ def _batch(
 
 
 def _with_size(
-    recipe: Recipe, data: Corpora, much: Amount, left: float | None, peak: float, changes: Sequence[str]
+    recipe: Recipe,
+    data: Corpora,
+    much: Amount,
+    left: float | None,
+    peak: float,
+    changes: Sequence[str],
+    pace: Pace | None,
 ) -> Recipe:
     def made(size: Size) -> Recipe:
         return with_model(recipe, model_of(size, data.task.shape, 0.1, recipe.text.shared), changes)
@@ -185,7 +205,28 @@ def _with_size(
     found = candidates(sizes, lambda size: made(size).model, data.task.sizes(), much, per_row)
     if series:
         found = [one for one in found if one[1] <= much.examples] or found[:1]
-    return _replaced(recipe, made(largest(found, much, left or AN_HOUR, peak)))
+    foretold = None
+    if pace is not None and foreseen(made(sizes[0]).model, data):
+        foretold = {size: _each(made(size).model, data, much, recipe.training.optimiser, pace) for size in sizes}
+    return _replaced(recipe, made(largest(found, much, left or AN_HOUR, peak, foretold)))
+
+
+def _each(model: ModelSettings, data: Corpora, much: Amount, optimiser: OptimiserSettings, pace: Pace) -> float:
+    """Seconds for each token that counts, in batches of a usual size."""
+    tokens = budget_of(much, torch.device("cpu"))
+    step = pace.predict(load_of(model, data.task.sizes(), batch_of(much, tokens), optimiser))
+    return step / (tokens * much.tokens / much.larger)
+
+
+def _pace(device: torch.device, training: TrainingSettings, note: Note) -> Pace | None:
+    """Of this CPU, if it was measured before; it is, where the time for it is small beside what there is."""
+    if device.type != "cpu":
+        return None
+    found = pace_here()
+    if found is None and training.minutes is not None and training.minutes >= WORTH_MEASURING:
+        note("measuring how fast this machine trains (once, some seconds)")
+        found = pace_here(measure=True)
+    return found
 
 
 def _with_model(recipe: Recipe, update: dict[str, Any], changes: Sequence[str]) -> Recipe:

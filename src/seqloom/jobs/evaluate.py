@@ -1,7 +1,7 @@
 """How good systems are: runs on data, or the answers of any systems in files."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seqloom.evaluation.bleu import ORDER
 from seqloom.evaluation.build import LABEL, SERIES, TEXT, MetricName, bleu
@@ -126,7 +126,8 @@ def reported(
     if not counts:
         raise UserError(f"--metrics {' '.join(names)}: nothing can be scored by that; --metrics perplexity can be")
     with share_bar("intervals and tests") as moved:
-        return report(what.systems, counts, settings, len(what.references), what.slices(), examples, moved)
+        made = report(what.systems, counts, settings, len(what.references), what.slices(), examples, moved)
+    return replace(made, unit=what.unit)
 
 
 def _possible(

@@ -34,6 +34,10 @@ class Evaluated:
     """what each system said, and the references as the last, where texts are labels; None: divide texts at spaces"""
     steps: Sequence[int] | None = None
     """of each series, where the texts are numbers"""
+    sizes: tuple[str, Sequence[int]] | None = None
+    """of the sources, where they are no texts: what is counted, and how many each has"""
+    unit: tuple[str, str] = ("example", "examples")
+    """what one of the references is, and several"""
     files: tuple[str, ...] = ()
     """of the systems, then of the references, for messages"""
 
@@ -43,7 +47,9 @@ class Evaluated:
             found = _several(by_length(self.steps, "reference steps"))
         elif self.labels is None:
             found = _by_length(self.references[0], "reference")
-        if self.sources is not None:
+        if self.sizes is not None:
+            found += _several(by_length(self.sizes[1], self.sizes[0]))
+        elif self.sources is not None:
             found += _by_length(self.sources, "source")
         if self.unknown is not None and any(self.unknown):
             found += by_unknown(self.unknown, "unknown in the source")

@@ -1,9 +1,13 @@
 """Runs and data: each run answers all examples, or says how likely they are."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from seqloom.data.reading import Shape, fingerprint, read
+from seqloom.data.readings import steps_of
 from seqloom.data.settings import Bad, Corpus
 from seqloom.evaluation.build import RATE, MetricName, rate_metric
 from seqloom.evaluation.likelihood import BitsPerCharacter
@@ -76,6 +80,9 @@ def evaluated_runs(
         systems = (*systems, ENSEMBLE)
     shape: Shape = "classes" if data.graph is not None else model.task.shape
     what = together(systems, data.columns, parts, names, shape, unknown)
+    if data.graph is not None:
+        joined = dict(zip(data.graph.ids, data.graph.neighbours().tolist(), strict=True))
+        what = replace(what, sizes=("neighbours of the node", [joined[name] for name in data.columns[0]]))
     for metric in (count.metric for count in what.counts if len(set(count.units)) > 1):
         remedy = "; --metrics bpc compares them" if metric.name == "perplexity" else ""
         note(f"{metric.title} is per token, and the runs' vocabularies differ: it is not compared{remedy}")
@@ -152,7 +159,8 @@ def of_errors(
     counts = [
         Counts(metric, tuple(metric.statistics(part.errors[metric.name], []) for part in parts)) for metric in metrics
     ]
-    return Evaluated(systems, tuple(blocks for _ in parts), (blocks,), counts=tuple(counts), steps=[1] * len(blocks))
+    each = Evaluated(systems, tuple(blocks for _ in parts), (blocks,), counts=tuple(counts), steps=[1] * len(blocks))
+    return replace(each, unit=("block of windows", "blocks of windows"))
 
 
 def _said(
@@ -202,7 +210,13 @@ def together(
         unknown=unknown,
         counts=tuple(_rated(rate_metric(name), parts) for name in names if name in RATE),
         labels=(*(part.labels for part in parts), wanted) if shape in ("tags", "classes", "series") else None,
+        sizes=("source steps", _steps(columns[0])) if shape == "series" else None,
     )
+
+
+def _steps(series: Sequence[Any]) -> list[int]:
+    """Of each; none where only a few words were kept of them."""
+    return [len(steps_of(one)) for one in series if isinstance(one, np.ndarray)]
 
 
 def _rated(metric: Metric[float], parts: Sequence[Said]) -> Counts:

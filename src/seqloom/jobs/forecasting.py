@@ -11,7 +11,8 @@ import torch
 
 from seqloom.data.cache import Examples
 from seqloom.data.reading.faults import DataError
-from seqloom.data.series.table import Series, SeriesTable, read_table
+from seqloom.data.reading.lines import Stream
+from seqloom.data.series.table import Series, SeriesTable, missing, read_table
 from seqloom.data.series.timestamps import Times, TimeStyle
 from seqloom.data.series.windows import Windows
 from seqloom.generation.settings import GenerationSettings
@@ -76,12 +77,18 @@ class Forecaster:
     def own_units(self, z_HCQ: Floats, scale: Scale) -> Floats:
         return z_HCQ * np.array(scale.deviation_C)[:, None] + np.array(scale.mean_C)[:, None]
 
+    def window(self, series: Series, start: int) -> tuple[Examples, Scale]:
+        """What is read to say what comes from a step on, and how it is scaled."""
+        scales = self.task.scales
+        scale, _ = scales.scale_of(series, start)
+        window = Windows([scales.scaled(series, scale)], np.array([0]), np.array([start]), self.task.frame)
+        return window.read([0])[0], scale
+
     def at(self, series: Series, start: int, style: TimeStyle) -> Forecast:
         """What comes from a step on; what is known of the steps from there must be in the series."""
         scales, frame = self.task.scales, self.task.frame
-        scale, _ = scales.scale_of(series, start)
-        window = Windows([scales.scaled(series, scale)], np.array([0]), np.array([start]), frame)
-        said_HCQ = self.own_units(self.z_scores(window.read([0])[0])[0], scale)
+        examples, scale = self.window(series, start)
+        said_HCQ = self.own_units(self.z_scores(examples)[0], scale)
         ahead = slice(start, start + frame.horizon)
         came_HC = series.values_TC[ahead, : scales.targets]
         return Forecast(
@@ -99,29 +106,26 @@ class Forecaster:
     def after(self, table: SeriesTable) -> Iterator[Forecast]:
         """What comes behind the end of each series."""
         for series in table.series:
-            longer, start = self._with_future(series)
+            longer, start = self.with_future(series)
             yield self.at(longer, start, table.style)
 
-    def _with_future(self, series: Series) -> tuple[Series, int]:
+    def with_future(self, series: Series) -> tuple[Series, int]:
         """With the horizon's steps behind it, and where these begin."""
         scales, (L, H) = self.task.scales, (self.task.settings.look_back, self.task.settings.horizon)
         known = len(scales.columns.known)
         start = len(series)
         if known:
-            # rows at the end that name nothing but what is known ahead are the future
-            seen = np.flatnonzero(~np.isnan(series.values_TC[:, : scales.targets]).all(1))
-            start = int(seen[-1]) + 1 if len(seen) else 0
+            start = len(_past(series, scales.targets))
         of = f"{series.name!r}: " if series.name else ""
         if start < L:
             raise DataError(
                 f"{series.file}: {of}{counted(start, 'step')}, but the model looks back {L}; give more of it"
             )
         if known and len(series) - start < H:
-            have = len(series) - start
+            have, targets = len(series) - start, ", ".join(scales.columns.targets[:3])
             raise DataError(
-                f"{series.place(len(series) - 1)}: {of}{', '.join(scales.columns.known)} must be known for {H} steps "
-                f"after {series.place(start - 1)}, and here for {have}; add rows with their times and these columns, "
-                f"and leave {', '.join(scales.columns.targets[:3])} empty"
+                f"{series.place(start - 1)}: {of}{', '.join(scales.columns.known)} must be known for {H} steps after "
+                f"this one, and is for {have}; add rows with their times and these columns, and leave {targets} empty"
             )
         missing = max(0, start + H - len(series))
         times = scales.frequency.after(series.times_T[start - 1], np.arange(1, H + 1))
@@ -151,21 +155,33 @@ class Forecaster:
         )
 
 
-def read_asked(task: ForecastTask, file: str, run: str) -> tuple[SeriesTable, list[str]]:
-    """A file to forecast or to be evaluated on, read as training's was; and what should be known of it."""
+def _past(series: Series, targets: int) -> Series:
+    """Without the rows at its end that name nothing but what is known ahead: they are the future."""
+    seen = np.flatnonzero(~np.isnan(series.values_TC[:, :targets]).all(1))
+    end = int(seen[-1]) + 1 if len(seen) else 0
+    return replace(series, times_T=series.times_T[:end], values_TC=series.values_TC[:end], lines_T=series.lines_T[:end])
+
+
+def read_asked(task: ForecastTask, file: str, run: str, stream: Stream | None = None) -> tuple[SeriesTable, list[str]]:
+    """A file to forecast or to be evaluated on, read as training's was; and what should be known of it.
+
+    stream: what is read instead, and called as the file.
+    """
     scales = task.scales
-    table = read_table(file, wanted_of(task.settings, scales.columns))
+    table = read_table(file, wanted_of(task.settings, scales.columns), stream)
     refuse_other(table, scales.columns, None, run)
     if table.frequency is not None and table.frequency != scales.frequency:
         raise UserError(
             f"{table.file}: its steps are {table.frequency.name} apart, those that {run} learnt from "
             f"{scales.frequency.name}; resample it"
         )
-    notes = list(table.notes[1:])
+    # what is still to come, of which only what is known ahead is there, is not missing
+    past = [_past(series, scales.targets) if scales.columns.known else series for series in table.series]
+    notes = list(missing(past, table.columns, table.file, "masked"))
     strange = [series.name for series in table.series if not scales.scale_of(series)[1]]
     if strange:
         shown = ", ".join(map(repr, strange[:5])) + (", …" if len(strange) > 5 else "")
         notes.append(f"{table.file}: not in training, so scaled by their own values: {shown}")
-    if not scales.gaps and any(np.isnan(series.values_TC[:, : scales.targets]).any() for series in table.series):
+    if not scales.gaps and any(np.isnan(series.values_TC[:, : scales.targets]).any() for series in past):
         notes.append(f"{table.file}: values are missing, and training had none missing: read as their window's mean")
     return table, notes

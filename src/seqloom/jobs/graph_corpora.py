@@ -10,7 +10,7 @@ import numpy as np
 from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache, CacheWriter, Examples
 from seqloom.data.cache_folder import cache_folder
-from seqloom.data.graph import Graph, Part, read_graph
+from seqloom.data.graph import Graph, Part, looks_like_graph, read_graph
 from seqloom.data.order import Weighted
 from seqloom.data.prepare import FORMAT
 from seqloom.data.ragged import Ragged
@@ -40,8 +40,10 @@ class GraphCorpora:
 
 def graph_files(files: Sequence[str]) -> tuple[Corpus, ...]:
     """The files of a command line as a graph."""
-    if len(files) != 2:
+    if len(set(files)) != 2:
         raise UserError(f"{' '.join(files)}: {TWO}")
+    if looks_like_graph(files[1], files[0]):
+        raise UserError(f"{' '.join(files)}: the nodes come first, then the edges: --data {files[1]} {files[0]}")
     return (Corpus(files=tuple(files), format="graph"),)
 
 

@@ -47,19 +47,19 @@ class Labeller:
         refuse_wishes(question, "a label is chosen")
         if not isinstance(question.source, str) and isinstance(self.task, ClassifyTask):
             raise UserError("the source should be text, but is a list")
-        spelled = self._spelled or isinstance(self.task, TagTask)
-        ids = self._words(question)[0] if spelled else self._text(str(question.source))
+        spelled = self.spelled or isinstance(self.task, TagTask)
+        ids = self.words(question)[0] if spelled else self._text(str(question.source))
         most = self._most(question, len(ids))
         return Prepared(number, question, Item(ids[:most], number, 0) if ids else None, len(ids) - most)
 
     def _most(self, question: Question, tokens: int) -> int:
         """How many of its tokens are read; of spelled words, with all their letters, so many as there are positions."""
-        if not self._spelled or self.reads >= tokens:
+        if not self.spelled or self.reads >= tokens:
             return min(self.reads, tokens)
-        return sum(word < self.reads for word in self._words(question)[1])
+        return sum(word < self.reads for word in self.words(question)[1])
 
     @property
-    def _spelled(self) -> bool:
+    def spelled(self) -> bool:
         return self.task.settings.spelled
 
     def _text(self, text: str) -> list[int]:
@@ -67,7 +67,8 @@ class Labeller:
         refuse_unknown(self.networks[0].settings, ids, text)
         return ids
 
-    def _words(self, question: Question) -> tuple[list[int], list[int]]:
+    def words(self, question: Question) -> tuple[list[int], list[int]]:
+        """The ids of a question's words, and of which word each is."""
         encoder = self.task.encoder
         if isinstance(encoder, ClassEncoder):
             return encoder.pieces(str(question.source))
@@ -108,8 +109,8 @@ class Labeller:
         if isinstance(self.task, ClassifyTask):
             return list(mean)
         words = len(self.task.codecs.source)
-        counts = [sum(id < words for id in one.tokens) if self._spelled else self.length(one) for one in asked]
-        return [scores_NV[self._firsts(one)] for one, scores_NV in zip(asked, mean.split(counts), strict=True)]
+        counts = [sum(id < words for id in one.tokens) if self.spelled else self.length(one) for one in asked]
+        return [scores_NV[self.firsts(one)] for one, scores_NV in zip(asked, mean.split(counts), strict=True)]
 
     def length(self, asked: Prepared) -> int:
         """Of what is read."""
@@ -152,10 +153,10 @@ class Labeller:
         )
         return Scored(math.fsum(piece.log_prob for piece in pieces), pieces)
 
-    def _firsts(self, asked: Prepared) -> list[int]:
+    def firsts(self, asked: Prepared) -> list[int]:
         """Where words begin, among what is scored of those that are read: there stand their tags."""
-        word_of = self._words(asked.question)[1][: self.length(asked)]
-        word_of = list(dict.fromkeys(word_of)) if self._spelled else word_of
+        word_of = self.words(asked.question)[1][: self.length(asked)]
+        word_of = list(dict.fromkeys(word_of)) if self.spelled else word_of
         return [place for place, word in enumerate(word_of) if not place or word != word_of[place - 1]]
 
     def _classes(self, asked: Prepared, scores_V: Tensor, n_best: int) -> list[Answer]:

@@ -53,7 +53,9 @@ def bytes_per_token(work: Work, order: Order) -> tuple[float, float]:
     kept: dict[int, int] = {}
 
     def keep(tensor: Tensor) -> Tensor:
-        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        # what is sparse has two parts: where its values stand, and these
+        for part in (tensor.indices(), tensor.values()) if tensor.is_sparse else (tensor,):
+            kept[part.untyped_storage().data_ptr()] = part.untyped_storage().nbytes()
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), work.autocast():

@@ -1,11 +1,11 @@
 """A trained model, ready to be asked: `seqloom.load`."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import torch
 
@@ -13,18 +13,18 @@ from seqloom.data.readings import Floats, Readings
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Answer, Question, Scored, longest_fault
+from seqloom.jobs.answer import Answer, Question, Scored, Wanted, longest_fault
 from seqloom.jobs.arguments import pairs_of, refuse_arguments, series_of_arguments, texts_of
 from seqloom.jobs.filling import Filler
 from seqloom.jobs.forecasting import Forecast, Forecaster, read_asked
 from seqloom.jobs.generation import ARGUMENTS, generation_of
 from seqloom.jobs.labelling import Labeller
+from seqloom.jobs.node_labeller import NodeLabeller
 from seqloom.jobs.opened import Opened, open_run
 from seqloom.jobs.represented import Represented
 from seqloom.jobs.representing import Layer, Representer
 from seqloom.jobs.series_labelling import SeriesLabeller
 from seqloom.jobs.streaming import Streamed
-from seqloom.jobs.unasked import Unasked
 from seqloom.jobs.writing import Prepared, Writer
 from seqloom.models.build import Model as Network
 from seqloom.models.encoder_decoder import EncoderDecoder
@@ -40,6 +40,10 @@ from seqloom.tasks.settings import Language, TaskSettings
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import Vocabulary
+
+if TYPE_CHECKING:  # they know this file
+    from seqloom.inspect.changes import Change
+    from seqloom.jobs.looked import Looked
 
 Run = str | PathLike[str]
 Text = str | Question | Floats
@@ -88,7 +92,7 @@ class Model:
     @property
     def labels(self) -> bool:
         """Whether its answers are labels, not written texts."""
-        return isinstance(self._answerer, Labeller)
+        return isinstance(self._answerer, Labeller | NodeLabeller)
 
     def forecaster(self, name: str) -> Forecaster:
         """name: of the run, for the message to who asks another task's model."""
@@ -117,7 +121,22 @@ class Model:
         """What writes its answers token by token; None: they are labels, numbers, or fill gaps."""
         return self._answerer if isinstance(self._answerer, Writer) else None
 
-    def _build(self) -> Writer | Labeller | Filler | Forecaster | Unasked:
+    @property
+    def labeller(self) -> Labeller | None:
+        """What names its labels; None: its answers are none."""
+        return self._answerer if isinstance(self._answerer, Labeller) else None
+
+    @property
+    def filler(self) -> Filler | None:
+        """What fills the gaps of a text; None: it fills none."""
+        return self._answerer if isinstance(self._answerer, Filler) else None
+
+    @property
+    def node_labeller(self) -> NodeLabeller | None:
+        """What labels the nodes of a graph; None: it has none."""
+        return self._answerer if isinstance(self._answerer, NodeLabeller) else None
+
+    def _build(self) -> Writer | Labeller | NodeLabeller | Filler | Forecaster:
         match self.task:
             case ForecastTask():
                 return Forecaster(self.task, self.networks, self.device)
@@ -128,7 +147,7 @@ class Model:
             case MaskedTask():
                 return Filler(self.task, self.networks, self.device)
             case NodesTask():
-                return Unasked()
+                return NodeLabeller(self.task, self.networks, self.device)
             case TagTask() | ClassifyTask():
                 return self._labeller()
             case _:
@@ -259,15 +278,19 @@ class Model:
         return self._answerer.prepare(question, number, settings)
 
     def answer(
-        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False, pieces: bool = True
+        self,
+        asked: Sequence[Prepared],
+        settings: GenerationSettings,
+        attention: bool = False,
+        wanted: Wanted = "pieces",
     ) -> Iterator[tuple[int, list[Answer]]]:
         """Each question's number with its answers, best first, in whatever order they are done.
 
-        pieces: False: nobody reads the pieces of written answers, and they may be left out, which is faster.
+        wanted: of written answers.
         """
         with self.named():
             if isinstance(self._answerer, Writer):
-                yield from self._answerer.answer(asked, settings, attention, pieces)
+                yield from self._answerer.answer(asked, settings, attention, wanted)
             else:
                 yield from self._answerer.answer(asked, settings, attention)
 
@@ -277,6 +300,30 @@ class Model:
             return []
         told, self.writer.engines.notes = self.writer.engines.notes, []
         return told
+
+    def look(
+        self,
+        inputs: Any,
+        *,
+        target: Any = None,
+        beam: int | None = None,
+        changes: Sequence[str] = (),
+        what_if: "Sequence[Change | Mapping[str, Any]]" = (),
+        name: str | None = None,
+    ) -> "Looked":
+        """What it says to a text and why: every step, drawn in a notebook; `.save("look.html")` keeps it as one file.
+
+        A list of texts is looked at one by one; of a series, a picture or split words, give a list of one.
+
+        target   the answer to force, instead of its own
+        changes  settings of [generation]: ["generation.length.alpha=1"]
+        what_if  parts to change meanwhile: [{"kind": "head", "layer": "decoder.blocks.0.cross", "head": 0}]
+        name     what the page calls the model; else as its folder
+        """
+        from seqloom.jobs.looked import look_at
+
+        settings = generation_of(self.opened[0], changes, beam, None, False, ARGUMENTS)
+        return look_at(self, inputs, target, settings, what_if, name)
 
     @overload
     def represent(  # type: ignore[overload-overlap]

@@ -5,41 +5,27 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from seqloom.data.graph import Graph, read_graph
 from seqloom.data.reading import Skipped
 from seqloom.data.settings import Bad
-from seqloom.generation.no_numbers import refuse_no_numbers
 from seqloom.jobs.answer_lines import OutputFormat
 from seqloom.jobs.graph_corpora import graph_files
 from seqloom.jobs.model import Model
+from seqloom.jobs.node_labeller import probabilities
 from seqloom.jobs.output_file import Screen
+from seqloom.jobs.whole_file import write_whole
 from seqloom.settings import UserError
-from seqloom.store.atomic import write_text
 from seqloom.tasks.nodes import NodesTask
 
 
-@torch.no_grad()
-def probabilities(model: Model, graph: Graph | None = None) -> Tensor:
-    """p_NV of all nodes; of several runs the mean. graph: another than the model was trained with."""
-    task = model.task
-    assert isinstance(task, NodesTask)
-    if graph is not None:
-        task = NodesTask(task.settings, replace(task.codecs, graph=graph))
-    source = task.side().to(model.device)
-    each = [network.scores(network(source.tokens_N, source.layout)).float() for network in model.networks]
-    for scores in each:
-        refuse_no_numbers(scores)
-    return torch.stack([scores.softmax(-1) for scores in each]).mean(0).cpu()
-
-
 def node_labels(model: Model, graph: Graph, ids: Sequence[str]) -> list[Sequence[str]]:
-    """Of these nodes."""
+    """Of these nodes, of any graph that the model can read."""
     task = model.task
     assert isinstance(task, NodesTask)
-    best_N = probabilities(model, graph).argmax(-1).tolist()
+    there = NodesTask(task.settings, replace(task.codecs, graph=graph))
+    best_N = probabilities(there, model.networks, model.device).argmax(-1).tolist()
     said = {name: task.labels.names[best] for name, best in zip(graph.ids, best_N, strict=True)}
     return [[said[name]] for name in ids]
 
@@ -77,14 +63,11 @@ def label_nodes(
     """A line for each node, in the order of its file: id, label, and if asked for how sure the model is."""
     task = model.task
     assert isinstance(task, NodesTask)
-    if out is not None and out.exists() and not force:
-        raise UserError(f"{out}: is there already; name another --out, or write over it with --force")
-    found = probabilities(model)
+    found = probabilities(task, model.networks, model.device)
     text = "".join(_lines(task, found, form, scores, n_best))
     if out is None:
         Screen().write(text)
-    else:
-        write_text(out, text)
+    elif write_whole(out, text, force, note):
         note(f"{out}: labels of {len(task.graph):,} nodes")
 
 

@@ -67,14 +67,23 @@ def still_training(opened: Iterable[Opened]) -> Iterator[str]:
     return (f"{one.run.path}: still training: the best model so far" for one in opened if one.training)
 
 
+def _near(path: Path) -> Path | None:
+    """The run that was probably meant, beside it or where runs are put."""
+    for folder in (path.parent, path.parent / "runs"):
+        runs = [one.name for one in folder.iterdir() if RunFolder(one).recipe.exists()] if folder.is_dir() else []
+        near = nearest(path.name, runs)
+        if near is not None:
+            return folder / near
+    return None
+
+
 def _refuse_other_folders(run: RunFolder, training: bool) -> None:
     path = run.path
     if path.is_file():
         raise UserError(f"{path}: is a file; name the folder of a run{_meant(path)}")
     if not path.is_dir():
-        folder = path.parent
-        near = nearest(path.name, [entry.name for entry in folder.iterdir()]) if folder.is_dir() else None
-        fix = f"did you mean {folder / near}?" if near else "`seqloom train` makes one"
+        near = _near(path)
+        fix = f"did you mean {near}?" if near is not None else "`seqloom train` makes one"
         raise UserError(f"{path}: there is no such run; {fix}")
     if training and not (run.recipe.exists() and run.vocabulary.is_dir() and run.model.exists()):
         raise UserError(f"{path}: is still training, and has no model before its first validation; ask again later")

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -24,6 +24,9 @@ from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.music import MusicTask
 from seqloom.tasks.nodes import NodesTask
+from seqloom.training.load import Lengths, load_of, reads_tokens
+from seqloom.training.optimisers import OptimiserSettings, build_optimiser
+from seqloom.training.pace import Pace
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 
@@ -89,9 +92,11 @@ def amount(corpora: Corpora) -> Amount:
             windows = -(-target // task.settings.context)
             return Amount(target, target, windows, min(target, task.settings.context), 1.0)
         case "tags" if isinstance(task, NodesTask):
-            return Amount(target, target, rows, target / rows, target / rows, seen=task.neighbours)
+            counts = max(1, len(task.graph.numbers_of("train")))
+            return Amount(counts, target, rows, target / rows, target / rows, seen=task.neighbours)
         case "tags":
-            return Amount(target, source, rows, max(1.0, source / rows), max(1.0, source / rows))
+            counts = max(1, round(target * _labelled(corpora)))
+            return Amount(counts, source, rows, max(1.0, source / rows), max(1.0, source / rows))
         case "timeline":
             assert isinstance(task, ForecastTask)
             each = task.scales.targets if task.apart else 1
@@ -100,6 +105,12 @@ def amount(corpora: Corpora) -> Amount:
             return Amount(rows, source + rows, rows, source / rows + 1, source / rows + 1)
         case "series":
             return Amount(rows, source, rows, max(1.0, source / rows), max(1.0, source / rows))
+
+
+def _labelled(corpora: Corpora) -> float:
+    """The share of pieces that have a tag: of a word of several, only the first has one."""
+    parts = [part.cache.read([0])[0].columns["target"].values_N for part in corpora.train if len(part.cache)]
+    return sum(int((values >= 0).sum()) for values in parts) / max(1, sum(map(len, parts)))
 
 
 def flops_per_token(model: ModelSettings, sizes: Sizes, much: Amount, counted_per_row: float) -> float:
@@ -123,18 +134,63 @@ def training_flops_per_token(recipe: Recipe, corpora: Corpora, much: Amount) -> 
     return passes(recipe.training) * once
 
 
-def largest(candidates: Sequence[tuple[Size, int, float]], much: Amount, seconds: float | None, peak: float) -> Size:
+def largest(
+    candidates: Sequence[tuple[Size, int, float]],
+    much: Amount,
+    seconds: float | None,
+    peak: float,
+    foretold: Mapping[Size, float] | None = None,
+) -> Size:
     """The largest model that can learn something in the time.
 
-    candidates: sizes with the parameters of their stacks, and FLOPs for each token. In the time it should see the data
-    eight times or ten tokens for each parameter, whichever is less; and it should not be far larger than the data.
+    candidates: sizes with the parameters of their stacks, and FLOPs for each token. foretold: seconds for each token,
+    where the machine's pace is known. In the time it should see the data eight times or ten tokens for each parameter,
+    whichever is less; and it should not be far larger than the data.
     """
     best = candidates[0][0]
     for size, parameters, flops in candidates[1:]:
-        seen = float("inf") if seconds is None else seconds * peak * EFFICIENCY / flops
+        each = flops / (peak * EFFICIENCY) if foretold is None else foretold[size]
+        seen = float("inf") if seconds is None else seconds / each
         if seen >= min(8 * much.tokens, 10 * parameters) and parameters <= 8 * much.tokens:
             best = size
     return best
+
+
+def batch_of(much: Amount, tokens: int) -> Lengths:
+    """A batch with so many tokens of the larger side, as the pace of a machine is asked about it."""
+    counted = much.larger if much.asked < 1 else much.tokens
+    return Lengths(tokens * counted / much.larger, much.length, much.source_length, much.asked)
+
+
+def grown(seconds: float, trial: int, batch: int, model: ModelSettings, corpora: Corpora, pace: Pace | None) -> float:
+    """How long a step takes with another batch than the one that was measured: as the pace says, or in proportion."""
+    if pace is None or trial == batch or not foreseen(model, corpora):
+        return seconds * batch / trial
+    much, sizes = amount(corpora), corpora.task.sizes()
+    said = [pace.predict(load_of(model, sizes, batch_of(much, tokens))) for tokens in (trial, batch)]
+    return seconds * said[1] / said[0]
+
+
+def foreseen(model: ModelSettings, corpora: Corpora) -> bool:
+    """Whether the load of a step is known: of texts."""
+    return (
+        reads_tokens(model)
+        and corpora.task.shape in ("pairs", "text", "tags", "classes")
+        and (not isinstance(corpora.task, NodesTask))
+    )
+
+
+def update_seconds(work: Work, optimiser: OptimiserSettings) -> float:
+    """How long an update takes; gradients must be there."""
+    update = build_optimiser(optimiser, work.model)
+    times = []
+    for _ in range(3):
+        began = time.monotonic()
+        update.step()
+        if work.device.type == "cuda":
+            torch.cuda.synchronize()
+        times.append(time.monotonic() - began)
+    return min(times[1:])
 
 
 def step_seconds(work: Work, order: Order, enough: float = 1.0) -> float:
@@ -187,7 +243,10 @@ def threads(count: int) -> Iterator[None]:
 
 
 def timed_budget(work: Work, corpora: Corpora, seed: int, seconds: float) -> tuple[int, float]:
-    """The most tokens of a batch with which there is time for enough steps; and how long a step takes then."""
+    """The most tokens of a batch with which there is time for enough steps; and how long a step takes then.
+
+    Updates are not counted.
+    """
     chosen, took = LEAST, 0.0
     most = MOST.get(work.device.type, MOST_ELSEWHERE)
     budget = LEAST
@@ -214,8 +273,12 @@ def windows_budget(corpora: Corpora) -> int:
 
 
 def trial_of(corpora: Corpora, batch: int) -> int:
-    """Tokens of a batch to measure with: a small one. Models of series are so small that it would mislead."""
-    return batch if corpora.task.shape == "timeline" else min(batch, TRIAL)
+    """Tokens of a batch to measure with: a small one.
+
+    Models of series are so small that it would mislead; a graph is one batch, whatever the budget.
+    """
+    whole = corpora.task.shape == "timeline" or isinstance(corpora.task, NodesTask)
+    return batch if whole else min(batch, TRIAL)
 
 
 def fitting(budget: int, work: Work, corpora: Corpora, seed: int) -> tuple[int, str | None]:

@@ -285,7 +285,7 @@ class _Job:
         if self.asking.out is not None and not lines.plain and settings.engine == "auto":
             # engines differ in a score's last digits: a file that is gone on with must not tell where it stopped
             settings = settings.model_copy(update={"engine": "own"})
-        for number, answers in self.model.answer(prepared, settings, lines.alignment, lines.pieces):
+        for number, answers in self.model.answer(prepared, settings, lines.alignment, lines.wanted):
             said[number + 1] = answers
             written = self._write(window[:last], said, errors, written)
         if stop is not None:

@@ -9,6 +9,7 @@ from seqloom.jobs.forecast_lines import Form, forecast_text
 from seqloom.jobs.forecast_picture import forecast_svg
 from seqloom.jobs.forecasting import read_asked
 from seqloom.jobs.model import Model
+from seqloom.jobs.whole_file import write_whole
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.store.atomic import write_text
@@ -38,8 +39,8 @@ def predict_series(model: Model, asking: AskingSeries, note: Callable[[str], Non
     text = forecast_text(forecasts, forecaster.task.scales.columns, asking.form)
     if asking.out is None:
         sys.stdout.write(text)
-    else:
-        write_text(asking.out, text)
+    elif not write_whole(asking.out, text, asking.force, note) and asking.picture is None:
+        return len(forecasts)
     if asking.picture is not None:
         write_text(asking.picture, forecast_svg(forecasts, f"{table.file}: the next {len(forecasts[0].times)} steps"))
     first = forecasts[0]
@@ -54,7 +55,5 @@ def _refuse(asking: AskingSeries) -> None:
     for path, option in (asking.out, "--out"), (asking.picture, "--picture"):
         if path is not None and Path(asking.file).exists() and path.exists() and path.samefile(asking.file):
             raise UserError(f"{option} {path}: is what is read; name another file")
-    if asking.out is not None and asking.out.exists() and not asking.force:
-        raise UserError(f"--out {asking.out}: is there already; name another file, or write over it with --force")
     if asking.picture is not None and asking.picture.suffix != ".svg":
         raise UserError(f"--picture {asking.picture}: a picture is SVG; name a file that ends in .svg")

@@ -33,6 +33,12 @@ def listed(recipe: Recipe) -> Listed:
     return Listed(recipe.source, cost.parameters, flops, source.known and target.known)
 
 
+def counted_sizes(recipe: Recipe) -> tuple[tuple[int, int], float, float]:
+    """Entries of both vocabularies, the length of a sequence, and the share of it that has an output."""
+    source, target = _sizes(recipe)
+    return (source.entries, target.entries), _lengths(recipe)[0], _asked(recipe)
+
+
 def _of_series(recipe: Recipe, task: Forecast) -> Listed:
     """FLOPs for each value that is forecast. Without data one column is assumed, of which no value is missing."""
     known = len(task.known) + 2 * len(task.calendar)

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from seqloom.data.file_format import format_by_name
+from seqloom.data.settings import Corpus
 from seqloom.jobs.corpora import named
 from seqloom.jobs.recipe import Recipe
 from seqloom.settings import UserError
@@ -146,4 +147,13 @@ def _at(request: Mapping[str, Any], path: tuple[str, ...]) -> str:
     value: Any = request["recipe"]
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
-    return "unset" if value is None else json.dumps(value)
+    return "unset" if value is None else json.dumps(_told(value), ensure_ascii=False)
+
+
+def _told(value: Any) -> Any:
+    """Of files only what was said of them."""
+    if not isinstance(value, list) or not all(isinstance(one, dict) and "files" in one for one in value):
+        return value
+    usual = {name: field.default for name, field in Corpus.model_fields.items()}
+    said = [{name: own for name, own in one.items() if own not in (usual.get(name), [])} for one in value]
+    return [one["files"] if len(one) == 1 else one for one in said]

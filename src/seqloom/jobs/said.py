@@ -159,7 +159,7 @@ def _answers(
             except UserError as error:
                 raise UserError(f"{data.places[number]}: {error}") from None
         said = {}
-        for number, answers in model.answer(asked, settings, pieces=False):
+        for number, answers in model.answer(asked, settings, wanted="text"):
             said[number] = answers[0]
             moved(1 / len(data.places))
         yield from (said[one.number] for one in asked)

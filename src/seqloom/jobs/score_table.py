@@ -50,7 +50,7 @@ def probability(p: float, draws: int) -> str:
 
 def _scores(report: Report) -> Table:
     rows = tuple((titled(each.metric), number(each.metric, each.score), _interval(each)) for each in report.measured)
-    examples = counted(report.examples, "example")
+    examples = counted(report.examples, *report.unit)
     return Table(f"{report.systems[0]}: {examples}", ("metric", "score", _level()), rows)
 
 
@@ -71,7 +71,9 @@ def _compared(report: Report) -> Table:
             )
             rows.append((*row, difference, with_.mark, *ps))
     head = ("metric", "system", "score", _level(), "difference", "", P_RANDOMISATION, P_BOOTSTRAP)
-    return Table(f"{counted(report.examples, 'example')}; differences from {report.systems[0]}", head, tuple(rows), 2)
+    return Table(
+        f"{counted(report.examples, *report.unit)}; differences from {report.systems[0]}", head, tuple(rows), 2
+    )
 
 
 def _level() -> str:

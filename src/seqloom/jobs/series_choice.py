@@ -6,10 +6,10 @@ from seqloom.data.file_format import ending
 from seqloom.data.reading.comma_separated import rows_of
 from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines
-from seqloom.data.series.columns import SAMPLE, is_number_column, time_column
+from seqloom.data.series.columns import MOSTLY, SAMPLE, is_number_column, named_times, time_column
 from seqloom.data.series.frequency import frequency_of
 from seqloom.data.series.table import SEPARATORS
-from seqloom.data.series.timestamps import looks_like_time, parse_times
+from seqloom.data.series.timestamps import looks_like_a_count, looks_like_time, parse_times
 from seqloom.data.settings import Corpus
 
 FEW = 5  # rows that are enough to tell
@@ -26,11 +26,14 @@ def looks_like_series(corpus: Corpus) -> bool:
     if ending(corpus.files[0]) not in (".csv", ".tsv", ".tab"):
         return False
     header, rows = _head(corpus.files[0])
-    if len(header) < 2 or len(rows) < FEW:
+    named = named_times(header)
+    if len(header) < 2 or looks_like_time(header[:1]) or len(rows) < (0 if named else FEW):
         return False
+    if not rows:  # what is missing is told by who reads it
+        return not any(map(is_number_column, ([name] for name in header)))
     cells = {name: [row[at].strip() for row in rows] for at, name in enumerate(header)}
     time = time_column(header, cells)
-    if time is None or not looks_like_time(cells[time]) or looks_like_time(header[:1]):
+    if time is None or not _are_times(cells[time], time in named):
         return False
     if any(name.lower() in LABELS for name in header):
         return False
@@ -38,9 +41,16 @@ def looks_like_series(corpus: Corpus) -> bool:
     return any(others) and others.count(False) <= 1
 
 
+def _are_times(cells: list[str], named: bool) -> bool:
+    """Nearly all of them; numbers, where the column is named so."""
+    return looks_like_time(cells, MOSTLY) or (named and looks_like_a_count(cells))
+
+
 def suited(corpus: Corpus) -> tuple[tuple[str, int], ...]:
     """A horizon of a season, and some of them to look back; fewer of short series."""
     header, rows = _head(corpus.files[0], None)
+    if not rows:
+        return ()
     cells = {name: [row[at].strip() for row in rows] for at, name in enumerate(header)}
     time = time_column(header, cells)
     assert time is not None

@@ -19,6 +19,7 @@ from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.scales import Scales, constant, measured, measured_beside
 
 SEED = 0  # of the order in which windows are kept; epochs have orders of their own
+FEWEST = 20  # steps of a series of which some can be kept back
 NAMED = 5  # series that a note names
 
 
@@ -93,6 +94,7 @@ def series_corpora(
 ) -> SeriesCorpora:
     """given: of a run to begin from; None: scales are measured in the training part."""
     found = parts_of(task, corpora, valid, test, None if given is None else given.columns)
+    _refuse_short(task, found)
     scales = _scales(task, found) if given is None else _with_others(given, found)
     made = ForecastTask(task, Codecs.of_series(scales))
     notes = [*found.notes, *_flat(found.train, scales)]
@@ -294,6 +296,17 @@ def _left_out(parts: Sequence[Part], frame: Frame, name: str) -> Iterator[str]:
         shown = ", ".join(short[:NAMED]) + (", …" if len(short) > NAMED else "")
         what = {"train": "training", "valid": "validation", "test": "the test"}[name]
         yield f"{counted(len(short), 'series', 'series')} too short for {what} ({shown}): left out there"
+
+
+def _refuse_short(task: Forecast, found: Parts) -> None:
+    """Series of which no setting could make windows: said before anything else that is wrong with them."""
+    longest = max(len(part.series) for part in found.train)
+    lengths = [max((part.end - part.begin for part in parts), default=0) for parts in (found.train, found.valid)]
+    if longest < FEWEST and min(lengths) < 2:
+        raise UserError(
+            f"{found.table.file}: the longest series has {counted(longest, 'step')}, too few to learn from some and "
+            "to validate on others; give more rows"
+        )
 
 
 def _refuse_empty(task: Forecast, found: Parts, windows: dict[str, Windows | None]) -> None:

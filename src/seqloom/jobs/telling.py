@@ -26,14 +26,16 @@ class Telling:
         self.watcher = Watcher(view)
         self.events: EventWriter | None = None
         self.flops_per_token = self.peak = 0.0
+        self.read = 1.0
         self.lines: list[dict[str, Any]] = []
         self.drawn = self.last = 0.0
 
-    def begin(self, facts: Facts, flops_per_token: float, peak: float) -> None:
+    def begin(self, facts: Facts, flops_per_token: float, peak: float, read: float = 1.0) -> None:
+        """read: tokens, as the budget of a batch counts them, for each that counts: a class is one of a whole text."""
         self.lines = self.run.read_metrics()
         while len(self.lines) > MOST_LINES:
             self.lines = thinned(self.lines)
-        self.flops_per_token, self.peak = flops_per_token, peak
+        self.flops_per_token, self.peak, self.read = flops_per_token, peak, read
         self.events = EventWriter(self.run.path, after=facts.after if facts.after else None)
         self.last = time.monotonic()
         self.watcher.began(facts)
@@ -45,8 +47,9 @@ class Telling:
         now = time.monotonic()
         speed, self.last = tokens / max(now - self.last, 1e-9), now
         share = speed * self.flops_per_token / self.peak if self.peak else None
-        self.watcher.step(int(metrics["step"]), metrics["loss"], tokens, done, share, reward=metrics.get("reward"))
-        self._add(metrics, {"speed/tokens per second": speed})
+        read, reward = round(tokens * self.read), metrics.get("reward")
+        self.watcher.step(int(metrics["step"]), metrics["loss"], read, done, share, reward=reward)
+        self._add(metrics, {"speed/tokens per second": speed * self.read})
 
     def validated(self, metrics: Mapping[str, float], better: bool) -> None:
         score = metrics.get(f"valid.{self.main}") if self.main != "loss" else None

@@ -17,12 +17,14 @@ from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, 
 from seqloom.jobs.decide import decide, device_of
 from seqloom.jobs.drawing import objective_of
 from seqloom.jobs.forecast_window import PICTURE, last_window
+from seqloom.jobs.look_training import training_looks
 from seqloom.jobs.plan import amount, steps_of, threads, training_flops_per_token
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.request import compare, remember, request_of
 from seqloom.jobs.scores import main_score, metrics_of, validator
 from seqloom.jobs.series_corpora import frame_words
 from seqloom.jobs.start import Start, taken_lines
+from seqloom.jobs.start_task import of_start
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
 from seqloom.layers.attention import Attention
@@ -49,6 +51,8 @@ from seqloom.training.place import Place
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.watch import Facts, View
 
+FEW = 20  # examples; of fewer, one is five points of accuracy
+MORE = 0.2  # of the examples, where a twentieth is so few
 LAST = 0.5  # seconds for what comes behind the last validation
 
 
@@ -95,7 +99,8 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             _refuse_other_vocabulary(run, data)
             write_text(run.recipe, header(request["data"], request.get("start")) + dump(recipe))
         else:
-            decided = decide(wish, command.changes, telling.note, began)
+            with of_start(start, wish.recipe, command.data):
+                decided = decide(wish, command.changes, telling.note, began)
             recipe, data, validation = decided.recipe, decided.corpora, decided.validation_seconds
             _refuse_best(recipe, data)
             if start is not None or recipe.training.freeze:  # for their errors, before anything is cleared
@@ -134,6 +139,7 @@ def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     """What is allowed, but may not be meant. begun: from another run."""
     if not isinstance(data.task, NodesTask | ForecastTask):
         yield shown(*first_example(data))
+    yield from _few(recipe, data)
     if recipe.training.freeze and not begun:
         yield "training.freeze: what is frozen stays as it was drawn by chance; begin from a run: --from RUN"
     if recipe.training.reward is not None and not begun:
@@ -159,6 +165,16 @@ def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
                 f"the {name} knows no positions, so that it sees a set, not a sequence: "
                 "--set model.positions.kind=sinusoidal, or mixer.relative"
             )
+
+
+def _few(recipe: Recipe, data: Corpora) -> Iterator[str]:
+    """So few examples to validate on that their score is a matter of luck."""
+    if data.task.shape in ("text", "timeline") or isinstance(data.task, NodesTask):
+        return
+    held = sum(map(len, data.valid))
+    if held < FEW:
+        more = "" if recipe.data.valid else f": --valid FILE, or --set data.held_out={MORE:g}"
+        yield f"{counted(held, 'example')} to validate on: a score of so few says little; give more{more}"
 
 
 def _single_documents(data: Corpora) -> Iterator[str]:
@@ -262,6 +278,7 @@ def _run(
         per_token,
         None if longest is None else min(longest.tokens, recipe.data.longest_source or longest.tokens),
         objective_of(training.reward, data.task),
+        training_looks(run, recipe, data, model, device, telling.note),
     )
     if not run.checkpoints.any() and start is not None:
         start.load(model, recipe, data.task.codecs)
@@ -277,18 +294,24 @@ def _run(
         seconds = max(1.0, 60 * training.minutes - used - LAST)
         loop.setup = replace(setup, limits=replace(setup.limits, seconds=seconds))
     run.keep_metrics(loop.place.step if resumed else -1)
+    run.looks.keep(loop.place.step if resumed else -1)
     facts = Facts(
         run.path.name, setup.limits.steps, loop.place.step, loop.done, _about(run, recipe, data, model, device)
     )
     facts = replace(facts, best=training.best)
     forget_peak(device)
-    telling.begin(facts, per_token, peak_flops(device, precision))
+    telling.begin(facts, per_token, peak_flops(device, precision), much.larger / much.tokens)
     place = loop.train()
     if not place.step and setup.limits.steps != 0:
         raise FailedError(f"no step was made in {training.minutes:g} minutes: give more, or train a smaller model")
     telling.draw()
     telling.watcher.ended(place.ended or "")
     best_weights(run, model)
+    if len(place.kept) > 1:
+        telling.note(
+            f"the model is the mean of those of the last {len(place.kept)} validations (training.average): the scores "
+            "that follow are its own"
+        )
     # a mean of models was never validated itself
     scores = dict(setup.validate(model)) if training.average else scores_of(run, place)
     test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
@@ -340,13 +363,17 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
     held = sum(map(len, data.valid))
     if isinstance(data.task, ForecastTask):
         what = f"{counted(data.examples, 'window')}, {held:,} for validation; {frame_words(data.task)}"
+    elif isinstance(data.task, NodesTask):
+        sizes = data.task.sizes()
+        what = f"{counted(len(data.task.graph), 'node')}, all read together; "
+        what += f"{sizes.source:,} features → {sizes.target:,} labels"
     else:
         vocabulary = f"{_what(data)} {data.task.sizes().source:,} → {data.task.sizes().target:,}"
         what = f"{counted(data.examples, 'example')}, {held:,} for validation; {vocabulary}"
+    batches = "the graph is one batch" if isinstance(data.task, NodesTask) else f"batches of {training.batch:,} tokens"
     return [
         f"{recipe.task.kind}: {what}",
-        f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; "
-        f"batches of {training.batch:,} tokens; {device.type}",
+        f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; {batches}; {device.type}",
         f"run folder: {run.path}",
     ]
 

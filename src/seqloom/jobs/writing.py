@@ -9,12 +9,14 @@ from typing import Literal
 import torch
 
 from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.greedy import is_greedy
+from seqloom.generation.scorer import PairScorer, TextScorer, shortlist_of
 from seqloom.generation.search import impossible_item, write, write_steps
 from seqloom.generation.settings import LONGEST, GenerationSettings
 from seqloom.generation.unknown import decode_replacing
 from seqloom.generation.writing import Writing
 from seqloom.jobs.alignment import word_pairs
-from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, settled
+from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, Wanted, settled
 from seqloom.jobs.engine_trial import Write
 from seqloom.jobs.engines import Engines
 from seqloom.jobs.forbidden_text import ForbiddenText
@@ -24,15 +26,19 @@ from seqloom.jobs.scorer import scorer_of
 from seqloom.jobs.scoring import Given, score
 from seqloom.jobs.streaming import behind
 from seqloom.jobs.wishes import must_not_of, must_of, prefix_of
+from seqloom.layers.shortlist import Shortlist
 from seqloom.models.build import Model as Network
 from seqloom.models.in_int8 import in_int8
 from seqloom.settings import UserError
+from seqloom.settings.words import show
 from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.music import MusicTask
 from seqloom.tasks.translate import TranslateTask
-from seqloom.text import END, SEPARATOR, Vocabulary
+from seqloom.text import END, SEPARATOR, UNKNOWN, Vocabulary
 
 BUDGET = 32_768
 """Source tokens before the eyes of all hypotheses together: a very long line is written with few others, or alone."""
+MANY = 64  # questions; for fewer it takes longer to make a shortlist than it saves
 MORE, TIMES = 50, 2  # how long an answer may get, if nothing is said: see `usual`
 
 
@@ -81,6 +87,8 @@ class Writer:
         self.task, self.networks, self.device, self.seen = task, networks, device, seen
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
         self._int8: Sequence[Network] | None = None
+        self._asked = 0
+        self._shortlists: dict[tuple[int, ...], Shortlist | None] = {}
         self.engines = Engines(task, networks, device)
         self.most_read = sys.maxsize if reads is None else reads
         self.reads = room(networks, "encoder") - 1  # an end mark follows
@@ -120,7 +128,12 @@ class Writer:
 
     def _prompt(self, task: LanguageTask, text: str) -> list[int]:
         """Never empty: a text alone is scored behind the same mark, so that its parts' scores add up to its own."""
-        return [*task.encoder.before, *task.encoder.begun(text)]
+        ids = task.encoder.begun(text)
+        if UNKNOWN in ids and isinstance(task, MusicTask):  # which no piece of music holds, whatever was learnt
+            strange = next(word for word in text.split() if UNKNOWN in task.vocabulary.encode([word])[0])
+            known = task.vocabulary.pieces([SEPARATOR + 1])[0]
+            raise UserError(f"{show(strange)} is no event of music, such as {known}; prompts are events, or MIDI files")
+        return [*task.encoder.before, *ids]
 
     @property
     def _reversed(self) -> bool:
@@ -139,11 +152,15 @@ class Writer:
         return (source if len(source) <= room else source[len(source) - room :]), longest
 
     def answer(
-        self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool = False, pieces: bool = True
+        self,
+        asked: Sequence[Prepared],
+        settings: GenerationSettings,
+        attention: bool = False,
+        wanted: Wanted = "pieces",
     ) -> Iterator[tuple[int, list[Answer]]]:
-        """Each number with its answers, best first, in whatever order they are done. pieces: False: nobody reads them,
-        and they may be left out."""
+        """Each number with its answers, best first, in whatever order they are done."""
         known = {one.number: one for one in asked}
+        self._asked += len(asked)
         for one in asked:
             if one.item is None:
                 yield one.number, [nothing_said(one)]
@@ -151,13 +168,14 @@ class Writer:
 
         def own(asked: GenerationSettings) -> Write:
             scorer = self.scorer(asked)
-            return lambda items: write(scorer, iter(items), asked, attention=look)
+            shortlist = self._shortlist(scorer) if wanted == "text" and is_greedy(asked, look) else None
+            return lambda items: write(scorer, iter(items), asked, attention=look, shortlist=shortlist)
 
         other = self.engines.used(settings, look)
         items = [one.item for one in asked if one.item is not None]
         for rows, group in _groups(items, settings):
             batched = candidates.model_copy(update={"batch": rows})
-            found = self.engines.write(group, batched, own, pieces) if other else own(batched)(group)
+            found = self.engines.write(group, batched, own, wanted == "pieces") if other else own(batched)(group)
             for number, written in found:
                 yield number, self.said(known[number], written, settings, attention)
 
@@ -197,6 +215,15 @@ class Writer:
             if more := behind(self.text(asked.item, tokens), said):
                 said += more
                 yield more
+
+    def _shortlist(self, scorer: Scorer) -> Shortlist | None:
+        """Made when it is first asked for, of each set of tokens that may be written."""
+        if not isinstance(scorer, PairScorer | TextScorer) or self._asked < MANY:
+            return None
+        never = (id(scorer.model), *scorer.never_N.tolist())
+        if never not in self._shortlists:
+            self._shortlists[never] = shortlist_of(scorer)
+        return self._shortlists[never]
 
     def _in(self, precision: Literal["full", "int8"]) -> Sequence[Network]:
         """The networks that write; those in eight bits are made when they are first asked for."""
@@ -275,6 +302,10 @@ class Writer:
         read = self.task.codecs.vocabulary.encode([source])[0][: self.most_read]
         read = read[::-1] if self._reversed else read
         return Given([*read, SEPARATOR] if self.task.joined else read, ids)
+
+    def target_ids(self, source: str, target: str) -> list[int]:
+        """Of a target as it is scored, with its end mark where there is one."""
+        return list(self._given(source, target).target)
 
     def _ids(self, answer: Answer) -> list[int]:
         return [*answer.tokens, END] if answer.ended else list(answer.tokens)

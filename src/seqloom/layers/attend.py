@@ -20,9 +20,17 @@ def attention_weights(
     q_BHTK: Tensor, k_BGSK: Tensor, score: Score, see_BTS: Tensor | None, bias_BHTS: Tensor | None = None
 ) -> Tensor:
     """softmax over the keys of score(q, k) + bias. A row that may see nothing gets zeros, not 0 / 0."""
+    return seen_softmax(attention_scores(q_BHTK, k_BGSK, score, bias_BHTS), see_BTS)
+
+
+def attention_scores(q_BHTK: Tensor, k_BGSK: Tensor, score: Score, bias_BHTS: Tensor | None = None) -> Tensor:
+    """score(q, k) + bias, before anything is hidden."""
     scores_BHTS = score.compare(q_BHTK, share(k_BGSK, q_BHTK.shape[1]))
-    if bias_BHTS is not None:
-        scores_BHTS = scores_BHTS + bias_BHTS
+    return scores_BHTS if bias_BHTS is None else scores_BHTS + bias_BHTS
+
+
+def seen_softmax(scores_BHTS: Tensor, see_BTS: Tensor | None) -> Tensor:
+    """softmax over the keys that may be seen; None: all."""
     if see_BTS is None:
         return scores_BHTS.softmax(-1)
     see_B1TS = see_BTS[:, None]

@@ -9,8 +9,9 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.activations import Activation, activate
-from seqloom.layers.attend import attend, attention_weights, position_bias
+from seqloom.layers.attend import attend, position_bias
 from seqloom.layers.attend_edges import attend_edges
+from seqloom.layers.attention_parts import AttentionParts, attention_parts
 from seqloom.layers.cache import Cache
 from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cost import Cost, Use, linear
@@ -240,7 +241,7 @@ class SelfAttention(Mixer):
     def _read(self, x: Tensor, layout: Layout, state: StepsState | None) -> tuple[Tensor, StepsState | None]:
         if state is None and self._short(x, layout):
             return self.heads.join(self._gathered(x, layout)), None
-        q, k, v = self._turned(x, layout, state)
+        q, k, v = self._turned(x, layout, state, self.relative)
         if layout.edges is not None:
             return self.heads.join(self._along(q, k, v, layout, layout.edges)), None
         if isinstance(state, Cohorts):
@@ -275,7 +276,7 @@ class SelfAttention(Mixer):
         if self.relative is None and self.heads.q_norm is None:
             heads = self.heads.side_by_side(x)
         else:
-            heads = torch.cat(self._turned(x, layout, None), -2)
+            heads = torch.cat(self._turned(x, layout, None, self.relative), -2)
         plan = plan_itself(layout, self.heads.H, self.causal)
         scale = self.heads.score.scale
         assert scale is not None
@@ -320,25 +321,50 @@ class SelfAttention(Mixer):
 
     def weights(self, x: Tensor, layout: Layout, state: StepsState | None = None) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
+        return self.parts(x, layout, state).weights_BHTS
+
+    def parts(
+        self,
+        x: Tensor,
+        layout: Layout,
+        state: StepsState | None = None,
+        *,
+        masked: bool = True,
+        placed: bool = True,
+    ) -> AttentionParts:
+        """All that this very call makes on the way, by the equation; `output` makes the result of it.
+
+        masked: False: as if the future were not hidden. placed: False: as if it had no relative positions.
+        """
         state = state.together() if isinstance(state, Cohorts) else state
         if isinstance(state, ForkedCache):
             raise ValueError("hypotheses that fork have no weights of their own; ask before they are fanned out")
-        meet = self._meet(*self._turned(x, layout, state), layout, state)
+        relative = self.relative if placed else None
+        meet = self._meet(*self._turned(x, layout, state, relative), layout, state)
+        sight = meet.sight if masked else replace(meet.sight, causal=False)
         keys = meet.k_BGSK.shape[2]
-        bias = position_bias(self.relative, meet.q_BHTK, meet.at_BT, keys, meet.sight, self.heads.score)
-        see_BTS = meet.sight.mask(meet.at_BT, keys)
-        return attention_weights(meet.q_BHTK, meet.k_BGSK, self.heads.score, see_BTS, bias)
+        bias = position_bias(relative, meet.q_BHTK, meet.at_BT, keys, sight, self.heads.score)
+        see_BTS = sight.mask(meet.at_BT, keys)
+        return attention_parts(
+            meet.q_BHTK, meet.k_BGSK, meet.v_BGSV, self.heads.score, see_BTS, bias, relative, meet.at_BT
+        )
 
-    def _turned(self, x: Tensor, layout: Layout, state: StepsState | None) -> tuple[Tensor, Tensor, Tensor]:
+    def output(self, parts: AttentionParts, layout: Layout) -> Tensor:
+        """What the layer returns, of what its heads mixed."""
+        return self.finish(self.heads.join(layout.unpad(parts.mixed_BHTV.transpose(1, 2))))
+
+    def _turned(
+        self, x: Tensor, layout: Layout, state: StepsState | None, relative: Relative | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values in the layout's own form, turned by their positions if these are rotary."""
         if not self.causal:
             no_state(self, state)
         if state is not None and (layout.structure_BTT is not None or layout.edges is not None):
             raise ValueError("a structure says who sees whom in a whole sequence; it cannot be used step by step")
         q, k, v = self.heads.of_itself(x)
-        if self.relative is not None:
+        if relative is not None:
             at = layout.places(None if state is None else _lengths(state))
-            q, k = self.relative.turn(q, at), self.relative.turn(k, at)
+            q, k = relative.turn(q, at), relative.turn(k, at)
         return q, k, v
 
     def _meet(self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Steps | None) -> Meeting:

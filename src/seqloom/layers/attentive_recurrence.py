@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.attention import Heads
+from seqloom.layers.attention_parts import AttentionParts
 from seqloom.layers.bottleneck import Summary
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.cross_attention import MemoryAttention, SharedMemory
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.mixer import Memory, Mixer
-from seqloom.layers.recurrent_cell import RecurrentCell, RecurrentState, last_of
+from seqloom.layers.recurrent_cell import CellParts, RecurrentCell, RecurrentState, last_of
 from seqloom.layers.recurrent_layers import Chance, FirstState, LayerStates, RecurrentLayers, climb, left_by_encoder
 from seqloom.layers.scores import ScoreName
 
@@ -171,8 +173,40 @@ class AttentiveRecurrenceMixer(Mixer):
 
     def weights(self, x: Tensor, layout: Layout, state: AttentiveState) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left."""
+        return self.parts(x, layout, state).weights_BHTS
+
+    def parts(self, x: Tensor, layout: Layout, state: AttentiveState) -> AttentionParts:
+        """All that its attention makes in this very call, of all steps' queries."""
         asked_BTD = self._passed(layout.pad(x), layout, state).asked_BTD
-        return self.attention.weights(asked_BTD, Padded(layout.lengths_B, layout.longest), state.memory)
+        return self.attention.parts(asked_BTD, Padded(layout.lengths_B, layout.longest), state.memory)
+
+    def cell_parts(self, x_BTD: Tensor, state: AttentiveState, contexts_BTD: Tensor) -> list[CellParts]:
+        """All that each layer's cell makes, where the contexts of all steps are known already."""
+        if self.settings.form != "luong" or not self.settings.feed:
+            return self._cell_parts(x_BTD, state.layers, contexts_BTD)[0]
+        # what is fed is known only when the step before it is done
+        steps, layers, fed_BD = list[list[CellParts]](), state.layers, state.fed_BD
+        for x_BD, context_BD in zip(x_BTD.unbind(1), contexts_BTD.unbind(1), strict=True):
+            parts, h_B1D = self._cell_parts(x_BD[:, None], layers, fed_BD[:, None])
+            layers, fed_BD = tuple(part.last for part in parts), self._output(h_B1D[:, 0], context_BD, x_BD)
+            steps.append(parts)
+        return [CellParts.joined(layer) for layer in zip(*steps, strict=True)]
+
+    def _cell_parts(self, x_BTD: Tensor, layers: LayerStates, fed_BTD: Tensor) -> tuple[list[CellParts], Tensor]:
+        """And what the last layer hands on."""
+        found: list[CellParts] = []
+
+        def run(layer: int, inputs_BTD: Tensor) -> tuple[Tensor, Tensor]:
+            cell, share = self._cells[layer], self._share(layer)
+            found.append(cell.parts(inputs_BTD, layers[layer]))
+            return found[-1].hidden_BTP, F.linear(inputs_BTD, cell.weights[0][:share], cell.weights[2][:share])
+
+        def beside(layer: int) -> Iterable[Tensor]:
+            return (fed_BTD,) if self.settings.tells(layer) else ()
+
+        chance = Chance(self.settings, training=False)
+        h_BTD, _ = climb(self.settings, chance, x_BTD, run, beside, range(self.settings.depth))
+        return found, h_BTD
 
     def _passed(self, x_BTD: Tensor, layout: Layout, state: AttentiveState) -> Passed:
         chance = Chance(self.settings, self.training)

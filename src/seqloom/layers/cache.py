@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seqloom.layers.cohorts import Cohorts
+from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.forked_cache import MOST, ForkedCache, moved
 from seqloom.layers.layout import Layout
 
@@ -59,10 +59,10 @@ class Cache:
     def rows(self) -> int:
         return self.lengths_B.shape[0]
 
-    def roomy(self, room: int) -> "Cache | Cohorts[Cache]":
+    def roomy(self, room: Room) -> "Cache | Cohorts[Cache]":
         if self.static:
             return self
-        made = replace(self, room=room)
+        made = replace(self, room=room.steps)
         return Cohorts((made,)) if self.apart else made
 
     def reorder(self, rows: Tensor) -> "Cache":

@@ -8,7 +8,7 @@ join. Side by side only attention itself goes cohort by cohort; all that is done
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -16,7 +16,33 @@ import torch
 from torch import Tensor
 
 MOST = 6
-"""Cohorts; where rows come one by one, more of them would take longer than all filled up to the longest."""
+"""Cohorts of few rows; where they come one by one, more would take longer than all filled up to the longest."""
+FEW = 16
+"""Rows of a cohort, on average, for which a step of its own is not worth while."""
+PARTS = 4
+"""Into which rows that begin together are split by their lengths: the more, the less is filled up."""
+WORTH = 0.9  # of what was filled up is filled up still, at most, where they are split
+
+
+@dataclass(frozen=True)
+class Room:
+    """How a state is to be kept while it goes on."""
+
+    steps: int
+    """Its buffers grow by so many at a time."""
+    sizes: tuple[int, ...] = ()
+    """So many rows after each other have memories of like length; (): nobody knows."""
+
+
+def alike(lengths: Sequence[int]) -> tuple[int, ...]:
+    """Sizes of parts, one after the other, of rows that are sorted by length: as many as are worth while."""
+    count = min(PARTS, len(lengths) // (2 * FEW))
+    if count < 2 or any(one < other for one, other in pairwise(lengths)):
+        return (len(lengths),)
+    sizes = [len(part) for part in np.array_split(np.arange(len(lengths)), count)]
+    begins = accumulate(sizes, initial=0)
+    filled = sum(lengths[begin] * size for begin, size in zip(begins, sizes, strict=False))
+    return tuple(sizes) if filled <= WORTH * lengths[0] * len(lengths) else (len(lengths),)
 
 
 class Part(Protocol):
@@ -44,12 +70,12 @@ class Cohorts(Generic[P]):
     @classmethod
     def join(cls, cohorts: Sequence["Cohorts[P]"]) -> "Cohorts[P]":
         parts = [part for some in cohorts for part in some.parts if part.rows or len(cohorts) == 1]
-        if len({id(part) for part in parts}) < len(parts) or not parts or len(parts) > MOST:
+        if len({id(part) for part in parts}) < len(parts) or not parts or _many(parts):
             # they are written in place, so no two may be the same
             parts = [type(cohorts[0].parts[0]).join([part for some in cohorts for part in some.parts])]
         return cls(tuple(parts))
 
-    def roomy(self, room: int) -> "Cohorts[P]":
+    def roomy(self, room: Room) -> "Cohorts[P]":
         return self
 
     def together(self) -> P:
@@ -73,7 +99,8 @@ class Cohorts(Generic[P]):
             if count:
                 kept.append(part if stays else part.reorder(torch.from_numpy(own).to(rows_R.device)))
             begin, first = begin + size, first + count
-        return Cohorts(tuple(kept))
+        made = Cohorts(tuple(kept))
+        return Cohorts((made.together(),)) if _many(kept) else made
 
     def fork(self, rows_R: Tensor) -> "Cohorts[P]":
         """Every row stays with those that it shares a memory with, and so with its cohort."""
@@ -82,3 +109,7 @@ class Cohorts(Generic[P]):
         begins = [0, *accumulate(self.sizes)]
         each = zip(self.parts, rows_R.split(self.sizes), begins, strict=False)
         return Cohorts(tuple(part.fork(rows - begin) for part, rows, begin in each))
+
+
+def _many(parts: Sequence[Part]) -> bool:
+    return len(parts) > MOST and sum(part.rows for part in parts) < FEW * len(parts)

@@ -57,6 +57,14 @@ class ConvolutionState:
     last_BRD: Tensor
 
 
+@dataclass(frozen=True)
+class ConvolutionParts:
+    """What each position sees, tap by tap, and what the map makes of it, before gate or activation."""
+
+    windows_BTkD: Tensor
+    mapped_BTO: Tensor
+
+
 class ConvolutionMixer(Mixer):
     def __init__(self, settings: Convolution, width: int, causal: bool, inputs: int | None = None) -> None:
         """inputs: the width of what it reads, where that is another than what it writes."""
@@ -102,8 +110,7 @@ class ConvolutionMixer(Mixer):
     def _convolved(self, joined_BTD: Tensor, steps: int) -> Tensor:
         if fast() and self.settings.depthwise and steps:
             return self.conv(joined_BTD.transpose(1, 2)).transpose(1, 2)
-        gaps = range(0, self.settings.reach + 1, self.settings.dilation)
-        taps = [joined_BTD[:, gap : gap + steps] for gap in gaps]
+        taps = self._taps(joined_BTD, steps)
         return self._product(taps) if fast() and not self.settings.depthwise else self._plain(taps)
 
     def _plain(self, taps: list[Tensor]) -> Tensor:
@@ -130,6 +137,20 @@ class ConvolutionMixer(Mixer):
             inside_N1 = ((step_N >= 0) & (step_N < length_N))[:, None]
             taps.append(torch.where(inside_N1, joined[gap : gap + len(x_ND)], 0))
         return taps
+
+    def parts(self, x: Tensor, layout: Layout, state: ConvolutionState | None = None) -> ConvolutionParts:
+        """What it makes of this very call on the way, by the equation, flush left."""
+        x_BTD = layout.pad(x)
+        if state is None:
+            joined_BTD = F.pad(x_BTD, (0, 0, self.behind, self.ahead))
+        else:
+            joined_BTD = torch.cat((state.last_BRD, x_BTD), 1)
+        taps = self._taps(joined_BTD, x_BTD.shape[1])
+        return ConvolutionParts(torch.stack(taps, 2), self._plain(taps))
+
+    def _taps(self, joined_BTD: Tensor, steps: int) -> list[Tensor]:
+        gaps = range(0, self.settings.reach + 1, self.settings.dilation)
+        return [joined_BTD[:, gap : gap + steps] for gap in gaps]
 
     def _finished(self, y: Tensor) -> Tensor:
         return F.glu(y, -1) if self.settings.gated else self.activate(y)

@@ -10,9 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seqloom.layers.attend import attend, attention_weights
+from seqloom.layers.attend import attend
 from seqloom.layers.attention import HeadProjections, Heads
-from seqloom.layers.cohorts import Cohorts
+from seqloom.layers.attention_parts import AttentionParts, attention_parts
+from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.cost import Cost, Use
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import moved
@@ -68,9 +69,26 @@ class SharedMemory:
     def rows(self) -> int:
         return self.lengths_A.shape[0] * self.fan
 
-    def roomy(self, room: int) -> "SharedMemory | Cohorts[SharedMemory]":
+    def roomy(self, room: Room) -> "SharedMemory | Cohorts[SharedMemory]":
         made = replace(self, owned=True)
-        return Cohorts((made,)) if self.lengths_A.device.type == "cpu" else made
+        if self.lengths_A.device.type != "cpu":
+            return made
+        return Cohorts(made._apart(room.sizes) if len(room.sizes) > 1 else (made,))
+
+    def _apart(self, sizes: tuple[int, ...]) -> "tuple[SharedMemory, ...]":
+        """Each part as wide as its longest memory; they lie where they lay."""
+        made = []
+        for keys, values, lengths_A in zip(
+            self.keys_AGSK.split(sizes), self.values_AGSK.split(sizes), self.lengths_A.split(sizes), strict=True
+        ):
+            size = int(lengths_A.max())
+            even = int(lengths_A.min()) == size
+            made.append(
+                replace(
+                    self, keys_AGSK=keys[:, :, :size], values_AGSK=values[:, :, :size], lengths_A=lengths_A, even=even
+                )
+            )
+        return tuple(made)
 
     def reorder(self, rows_R: Tensor) -> "SharedMemory":
         """Of rows that share a memory, all stay together."""
@@ -212,13 +230,29 @@ class MemoryAttention(Mixer):
 
     def weights(self, x: Tensor, layout: Layout, state: MemoryState) -> Tensor:
         """The attention weights of this very call, w_BHTS, flush left: recomputed by the equation, without dropout."""
-        return self._weights(self.heads.queries(x), layout, state)
+        return self.parts(x, layout, state).weights_BHTS
 
-    def _weights(self, q: Tensor, layout: Layout, state: MemoryState) -> Tensor:
+    def parts(self, x: Tensor, layout: Layout, state: MemoryState) -> AttentionParts:
+        """All that this very call makes on the way, by the equation; `output` makes the result of it."""
+        return self._parts(self.heads.queries(x), layout, state)
+
+    def output(self, parts: AttentionParts, layout: Layout, state: MemoryState) -> Tensor:
+        """What the layer returns, of what its heads mixed."""
+        return self.heads.join(layout.unpad(parts.mixed_BHTV.transpose(1, 2)))
+
+    def _parts(self, q: Tensor, layout: Layout, state: MemoryState) -> AttentionParts:
         memory = self._padded(state)
         q_AHNK, at_AN = self._asked(q, layout, memory)
         see_ANS = memory.sight.mask(at_AN, memory.keys_AGSK.shape[2])
-        return memory.unfold(attention_weights(q_AHNK, memory.keys_AGSK, self.heads.score, see_ANS))
+        parts = attention_parts(q_AHNK, memory.keys_AGSK, memory.values_AGSK, self.heads.score, see_ANS)
+        if memory.fan == 1:
+            return parts
+        k_BGSK, v_BGSK = (x.repeat_interleave(memory.fan, 0) for x in (parts.k_BGSK, parts.v_BGSV))
+        see_BTS = None if see_ANS is None else memory.unfold(see_ANS.expand(len(q_AHNK), q_AHNK.shape[2], -1)[:, None])
+        unfolded = map(memory.unfold, (parts.q_BHTK, parts.scores_BHTS, parts.weights_BHTS, parts.mixed_BHTV))
+        q_BHTK, scores_BHTS, weights_BHTS, mixed_BHTV = unfolded
+        see_BTS = None if see_BTS is None else see_BTS[:, 0]
+        return AttentionParts(q_BHTK, k_BGSK, v_BGSK, None, scores_BHTS, see_BTS, weights_BHTS, mixed_BHTV)
 
     def _asked(self, q: Tensor, layout: Layout, memory: SharedMemory) -> tuple[Tensor, Tensor]:
         q_AHNK = memory.fold(layout.pad(q).transpose(1, 2))

@@ -42,8 +42,8 @@ class DenseFeedForward(nn.Module):
     def __init__(self, settings: Dense, width: int) -> None:
         super().__init__()
         hidden = settings.hidden(width)
-        self.gated, self.dropout = settings.gated, settings.dropout
-        self.activation, self.activate = settings.activation, activate(settings.activation)
+        self.gated, self.dropout, self.activation = settings.gated, settings.dropout, settings.activation
+        self.activate = activate(settings.activation)
         self.inputs = Linear(width, hidden * (2 if self.gated else 1), settings.bias)
         self.out = Linear(hidden, width, settings.bias)
 

@@ -106,6 +106,14 @@ class MixtureOfExperts(nn.Module):
         routed = real_N.sum() * self.settings.active
         return y_ND.view_as(x), ExpertsReport(route.loss, routed, routed - kept_Nk.sum(), (load_E,))
 
+    def gates(self, x: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
+        """How fitting each expert is for each token, and how much of it is used, which is 0 of most: …E, …E."""
+        x_ND = x.flatten(0, -2)
+        route = self._route(x_ND, x_ND.new_ones(len(x_ND), dtype=torch.bool))
+        clean_NE = x_ND.to(route.gate_Nk.dtype) @ self.gate_DE.to(route.gate_Nk.dtype)
+        gates_NE = torch.zeros_like(clean_NE).scatter(1, route.expert_Nk, route.gate_Nk)
+        return clean_NE.unflatten(0, x.shape[:-1]), gates_NE.unflatten(0, x.shape[:-1])
+
     def _route(self, x_ND: Tensor, real_N: Tensor) -> Routing:
         """In float32 at least: gates are compared, and their sums run over a whole batch."""
         with torch.autocast(x_ND.device.type, enabled=False):

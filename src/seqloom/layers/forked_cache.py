@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seqloom.layers.cohorts import Cohorts
+from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.layout import Layout
 
 MOST = 16
@@ -50,8 +50,8 @@ class ForkedCache:
     def rows(self) -> int:
         return self.lengths_B.shape[0]
 
-    def roomy(self, room: int) -> "ForkedCache | Cohorts[ForkedCache]":
-        made = replace(self, room=room)
+    def roomy(self, room: Room) -> "ForkedCache | Cohorts[ForkedCache]":
+        made = replace(self, room=room.steps)
         return Cohorts((made,)) if self.apart else made
 
     def fork(self, rows_R: Tensor) -> "ForkedCache":

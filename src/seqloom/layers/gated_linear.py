@@ -61,6 +61,22 @@ class GatedLinearState:
     memory_BHKV: Tensor
 
 
+@dataclass(frozen=True)
+class FadingParts:
+    """What one direction makes, spelled out as attention: y = read · v, then norm and gate. Flush left."""
+
+    q_BHTK: Tensor
+    k_BHTK: Tensor
+    v_BHTV: Tensor
+    decay_BTH: Tensor
+    """How much of the memory stays at each step."""
+    read_BHTS: Tensor
+    """How much each step reads of each: q · k, faded by all decays between them."""
+    gate_BHTV: Tensor
+    out_BHTV: Tensor
+    """Behind norm and gate."""
+
+
 class FadingMemory(nn.Module):
     """One direction: projections, decay, and the two forms of the recurrence."""
 
@@ -196,6 +212,22 @@ class GatedLinearMixer(Mixer):
         else:
             y, after = self._padded(memory, (q, k, v, fade), layout, state, backward)
         return self.norm(y) * F.silu(gate), after
+
+    def parts(self, x: Tensor, layout: Layout) -> list[FadingParts]:
+        """What each direction makes of whole sequences, by the equation; their sum goes through the output map."""
+        found = [self._spelled_out(self.ahead, x, layout, backward=False)]
+        return found if self.back is None else [*found, self._spelled_out(self.back, x, layout, backward=True)]
+
+    def _spelled_out(self, memory: FadingMemory, x: Tensor, layout: Layout, backward: bool) -> FadingParts:
+        q, k, v, gate, fade = (layout.pad(part) for part in memory.project(x))
+        clock_BHT = (fade.flip(1).cumsum(1).flip(1) if backward else fade.cumsum(1)).transpose(1, 2)
+        q_BHTK, k_BHTK, v_BHTV, gate_BHTV = (part.transpose(1, 2) for part in (q, k, v, gate))
+        away_TS = torch.ones(q.shape[1], q.shape[1], dtype=torch.bool, device=q.device)
+        allowed_TS = away_TS.triu() if backward else away_TS.tril()
+        faded_BHTS = _decay(clock_BHT[..., None] - clock_BHT[..., None, :], allowed_TS, q.dtype)
+        read_BHTS = q_BHTK @ k_BHTK.transpose(-1, -2) * faded_BHTS
+        out_BHTV = self.norm(read_BHTS @ v_BHTV) * F.silu(gate_BHTV)
+        return FadingParts(q_BHTK, k_BHTK, v_BHTV, fade.exp(), read_BHTS, gate_BHTV, out_BHTV)
 
     def _packed(
         self, memory: FadingMemory, parts: tuple[Tensor, ...], layout: Packed, backward: bool

@@ -9,8 +9,9 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from seqloom.layers.attend import attend, attention_weights
+from seqloom.layers.attend import attend
 from seqloom.layers.attention import HeadProjections, Heads
+from seqloom.layers.attention_parts import AttentionParts, attention_parts
 from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults, refuse
@@ -106,9 +107,21 @@ class MemoryCompressedAttention(Mixer):
 
     def weights(self, x: Tensor, layout: Layout, state: CompressedState | None = None) -> Tensor:
         """The weights over compressed steps, w_BHTC."""
+        return self.parts(x, layout, state).weights_BHTS
+
+    def parts(
+        self, x: Tensor, layout: Layout, state: CompressedState | None = None, *, masked: bool = True
+    ) -> AttentionParts:
+        """All that this very call makes on the way, by the equation. masked: False: unfinished groups are seen too."""
         q_BHTK, cache, at_BT, sight, _ = self._meet(x, layout, state)
+        groups_B = None if layout.uniform else cache.lengths_B
+        sight = sight if masked else replace(sight, causal=False, lengths_B=groups_B)
         see_BTC = sight.mask(at_BT, cache.keys_BGSK.shape[2])
-        return attention_weights(q_BHTK, cache.keys_BGSK, self.heads.score, see_BTC)
+        return attention_parts(q_BHTK, cache.keys_BGSK, cache.values_BGSK, self.heads.score, see_BTC)
+
+    def output(self, parts: AttentionParts, layout: Layout) -> Tensor:
+        """What the layer returns, of what its heads mixed."""
+        return self.heads.join(layout.unpad(parts.mixed_BHTV.transpose(1, 2)))
 
     def _meet(
         self, x: Tensor, layout: Layout, state: CompressedState | None

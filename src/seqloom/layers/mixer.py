@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from seqloom.layers.cohorts import Room
 from seqloom.layers.layout import Layout, Packed, Padded
 
 S = TypeVar("S")
@@ -95,12 +96,13 @@ def fan_out(state: S, times: int) -> S:
     return _changed(state, lambda x: x.repeat_interleave(times, 0), "fan_out", times)
 
 
-def roomy(state: S, room: int) -> S:
+def roomy(state: S, steps: int, sizes: tuple[int, ...] = ()) -> S:
     """The state with buffers that grow by so many steps at a time and are written in place, as static ones are.
 
-    Of two continuations only the later is valid then.
+    Of two continuations only the later is valid then. sizes: so many rows after each other have memories of like
+    length.
     """
-    return _changed(state, lambda x: x, "roomy", room)
+    return _changed(state, lambda x: x, "roomy", Room(steps, sizes))
 
 
 def _changed(state: S, change: Callable[[Tensor], Tensor], own: str, given: Any) -> S:

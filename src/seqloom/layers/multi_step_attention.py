@@ -8,6 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.attention import Heads
+from seqloom.layers.attention_parts import AttentionParts
 from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.cross_attention import MemoryAttention, MemoryState, PackedMemory
@@ -69,10 +70,19 @@ class MultiStepAttention(MemoryAttention):
         if state is None:
             raise ValueError("attention over a memory needs the state that `start` makes from it")
         found = self.heads.join(self._read(self._queries(x, embedded), layout, state))
-        return self.out(found * _root_of_lengths(layout, state).to(found.dtype)), state
+        return self._widened(found, layout, state), state
+
+    def _widened(self, found: Tensor, layout: Layout, state: MemoryState) -> Tensor:
+        return self.out(found * _root_of_lengths(layout, state).to(found.dtype))
 
     def weights(self, x: Tensor, layout: Layout, state: MemoryState, embedded: Tensor | None = None) -> Tensor:
-        return self._weights(self._queries(x, embedded), layout, state)
+        return self.parts(x, layout, state, embedded).weights_BHTS
+
+    def parts(self, x: Tensor, layout: Layout, state: MemoryState, embedded: Tensor | None = None) -> AttentionParts:
+        return self._parts(self._queries(x, embedded), layout, state)
+
+    def output(self, parts: AttentionParts, layout: Layout, state: MemoryState) -> Tensor:
+        return self._widened(super().output(parts, layout, state), layout, state)
 
     def _queries(self, x: Tensor, embedded: Tensor | None) -> Tensor:
         query = self.query(x)

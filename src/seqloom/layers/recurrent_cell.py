@@ -19,6 +19,8 @@ from seqloom.layers.paths import fast
 Cell = Literal["elman", "gru", "lstm"]
 
 GATES: dict[Cell, int] = {"elman": 1, "gru": 3, "lstm": 4}
+GATE_NAMES: dict[Cell, tuple[str, ...]] = {"elman": ("n",), "gru": ("r", "z", "n"), "lstm": ("i", "f", "g", "o")}
+"""n, g: what is proposed. r, z: reset and update. i, f, o: input, forget and output."""
 
 Weights = Sequence[Tensor]
 Joined = tuple[Tensor, Tensor]
@@ -46,6 +48,27 @@ class RecurrentState:
         hidden_BH = last_of([first.hidden_BH, *(state.hidden_BH for state in after)], layout.lengths_B)
         cells = [state.cell_BH for state in (first, *after) if state.cell_BH is not None]
         return cls(hidden_BH, last_of(cells, layout.lengths_B) if cells else None)
+
+
+@dataclass(frozen=True)
+class CellParts:
+    """What a cell makes at each step. gates_BTH: by their names, behind their non-linearities."""
+
+    gates_BTH: dict[str, Tensor]
+    hidden_BTP: Tensor
+    cell_BTH: Tensor | None
+
+    @property
+    def last(self) -> RecurrentState:
+        """The state behind the last step."""
+        return RecurrentState(self.hidden_BTP[:, -1], None if self.cell_BTH is None else self.cell_BTH[:, -1])
+
+    @classmethod
+    def joined(cls, parts: "Sequence[CellParts]") -> "CellParts":
+        """Of steps that follow one another."""
+        gates = {name: torch.cat([part.gates_BTH[name] for part in parts], 1) for name in parts[0].gates_BTH}
+        cells = [part.cell_BTH for part in parts if part.cell_BTH is not None]
+        return cls(gates, torch.cat([part.hidden_BTP for part in parts], 1), torch.cat(cells, 1) if cells else None)
 
 
 def last_of(steps: Sequence[Tensor], lengths_B: Tensor) -> Tensor:
@@ -128,24 +151,56 @@ class RecurrentCell(nn.Module):
 
     def _step(self, x_BG: Tensor, state: RecurrentState, weights: Weights) -> RecurrentState:
         """x_BG: what the input says to the gates."""
-        h_BH = state.hidden_BH
-        h_BG = F.linear(h_BH, weights[1], weights[3])
+        h_BG = F.linear(state.hidden_BH, weights[1], weights[3])
         match self.cell:
-            case "elman":
-                return RecurrentState(torch.tanh(x_BG + h_BG))
             case "gru" | "lstm" if x_BG.is_cuda and fast() and not torch.compiler.is_compiling():
                 return self._fused(x_BG, h_BG, state, weights)
+            case _:
+                return self._behind(self._gates(x_BG, h_BG), state, weights)
+
+    def _gates(self, x_BG: Tensor, h_BG: Tensor) -> tuple[Tensor, ...]:
+        """In the order of GATE_NAMES, of what the input and the state say to them."""
+        match self.cell:
+            case "elman":
+                return (torch.tanh(x_BG + h_BG),)
             case "gru":
                 # as in torch and cuDNN: the reset gate acts behind the product (Cho et al. 2014 have it before)
                 (rx, zx, nx), (rh, zh, nh) = x_BG.chunk(3, -1), h_BG.chunk(3, -1)
                 r, z = torch.sigmoid(rx + rh), torch.sigmoid(zx + zh)
-                return RecurrentState((1 - z) * torch.tanh(nx + r * nh) + z * h_BH)
+                return r, z, torch.tanh(nx + r * nh)
             case "lstm":
                 i, f, g, o = (x_BG + h_BG).chunk(4, -1)
+                return torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
+
+    def _behind(self, gates: tuple[Tensor, ...], state: RecurrentState, weights: Weights) -> RecurrentState:
+        """The next state."""
+        match self.cell:
+            case "elman":
+                return RecurrentState(gates[0])
+            case "gru":
+                _, z, n = gates
+                return RecurrentState((1 - z) * n + z * state.hidden_BH)
+            case "lstm":
+                i, f, g, o = gates
                 assert state.cell_BH is not None
-                c_BH = torch.sigmoid(f) * state.cell_BH + torch.sigmoid(i) * torch.tanh(g)
-                h_BH = torch.sigmoid(o) * torch.tanh(c_BH)
+                c_BH = f * state.cell_BH + i * g
+                h_BH = o * torch.tanh(c_BH)
                 return RecurrentState(h_BH if len(weights) == 4 else F.linear(h_BH, weights[4]), c_BH)
+
+    def parts(self, x_BTD: Tensor, state: RecurrentState) -> CellParts:
+        """All that it makes at each step, by the equation and without dropout; rows run on behind their ends."""
+        x_BTG, weights = F.linear(x_BTD, self.weights[0], self.weights[2]), self.weights
+        gates, after = list[tuple[Tensor, ...]](), [state]
+        for x_BG in x_BTG.unbind(1):
+            gates.append(self._gates(x_BG, F.linear(after[-1].hidden_BH, weights[1], weights[3])))
+            after.append(self._behind(gates[-1], after[-1], weights))
+        named = zip(GATE_NAMES[self.cell], zip(*gates, strict=True), strict=True)
+        cells = [one.cell_BH for one in after[1:] if one.cell_BH is not None]
+        return CellParts(
+            {name: torch.stack(steps, 1) for name, steps in named},
+            torch.stack([one.hidden_BH for one in after[1:]], 1),
+            torch.stack(cells, 1) if cells else None,
+        )
 
     def _fused(self, x_BG: Tensor, h_BG: Tensor, state: RecurrentState, weights: Weights) -> RecurrentState:
         """The gates in one kernel: a GPU takes longer to begin a small one than to run it."""

@@ -40,19 +40,20 @@ class TokenHead(nn.Module):
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
         if self.product is not None:
-            return self.product(self._prepared(hidden, layout))
-        return F.linear(self._prepared(hidden, layout), self.weight_VD, self.bias_V)
+            return self.product(self.prepared(hidden, layout))
+        return F.linear(self.prepared(hidden, layout), self.weight_VD, self.bias_V)
 
     def loss(
         self, hidden: Tensor, layout: Layout, goal: Tensor, smoothing: float = 0.0, weight: Tensor | None = None
     ) -> Tensor:
         """The sum of all real tokens' losses, each so often as its weight says; all scores are never held at once."""
-        hidden = self._prepared(hidden, layout).flatten(0, -2)
+        hidden = self.prepared(hidden, layout).flatten(0, -2)
         real_N = None if layout.real is None else layout.real.flatten()
         weight_N = None if weight is None else weight.flatten()
         return token_loss(hidden, self.weight_VD, self.bias_V, goal.flatten(), real_N, smoothing, weight_N)
 
-    def _prepared(self, hidden: Tensor, layout: Layout) -> Tensor:
+    def prepared(self, hidden: Tensor, layout: Layout) -> Tensor:
+        """What is multiplied with the tokens' weights."""
         hidden = hidden if self.transform is None else self.transform(hidden, layout)
         hidden = hidden if self.narrow is None else self.narrow(hidden)
         return hidden if self.factor == 1 else hidden * self.factor
@@ -114,13 +115,16 @@ class ClassHead(nn.Module):
             case "first":
                 return layout.first_B(hidden)
             case "attention":
-                assert self.ask_D is not None
-                x_BTD = layout.pad(hidden)
-                scores_BT = (x_BTD @ self.ask_D) * self.ask_D.shape[0] ** -0.5
-                weights_BT = scores_BT.masked_fill(~layout.real_BT, torch.finfo(x_BTD.dtype).min).softmax(-1)
-                return torch.einsum("bt,btd->bd", weights_BT, x_BTD)
+                return torch.einsum("bt,btd->bd", self.weights(hidden, layout), layout.pad(hidden))
             case _:
                 assert_never(pool)
+
+    def weights(self, hidden: Tensor, layout: Layout) -> Tensor:
+        """Of an attention pool: how much each place counts, w_BT."""
+        assert self.ask_D is not None
+        x_BTD = layout.pad(hidden)
+        scores_BT = (x_BTD @ self.ask_D) * self.ask_D.shape[0] ** -0.5
+        return scores_BT.masked_fill(~layout.real_BT, torch.finfo(x_BTD.dtype).min).softmax(-1)
 
 
 class NumberHead(nn.Module):

@@ -13,7 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 
 from seqloom import __version__
-from seqloom.serving import health_api, ollama_api, openai_api, predict_api
+from seqloom.serving import health_api, ollama_api, openai_api, predict_api, studio_api, studio_page
 from seqloom.serving.faults import told
 from seqloom.serving.gate import App, Gate, Keeper
 from seqloom.serving.log import Log
@@ -42,16 +42,18 @@ def build_app(shelf: Shelf, settings: ServingSettings, host: str, token: str | N
         title="seqloom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=alive
     )
     api.state.service = service
-    for router in (predict_api.router, openai_api.router):
+    for router in (predict_api.router, openai_api.router, studio_api.router):
         api.include_router(router, responses=_described(ErrorAnswer))
     api.include_router(ollama_api.router, responses=_described(ShortErrorAnswer))
     api.include_router(health_api.router)
+    page = studio_page.read_page()
+    api.include_router(studio_page.router(page))
     api.add_exception_handler(RefusalError, _refused)
     api.add_exception_handler(RequestValidationError, _invalid)
     api.add_exception_handler(HTTPException, _unknown)
     app: App = api
     if token is not None:
-        app = Keeper(app, token)
+        app = Keeper(app, token, page.paths)
     if settings.origins:
         app = CORSMiddleware(app, allow_origins=settings.origins, allow_methods=["GET", "POST"], allow_headers=["*"])
     return Gate(app, settings, host, service.metrics, log)

@@ -12,7 +12,7 @@ from seqloom.jobs.answer import Question
 from seqloom.jobs.writing import Prepared
 from seqloom.serving.desk import Desk
 from seqloom.serving.log import Log
-from seqloom.serving.refusal import RefusalError
+from seqloom.serving.refusal import RefusalError, refusal_of
 from seqloom.serving.settings import ServingSettings
 from seqloom.serving.ticket import Event, Failed, Going, Said, Ticket
 from seqloom.settings import UserError
@@ -60,7 +60,7 @@ class Pending:
             place, event = await self._events.get()
             self._unread[place] -= 1
             if isinstance(event, Failed):
-                raise self._failure(event.error)
+                raise refusal_of(event.error, self.log)
             left -= isinstance(event, Said)
             yield place, event
 
@@ -71,14 +71,6 @@ class Pending:
             if isinstance(event, Said):
                 found[place] = event
         return [found[place] for place in range(len(self.asked))]
-
-    def _failure(self, error: Exception) -> RefusalError:
-        if isinstance(error, RefusalError):
-            return error
-        if isinstance(error, UserError):
-            return RefusalError(422, str(error))
-        self.log(f"answering failed: {type(error).__name__}: {error}")
-        return RefusalError(500, "the model failed; the server's log says why")
 
 
 @asynccontextmanager

@@ -11,27 +11,36 @@ from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.writing import Writer, together
 from seqloom.serving.counts import Counts
+from seqloom.serving.errand import Errand
 from seqloom.serving.group import Group
+from seqloom.serving.looks import Looks
 from seqloom.serving.refusal import RefusalError, busy
 from seqloom.serving.ticket import Failed, Said, Ticket, Together
 
 AT_ONCE = 512  # inputs that are in work, if each of them is small
+ERRANDS = 32  # that may wait, or be under way
+PATIENCE = 0.05  # seconds, until it is looked again whether a slow reader has read
 SLOWEST = 60.0  # seconds after which a client is asked to try again, at most
 
 
 class Desk:
     """Tickets are answered in a thread of its own; those of like settings together, and each joins at once.
 
-    changes: how it writes if a request says nothing, as for --set. queue: inputs that may wait.
+    changes: how it writes if a request says nothing, as for --set. queue: inputs that may wait. look_room: bytes that
+    are kept of what was looked at.
     """
 
-    def __init__(self, name: str, model: Model, changes: Sequence[str], queue: int, counts: Counts) -> None:
+    def __init__(
+        self, name: str, model: Model, changes: Sequence[str], queue: int, counts: Counts, look_room: float = 1e8
+    ) -> None:
         self.name, self.model, self.changes, self.queue, self.counts = name, model, tuple(changes), queue, counts
         self.settings = generation_of(model.opened[0], changes)
+        self.looks = Looks(look_room)
         self.preparing = ThreadPoolExecutor(1, thread_name_prefix=f"prepare {name}")
         self._changed = threading.Condition()
         self._waiting: deque[Ticket] = deque()
         self._groups: dict[Together, Group] = {}
+        self._errands: deque[Errand] = deque()
         self._promised = 0  # places of the queue that are taken, by tickets that wait or are being prepared
         self._closed = False
         self._each = 0.1  # seconds that an input took lately, when others were answered too
@@ -60,6 +69,16 @@ class Desk:
             self._waiting.extend(tickets)
             self._changed.notify()
 
+    def run(self, errand: Errand, promised: bool = False) -> None:
+        """Other work in the same thread, when it is its turn. promised: it has a place in the queue."""
+        with self._changed:
+            if self._closed:
+                raise RefusalError(503, f"model {self.name!r}: the server stops")
+            if not promised and len(self._errands) >= ERRANDS:
+                raise busy(f"too many requests: {ERRANDS} looks into the model wait already; try again later", 1)
+            self._errands.append(errand)
+            self._changed.notify()
+
     @property
     def waiting(self) -> int:
         return self._promised
@@ -80,7 +99,7 @@ class Desk:
     def _work(self) -> None:
         while True:
             with self._changed:
-                while not (self._waiting or self._groups or self._closed):
+                while not (self._waiting or self._groups or self._closed or self._errands):
                     self._changed.wait()
                 if self._closed:
                     break
@@ -88,9 +107,25 @@ class Desk:
             self._begin(new)
             for key in list(self._groups):
                 self._step(key)
+            self._go_on()
+        for errand in self._errands:
+            errand.fail(RefusalError(503, f"model {self.name!r}: the server stops"))
         left = [*self._waiting, *(ticket for group in self._groups.values() for ticket in group.tickets.values())]
         self._groups.clear()
         self._fail(left, RefusalError(503, f"model {self.name!r}: the server stops"))
+
+    def _go_on(self) -> None:
+        """One part of the errand whose turn it is; then it is the next one's."""
+        with self._changed:
+            errand = next((one for one in self._errands if not one.waits), None)
+            if errand is None:
+                if self._errands and not (self._waiting or self._groups):
+                    self._changed.wait(PATIENCE)  # all readers are slow
+                return
+            self._errands.remove(errand)
+        if errand.go_on():
+            with self._changed:
+                self._errands.append(errand)
 
     def _let_in(self) -> list[Ticket]:
         """Those for whom there is room, in their order: a long input has few others beside it, and waits for that.

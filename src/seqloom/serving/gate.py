@@ -106,16 +106,16 @@ class Gate:
 
 
 class Keeper:
-    """Lets in whoever carries the token; compared in a time that tells nothing of it."""
+    """Lets in whoever carries the token; compared in a time that tells nothing of it. free: paths that need none."""
 
-    def __init__(self, app: App, token: str) -> None:
-        self.app, self.token = app, token.encode()
+    def __init__(self, app: App, token: str, free: frozenset[str] = frozenset()) -> None:
+        self.app, self.token, self.free = app, token.encode(), free | {OPEN}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = Headers(scope=scope).get("authorization", "") if scope["type"] == "http" else ""
         scheme, _, token = given.partition(" ")
         right = hmac.compare_digest(token.encode("latin-1"), self.token) and scheme.lower() == "bearer"
-        if right or scope["type"] != "http" or scope["path"] == OPEN:
+        if right or scope["type"] != "http" or scope["path"] in self.free:
             await self.app(scope, receive, send)
         else:
             why = "a token is needed: Authorization: Bearer …" if not given else "not the right token"

@@ -27,9 +27,4 @@ async def metrics(request: Request) -> Any:
 
 @router.get("/docs", include_in_schema=False)
 async def docs(request: Request) -> Any:
-    return HTMLResponse(page(request.app.openapi(), list(service(request).shelf.books)), headers=SAFE)
-
-
-@router.get("/", include_in_schema=False)
-async def first(request: Request) -> Any:
-    return await docs(request)
+    return HTMLResponse(page(request.app.openapi(), [book.name for book in service(request).shelf.runs]), headers=SAFE)

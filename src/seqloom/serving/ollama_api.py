@@ -93,12 +93,12 @@ async def _parts(prompting: Prompting, lines: Lines, waiting: Pending) -> AsyncI
 
 @router.get("/api/tags", summary="The models that are served")
 async def tags(request: Request) -> Any:
-    return {"models": [_described(book) for book in service(request).shelf.books.values()]}
+    return {"models": [_described(book) for book in service(request).shelf.runs]}
 
 
 @router.get("/api/ps", summary="Those that are loaded")
 async def loaded(request: Request) -> Any:
-    books = [book for book in service(request).shelf.books.values() if book.desk is not None]
+    books = [book for book in service(request).shelf.runs if book.desk is not None]
     return {"models": [{**_described(book), "size_vram": 0} for book in books]}
 
 

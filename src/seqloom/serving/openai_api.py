@@ -43,7 +43,7 @@ async def chat(asked: ChatRequest, request: Request) -> Any:
 
 @router.get("/v1/models", summary="The models that are served")
 async def models(request: Request) -> Any:
-    return {"object": "list", "data": [_described(book) for book in service(request).shelf.books.values()]}
+    return {"object": "list", "data": [_described(book) for book in service(request).shelf.runs]}
 
 
 @router.get("/v1/models/{model:path}", summary="One of them")

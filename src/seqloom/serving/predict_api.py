@@ -15,10 +15,13 @@ from seqloom.jobs.generation import generation_of
 from seqloom.serving.asking import Wish, attended, pending
 from seqloom.serving.body import JsonRoute
 from seqloom.serving.desk import Desk
+from seqloom.serving.forecast_tables import CsvTable, RowsTable, Table, forecasts
 from seqloom.serving.given import SEEDS, Draws, Given
 from seqloom.serving.plain_json import PlainJson
 from seqloom.serving.refusal import RefusalError
 from seqloom.serving.service import Service, service
+from seqloom.settings import UserError
+from seqloom.tasks.forecast import ForecastTask
 
 router = APIRouter(route_class=JsonRoute, tags=["seqloom"])
 FIELDS = {"beam": '"beam": ', "n_best": '"n_best": ', "sample": '"sample"'}
@@ -57,8 +60,9 @@ class Values(Given):
 
 
 class PredictRequest(Given):
-    inputs: list[str | Input | Values | list[str] | Series]
-    """texts, words that are split already, series of numbers; or tables of one of them, texts with wishes"""
+    inputs: list[str | Input | Values | CsvTable | RowsTable | list[str] | Series]
+    """texts, words that are split already, series of numbers, ids of a graph's nodes; or tables of one of them, texts
+    with wishes, tables of series that are to be forecast"""
     model: str | None = None
     """one of those that are served; else the first"""
     n_best: Annotated[int, Field(ge=1)] = 1
@@ -84,10 +88,31 @@ class PredictAnswer(BaseModel):
     """what answers are ranked by; of labels the probability"""
 
 
+class Forecasted(BaseModel):
+    """One column of a forecast, step by step."""
+
+    mean: list[float]
+    quantiles: dict[str, list[float]]
+
+
+class ForecastAnswer(BaseModel):
+    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+
+    series: str
+    """its name; empty, where there is but one"""
+    times: list[str]
+    values: dict[str, Forecasted]
+    """by column"""
+
+
 class PredictResponse(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     model: str
-    outputs: list[list[PredictAnswer]]
-    """to each input its answers, best first"""
+    outputs: list[list[PredictAnswer]] | list[list[ForecastAnswer]]
+    """to each input its answers, best first; of a table, the forecast of each of its series"""
+    notes: list[str] | None = None
+    """what should be known of tables: values that are missing, series that training did not have"""
 
 
 @router.post("/v1/predict", response_model=PredictResponse, summary="Answer texts with any model")
@@ -104,6 +129,8 @@ async def _answered(it: Service, asked: PredictRequest, request: Request) -> Pla
     if not asked.inputs:
         return PlainJson({"model": book.name, "outputs": []})
     async with it.shelf.use(book) as desk:
+        if isinstance(desk.model.task, ForecastTask):
+            return await _forecast(it, desk, asked)
         if asked.alignment and not desk.model.aligns:
             raise RefusalError(422, "alignment: no layer of this model looks at a source while it writes; leave it out")
         many, limits = len(asked.inputs), it.settings
@@ -117,6 +144,21 @@ async def _answered(it: Service, asked: PredictRequest, request: Request) -> Pla
     return PlainJson({"model": book.name, "outputs": outputs})
 
 
+async def _forecast(it: Service, desk: Desk, asked: PredictRequest) -> PlainJson:
+    unused = {"alignment": asked.alignment, "scores": asked.scores, "seed": asked.seed is not None}
+    for name in (name for name, typed in unused.items() if typed):
+        raise RefusalError(422, f"{name}: a forecast is numbers, all said at once; leave it out")
+    try:
+        _settings(desk, asked)
+    except UserError as error:
+        raise RefusalError(422, str(error)) from None
+    if len(asked.inputs) > it.settings.inputs:
+        most = it.settings.inputs
+        raise RefusalError(422, f"{len(asked.inputs)} inputs, but a request may have {most} (serving.inputs)")
+    outputs, notes = await forecasts(desk, asked.inputs, it.log)
+    return PlainJson({"model": desk.name, "outputs": outputs} | ({"notes": notes} if notes else {}))
+
+
 def _refuse(it: Service, asked: PredictRequest) -> None:
     for name, value in ("n_best", asked.n_best), ("beam", asked.beam):
         if value is not None and value > it.settings.n_best:
@@ -128,7 +170,7 @@ def _refuse(it: Service, asked: PredictRequest) -> None:
 def _wishes(desk: Desk, asked: PredictRequest) -> list[Wish]:
     settings = _settings(desk, asked)
     return [
-        Wish(_question(number + 1, given), number, settings, asked.alignment)
+        Wish(_question(desk, number + 1, given), number, settings, asked.alignment)
         for number, given in enumerate(asked.inputs)
     ]
 
@@ -142,7 +184,10 @@ def _settings(desk: Desk, asked: PredictRequest) -> GenerationSettings:
     return settings.model_copy(update=update)
 
 
-def _question(place: int, given: str | Input | Values | list[str] | Series) -> Question:
+def _question(desk: Desk, place: int, given: str | Input | Values | Table | list[str] | Series) -> Question:
+    if isinstance(given, Table):
+        kind = desk.model.recipe.task.kind
+        raise RefusalError(422, f"input {place}: csv and rows are tables to be forecast, and this model does {kind}")
     if isinstance(given, Values):
         return Question(_source(place, given.values))
     if not isinstance(given, Input):

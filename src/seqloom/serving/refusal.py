@@ -6,6 +6,9 @@ from typing import Any
 from fastapi import HTTPException
 from pydantic import BaseModel
 
+from seqloom.serving.log import Log
+from seqloom.settings import UserError
+
 KINDS = {
     401: "authentication_error",
     403: "permission_error",
@@ -70,3 +73,13 @@ class RefusalError(HTTPException):
 def busy(message: str, seconds: float, status: int = 429) -> RefusalError:
     """seconds: after which it may be tried again."""
     return RefusalError(status, message, {"Retry-After": str(max(1, round(seconds)))})
+
+
+def refusal_of(error: Exception, log: Log) -> RefusalError:
+    """Of what went wrong in the engine: a user's mistake is told to whoever asked, all else to the log."""
+    if isinstance(error, RefusalError):
+        return error
+    if isinstance(error, UserError):
+        return RefusalError(422, str(error))
+    log(f"answering failed: {type(error).__name__}: {error}")
+    return RefusalError(500, "the model failed; the server's log says why")

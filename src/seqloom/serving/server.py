@@ -39,7 +39,7 @@ def serve(runs: Mapping[str, Path], host: str, port: int, changes: Sequence[str]
             limit_concurrency=IDLE * settings.connections,
             timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
         )
-        for book in shelf.books.values():
+        for book in (book for book in shelf.books.values() if book.kind):
             later = "" if book.desk else ", loaded when it is asked"
             log(f"{book.name}: {book.kind}, {book.parameters:,} parameters{later}")
         port, guard = listener.getsockname()[1], "with" if token else "no"

@@ -61,6 +61,13 @@ class ServingSettings(Frozen):
         default=None,
         description="a file whose text every request must carry (Authorization: Bearer …); SEQLOOM_TOKEN does the same",
     )
+    lecture: bool = Field(
+        default=True, description="the studio also has the built-in model of the lecture; false: only the runs"
+    )
+    look_tokens: int = Field(default=512, ge=1, description="of a text, and of its answer, that are looked into")
+    look_memory: float = Field(
+        default=0.25, gt=0, description="GB of what was looked at that each model keeps, so that more of it can be seen"
+    )
     chat: ChatSettings = Field(default=PlainChat(), description="how messages become a prompt")
     log: Literal["requests", "problems"] = Field(
         default="requests", description="requests: a line for each on standard error; problems: only of failures"

@@ -6,8 +6,12 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from seqloom.jobs import lecture
 from seqloom.jobs.generation import generation_of, used_changes
+from seqloom.jobs.look import entry, to_json
+from seqloom.jobs.look_progress import Progress, examples
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.opened import still_training
 from seqloom.serving.counts import Counts
@@ -26,7 +30,7 @@ Signature = tuple[tuple[str, int, int], ...]
 
 @dataclass(eq=False)
 class Book:
-    """A run that is served. desk: None while its model is put away."""
+    """A run that is served. desk: None while its model is put away, or while a training has not made one yet."""
 
     name: str
     path: Path
@@ -34,9 +38,23 @@ class Book:
     parameters: int
     bytes: int
     signature: Signature
+    entry: dict[str, Any] = field(default_factory=dict)
+    """What the studio's list says of it."""
     desk: Desk | None = None
     used: float = 0.0
+    progress: Progress | None = None
+    """Of its training, once somebody has asked."""
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def trains(self) -> bool:
+        """Whether a process trains it at the moment. Looks at a file."""
+        return not self.lecture and RunFolder(self.path).busy()
+
+    @property
+    def lecture(self) -> bool:
+        """It came along, and is no run of anybody."""
+        return self.path == lecture.FOLDER
 
     @property
     def changed(self) -> float:
@@ -57,17 +75,25 @@ class Shelf:
         self._one_at_a_time = asyncio.Lock()
         self._freed = asyncio.Event()
         self._closing = set[asyncio.Task[None]]()
-        self._several = len(runs) > 1
+        self._several, self._others = len(runs) > 1, bool(runs)
         self.books: dict[str, Book] = {}
         for name, path in runs.items():
             self.books[name] = self._opened(name, path)
+        if settings.lecture and lecture.NAME not in self.books:
+            self.books[lecture.NAME] = self._opened(lecture.NAME, lecture.FOLDER)
+        if not self.books:
+            raise UserError("no run is named, and serving.lecture = false: there is nothing to serve")
 
     def _opened(self, name: str, path: Path) -> Book:
         """Every run is opened once before anybody asks, for its faults; kept as long as there is room."""
         before, signature = self.held, signature_of(path)
+        if self._begins(path):
+            self.log(f"{path}: is still training, and has no model before its first validation; it is served then")
+            about = {"name": name, "task": "", "family": "", "kind": "", "examples": [], "lecture": False}
+            return Book(name, path, "", 0, 0, (), about)
         model, changes = self._load(path)
-        parameters = sum(one.parameters for one in model.opened)
-        book = Book(name, path, model.recipe.task.kind, parameters, weight(model), signature)
+        book = Book(name, path, "", 0, weight(model), signature)
+        self._describe(book, model)
         if self._most is not None and book.bytes > self._most:
             raise UserError(
                 f"{path}: its weights take {book.bytes / GB:.3g} GB, but serving.memory = {self.settings.memory:g}; "
@@ -79,17 +105,32 @@ class Shelf:
 
     def _load(self, path: Path) -> tuple[Model, Sequence[str]]:
         """The model, and which of the changes are for it: labels are not written."""
+        if path == lecture.FOLDER:
+            model = lecture.lecture()
+            return model, () if self._others else self.changes
         model = load(path, self.device)
-        if model.recipe.task.kind == "forecast":
-            raise UserError(f"{path}: forecasts come of tables with times, which are not served; ask `seqloom predict`")
         changes = used_changes(model.recipe.task, self.changes) if self._several else self.changes
         generation_of(model.opened[0], changes)  # for its faults
         for text in still_training(model.opened):
             self.log(text)
         return model, changes
 
+    @staticmethod
+    def _describe(book: Book, model: Model) -> None:
+        book.kind = model.recipe.task.kind
+        book.parameters = sum(one.parameters for one in model.opened)
+        given = [source for source, _ in lecture.pairs()] if book.lecture else examples(RunFolder(book.path))
+        book.entry = to_json(entry(model, book.name, given, book.lecture))
+
+    @staticmethod
+    def _begins(path: Path) -> bool:
+        """Whether it trains, and has no model yet."""
+        run = RunFolder(path)
+        return run.busy() and not run.model.exists()
+
     def _give_desk(self, book: Book, model: Model, changes: Sequence[str]) -> None:
-        book.desk = Desk(book.name, model, changes, self.settings.queue, self.counts)
+        room = self.settings.look_memory * GB
+        book.desk = Desk(book.name, model, changes, self.settings.queue, self.counts, room)
         book.bytes = weight(model)
         self.users[book.desk] = 0
 
@@ -101,6 +142,11 @@ class Shelf:
     @property
     def _most(self) -> float | None:
         return None if self.settings.memory is None else self.settings.memory * GB
+
+    @property
+    def runs(self) -> list[Book]:
+        """What lists of models tell: the lecture only if there is nothing else."""
+        return [book for book in self.books.values() if not book.lecture] or list(self.books.values())
 
     def find(self, name: str | None) -> Book:
         """A RefusalError if there is none of that name. None: the first of all."""
@@ -138,9 +184,16 @@ class Shelf:
             try:
                 model, changes = await asyncio.to_thread(self._load, book.path)
             except (UserError, FailedError, OSError) as error:
+                if await asyncio.to_thread(self._begins, book.path):
+                    raise RefusalError(
+                        503,
+                        f"model {book.name!r}: is still training, and has no model before its first validation",
+                        {"Retry-After": "10"},
+                    ) from None
                 self.log(f"{book.name}: cannot be loaded: {error}")
                 raise RefusalError(503, f"model {book.name!r}: cannot be loaded; the server's log says why") from None
             book.signature = signature
+            self._describe(book, model)
             self._give_desk(book, model, changes)
             self.log(f"{book.name}: loaded")
 
@@ -190,8 +243,7 @@ class Shelf:
                 self.log(f"{book.name}: the old model goes on answering, as the new one cannot be loaded: {error}")
                 return
             old = book.desk
-            book.kind = model.recipe.task.kind
-            book.parameters = sum(one.parameters for one in model.opened)
+            self._describe(book, model)
             self._give_desk(book, model, changes)
             if not self.users[old]:
                 self._close(old)

@@ -10,6 +10,7 @@ from typing import Any
 
 from seqloom.settings import UserError
 from seqloom.store.atomic import PARTIAL, add_text, readable, reported, to_disk, write_text
+from seqloom.store.looks import LooksFolder
 from seqloom.store.state import Checkpoint, Checkpoints
 
 
@@ -29,6 +30,7 @@ class RunFolder:
         self.kept = path / "state" / "kept"
         self.lock = path / ".lock"
         self.checkpoints = Checkpoints(self.state)
+        self.looks = LooksFolder(path / "looks")
 
     def __repr__(self) -> str:
         return f"RunFolder({str(self.path)!r})"
@@ -65,7 +67,7 @@ class RunFolder:
     def clear(self) -> None:
         """For --force: all that a run writes; what else lies there stays."""
         with reported(self.path):
-            for folder in (self.state, self.vocabulary):
+            for folder in (self.state, self.vocabulary, self.looks.path):
                 if folder.exists():
                     shutil.rmtree(folder)
             for file in [*self._files(), *self._partials(), *self.path.glob("events.out.tfevents.*")]:

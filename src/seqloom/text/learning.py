@@ -61,7 +61,8 @@ def _told(texts: Iterable[str], progress: Progress | None, every: int = 1000) ->
     if progress is not None and number % every:
         progress(number)
     if empty:
-        what = f"all {number} texts are empty" if number else "there are none"
+        empty_ones = "the only text is empty" if number == 1 else f"all {number} texts are empty"
+        what = empty_ones if number else "there are none"
         raise UserError(f"no vocabulary can be made from these texts: {what}; give texts with something in them")
 
 

@@ -129,10 +129,19 @@ class Vocabulary:
     def encode_words(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """The ids of words that are split already, and for each id the number of its word.
 
-        Each word has at least one id: a word that leaves no piece, as it is empty, is UNKNOWN.
+        Each word has at least one id: a word that leaves no piece, as it is empty, is UNKNOWN. What stands between two
+        words belongs to the first of them.
         """
-        each = [ids or [UNKNOWN] for ids in self.encode(words)]
+        each = [(ids or [UNKNOWN]) + self._between for ids in self.encode(words)]
+        each[-1:] = [each[-1][: len(each[-1]) - len(self._between)]] if each else []
         return [id for ids in each for id in ids], [number for number, ids in enumerate(each) for _ in ids]
+
+    @cached_property
+    def _between(self) -> list[int]:
+        """The space between two words, of characters and bytes; other pieces hold theirs, or need none."""
+        if not isinstance(self.settings, Characters | Bytes):
+            return []
+        return [id for id in self.encode(["a b"])[0][1:-1] if id != UNKNOWN]
 
     def encode_dropout(self, texts: Sequence[str], seeds: Sequence[int]) -> list[list[int]]:
         """As `encode`, with BPE dropout: a function of the text and its seed. Other kinds have none."""

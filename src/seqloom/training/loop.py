@@ -65,6 +65,8 @@ class Setup:
     """Tokens that a side of an example may have."""
     objective: Objective | None = None
     """What the steps lower; None: the task's own loss."""
+    look: Callable[[int, int], None] | None = None
+    """Is called at each validation, with its number and the step; the model is the one that was validated."""
 
 
 class Loop:
@@ -265,6 +267,9 @@ class Loop:
                 self._keep()
             elif better:
                 write_tensors(self.run.model, weights(self.model))
+            if self.setup.look is not None:
+                self.setup.look(place.validations, place.step)
+            place.validations += 1
         self.validated_at = time.monotonic()
         place.validation_seconds = self.validated_at - began
         place.validating += place.validation_seconds

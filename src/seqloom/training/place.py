@@ -25,6 +25,7 @@ class Place:
     best_step: int = 0
     since_best: int = 0  # validations
     kept: list[int] = field(default_factory=list)  # steps whose weights wait to be averaged
+    validations: int = 0  # that are over
     validation_seconds: float = 0.0  # that the latest one took
     ended: str | None = None
     ended_for: list[float | None] = field(default_factory=list)  # the limits that were asked for when it ended

@@ -111,11 +111,15 @@ HEAD = "id\tsplit\tlabel\tfeatures\n"
         (HEAD + "a\ttrain\t\t1\n", EDGES, "nodes.tsv:2: a node to train on without a label"),
         (HEAD + "a\ttest\tx\t1\n", EDGES, "nodes.tsv: nothing to learn from: no node has the split train"),
         ("id\tlabel\tfeatures\na\t\t1\n", EDGES, "nodes.tsv: nothing to learn from: no node has a label"),
-        (HEAD + "a\ttrian\tx\t1\n", EDGES, "nodes.tsv:2: the split should be .* but is 'trian'; did you mean train?"),
+        (HEAD + "a\ttrian\tx\t1\n", EDGES, "nodes.tsv:2: the split should be .* but is 'trian'; write train"),
         (HEAD + "a\ttrain\tx\n", EDGES, "nodes.tsv:2: 3 columns, but the header has 4"),
         (HEAD + "\ttrain\tx\t1\n", EDGES, "nodes.tsv:2: the id is empty"),
         (HEAD, EDGES, "nodes.tsv: no node in it"),
-        ("a\ttrain\tx\t1\n", EDGES, "nodes.tsv:1: no column is called id; .* and this one has: 1, 2, 3, 4"),
+        (
+            "a\ttrain\tx\t1\n",
+            EDGES,
+            "nodes.tsv:1: no column is called id; .* and this one begins with 'a', 'train', 'x', '1'",
+        ),
         ("id\tid\tlabel\na\tb\tx\n", EDGES, "nodes.tsv:1: the column 'id' is named twice"),
         ("id\tlabel\tfeatures\na\tx\t\n", "", "nodes.tsv: no node has a feature"),
     ],
@@ -155,3 +159,12 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     assert matrix(again) == matrix(graph)
     other, _ = read_graph(*made(tmp_path, edges="a\tb\n"))
     assert other.fingerprint != graph.fingerprint
+
+
+def test_texts_in_quotes_may_go_over_several_lines(tmp_path: Path) -> None:
+    nodes = 'id;label;text\r\na;x;"one\r\ntwo; one"\r\nb;y;"two"\r\nb;y;again\r\n'
+    with pytest.raises(DataError, match=r"nodes\.csv:5: the id 'b' stands in line 4 too"):
+        read_graph(*made(tmp_path, nodes, "a,b\n", ".csv", ".csv"))
+    graph, skipped = read_graph(*made(tmp_path, nodes, "a,b\n", ".csv", ".csv"), bad="skip")
+    assert (graph.ids, graph.words) == (("a", "b"), ("two",))
+    assert skipped.total == 1

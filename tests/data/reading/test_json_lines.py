@@ -49,6 +49,7 @@ def test_an_absent_key(tmp_path: Path) -> None:
     [
         ('{"source": "c", "target": ', "not JSON (Expecting value at column 27)", "not JSON"),
         ('["c", "d"]', 'should be an object such as {"source": "…", "target": "…"}', "no JSON object"),
+        ('[{"source": "c", "target": "d"}]', "a list of JSON objects", "no JSON object"),
         ('{"source": "c"}', "no 'target'; there are source", "an absent key"),
         ('{"source": "c", "target": 5}', "the target should be text, but is the number 5", "the target is no text"),
         ('{"source": null, "target": "d"}', "the source should be text, but is missing", "the source is no text"),

@@ -90,6 +90,18 @@ def test_a_nul_byte_far_down_breaks_its_line_only(tmp_path: Path, monkeypatch: p
     [
         (b"ab\nc\0d", ":2: a binary file, as it holds a NUL byte; text in UTF-8 is needed"),
         (b"\xff\xfea\0b\0", ": this is UTF-16 text; convert the file, e.g. iconv -f utf-16 -t utf-8"),
+        (
+            "so it is\nöä\n".encode("utf-16-le"),
+            ": this is UTF-16 text; convert the file, e.g. iconv -f utf-16le -t utf-8",
+        ),
+        (
+            "قطة كبير\nكلب صغير\n".encode("utf-16-be"),
+            ": this is UTF-16 text; convert the file, e.g. iconv -f utf-16be -t utf-8",
+        ),
+        (
+            b"a\rb\rc\r",
+            ": its lines end with carriage returns alone, as on old Macs; convert the file, e.g. tr '\\r' '\\n'",
+        ),
         (b"\xfe\xff\0a", ": this is UTF-16 text; convert the file, e.g. iconv -f utf-16 -t utf-8"),
         (b"\x1f\x8bxx", ": this is a gzip file; give its name the ending .gz"),
         (b"PK\x03\x04", ": this is a zip or office file; unpack it, or save the table as CSV"),

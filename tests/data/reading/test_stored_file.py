@@ -17,6 +17,11 @@ def test_a_missing_file_suggests_the_nearest(tmp_path: Path) -> None:
     assert fault(str(wrong)) == f"{wrong}: no such file; did you mean {tmp_path / 'train.tsv'}?"
 
 
+def test_an_ending_alone_is_not_alike(tmp_path: Path) -> None:
+    write(tmp_path / "windows.txt", "a\n")
+    assert "did you mean" not in fault(str(tmp_path / "nope.txt"))
+
+
 def test_a_missing_file_like_no_other(tmp_path: Path) -> None:
     assert fault(str(tmp_path / "x.tsv")) == f"{tmp_path / 'x.tsv'}: no such file; paths count from {Path.cwd()}"
 

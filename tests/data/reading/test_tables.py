@@ -109,9 +109,9 @@ class TestUnusualNames:
 
     def test_words_above_sentences(self, tmp_path: Path) -> None:
         lines = "it was not so bad\tes war nicht so schlimm\n" * 20
-        assert rows(write(tmp_path / "a.tsv", "English\tGerman\n" + lines))[0][0] == 2
+        assert rows(write(tmp_path / "a.tsv", "Original\tTranslated\n" + lines))[0][0] == 2
         assert rows(write(tmp_path / "b.tsv", "Hello!\tHallo!\n" + lines))[0][0] == 1
-        assert rows(write(tmp_path / "c.tsv", "English\tGerman\n" + lines + "no\tnein\n"))[0][0] == 1
+        assert rows(write(tmp_path / "c.tsv", "Original\tTranslated\n" + lines + "no\tnein\n"))[0][0] == 1
 
     def test_examples_are_no_names(self, tmp_path: Path) -> None:
         assert rows(write(tmp_path / "a.tsv", "eleven 11\t11\n" + "ten\t10\n" * 9))[0][0] == 1
@@ -138,6 +138,8 @@ class TestUnusualNames:
             "(a name, or a number from 1), or source = … and target = … in the recipe's [[data.corpora]]"
         )
         assert "which is the target? Say --target COL (a name" in fault(name, source="English sentence")
+        readings = write(tmp_path / "b.csv", "x,y,z,what\n" + "1.5,2,-3,up\n2.5,1,0.5,down\n" * 5)
+        assert "if these are readings of which each series has a label: --set task.kind=classify" in fault(readings)
         assert rows(name, source="2", target="3")[0] == (2, "so it was 1", "it was so 1")
 
     def test_more_columns_without_names(self, tmp_path: Path) -> None:
@@ -148,6 +150,18 @@ class TestUnusualNames:
         assert list(found.notes()) == [
             f"{name}:1: 3 columns (1: 'so', 2: 'is', 3: 'licence'): 1 and 2 are read; others: --source COL --target COL"
         ]
+
+    @pytest.mark.parametrize("names", ["English,Arabic", "en,de_DE", "German sentence,French sentence", "eng,deu"])
+    def test_names_of_languages_are_a_header(self, tmp_path: Path, names: str) -> None:
+        name = write(tmp_path / "a.csv", f"{names}\nso it is,so ist es\n")
+        assert rows(name) == [(2, "so it is", "so ist es")]
+
+    @pytest.mark.parametrize("first", ["English,English", "no,nein", "the English,Arabic", "en,so"])
+    def test_words_that_are_no_two_languages_are_none(self, tmp_path: Path, first: str) -> None:
+        assert len(rows(write(tmp_path / "a.csv", f"{first}\nso it is,so ist es\n"))) == 2
+
+    def test_above_words_codes_of_languages_are_words(self, tmp_path: Path) -> None:
+        assert len(rows(write(tmp_path / "a.csv", "it,es\nhouse,Haus\ncat,Katze\n"))) == 3
 
     def test_labels_are_known_by_name_before_the_task_is(self, tmp_path: Path) -> None:
         name = write(tmp_path / "a.tsv", "idx\tsentence\tlabel\n" + "1\tso good\t1\n" * 9)
@@ -189,8 +203,12 @@ class TestCSV:
         name = write(tmp_path / "a.csv", 'a,b\n"c,d\ne,f\n')
         assert fault(name).startswith(f"{name}:2: a quote that begins in this row is never closed; ")
         assert rows(name, bad="skip") == [(1, "a", "b")]
-        name = write(tmp_path / "b.csv", 'a,b\n"c,d\n' + "e,f\n" * 60_000)
-        assert fault(name).startswith(f"{name}:2: a quote that is never closed, or more than 131,072 characters")
+        name = write(tmp_path / "b.csv", 'a,b\n"c,d\n' + "e,f\n" * 300_000)
+        assert fault(name).startswith(f"{name}:2: a quote that is never closed, or more than 1,048,576 characters")
+
+    def test_an_article_in_a_cell(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.csv", 'a,b\n"' + "c " * 200_000 + '",d\n')
+        assert [len(source) for _, source, _ in rows(name)] == [1, 400_000]
 
     def test_text_behind_a_quote(self, tmp_path: Path) -> None:
         name = write(tmp_path / "a.csv", 'a,b\n"c"c,d\ne,f\n')
@@ -198,7 +216,7 @@ class TestCSV:
         assert rows(name, bad="skip") == [(1, "a", "b"), (3, "e", "f")]
 
     def test_lines_that_end_with_carriage_returns_only(self, tmp_path: Path) -> None:
-        name = write(tmp_path / "a.csv", "a,b\rc,d\r")
+        name = write(tmp_path / "a.csv", "a,b\rc,d")
         said = f"{name}:1: a carriage return outside of quotes; end lines with line feeds, e.g. tr '\\r' '\\n', or"
         assert fault(name).startswith(said)
 

@@ -9,11 +9,12 @@ import numpy as np
 from seqloom.data.check.looks import Script, odd_looks, signs_of
 from seqloom.data.check.numbers import LengthCounts, Numbers, Ratios, lengths_of
 from seqloom.data.check.repeats import Hashes, disagreements, first_of, hashes_of, joined, repeats, seen
-from seqloom.data.check.report import PLACES, Finding, Part, Place, Statistics, shortened
+from seqloom.data.check.report import PLACES, STOPS, Finding, Part, Place, Statistics, shortened
 from seqloom.data.check.series import SeriesLook, contents, steps
 from seqloom.data.check.tally import Kind, Tally
 from seqloom.data.check.whereabouts import Whereabouts, as_texts
 from seqloom.data.reading import FIELDS, Block, DataError, Shape, Skipped, read
+from seqloom.data.reading.lines import LATIN
 from seqloom.data.settings import Corpus
 
 Measure = Callable[[Sequence[str]], tuple[Sequence[int], Sequence[int]]]
@@ -23,12 +24,14 @@ _LEAK = 0.01  # common sentences are everywhere; from this share on a score cann
 _LETTERS_A_TOKEN = 8
 LABELLED: tuple[Shape, ...] = ("tags", "classes", "series")
 _BLANK = ("blank line", "both sides empty")
+_FIXES = {"not UTF-8 text": LATIN}
+_OR_SKIP = "or pass --skip-bad to leave them out"
 _SAME = Kind("warning", "source and target are the same", "remove them, unless copying is part of the task")
 _RATIO = Kind("warning", "one side is far longer than usual for the other", "look whether the sides belong together")
 
 
 class PartCheck:
-    def __init__(self, part: Part, shape: Shape, longest: int, measures: Sequence[Measure]) -> None:
+    def __init__(self, part: Part, shape: Shape, longest: int, measures: Sequence[Measure], gaps: bool = False) -> None:
         self.tally = Tally(part)
         self.labels: Counter[str] = Counter()
         self.hashes: Hashes = np.empty(0, np.int64)
@@ -37,7 +40,7 @@ class PartCheck:
         self._fields = FIELDS[shape]
         units: tuple[str, ...] = ("characters", "words", "tokens") if measures else ("characters", "words")
         units = ("steps",) if shape == "series" else units
-        self._series = SeriesLook()
+        self._series = SeriesLook(gaps)
         self._texts = self._fields if shape == "pairs" else self._fields[:1]
         self._lengths = {field: tuple(map(LengthCounts, units)) for field in self._texts}
         self._scripts = [Script() for _ in self._texts]
@@ -59,7 +62,7 @@ class PartCheck:
                 if block.lines:
                     self._block(corpus, block, before)
         except DataError as error:
-            self.tally.add(Kind("fault", str(error), "training would stop here"), 1)
+            self.tally.add(Kind("fault", str(error), STOPS), 1)
 
     def _block(self, corpus: Corpus, block: Block, before: "Sequence[PartCheck]") -> None:
         columns = [as_texts(column) for column in block.columns]
@@ -147,8 +150,9 @@ class PartCheck:
         """After the last corpus."""
         for reason, count in self._skipped.counts.items():
             severity: Any = "note" if reason in _BLANK else "fault"
-            remedy = "they are left out" if reason in _BLANK else "mend them, or pass --skip-bad to leave them out"
-            self.tally.add(Kind(severity, reason, remedy), count, map(Place, self._skipped.places[reason]))
+            remedy = "they are left out" if reason in _BLANK else f"{_FIXES.get(reason, 'mend them')}, {_OR_SKIP}"
+            every = self.tally.examples + self._skipped.total
+            self.tally.add(Kind(severity, reason, remedy), count, map(Place, self._skipped.places[reason]), every)
         if self._shape == "pairs":
             self.tally.add(_RATIO, *self._ratios.odd(PLACES))
         self._find_repeats()

@@ -8,6 +8,8 @@ Part = Literal["training", "validation", "test"]
 
 SEVERITIES: tuple[Severity, ...] = ("fault", "warning", "note")
 PLACES = 5
+STOPS = "training would stop here"
+"""The remedy of a fault of a whole file, of which there is one."""
 _WIDTH = 70
 
 

@@ -12,17 +12,20 @@ _OTHER = Kind(
 )
 _WIDE = Kind("fault", "values: a picture of another width than the first has", "bring all to the same size")
 _GAPS = Kind(
-    "warning",
+    "fault",
     "values: readings are missing",
     "training stops there, unless readings.missing says what stands for them: --set readings.missing=mean",
 )
+_FILLED = Kind("note", _GAPS.title, "they are filled as readings.missing says")
 _STILL = Kind("note", "values: nothing changes from the first step to the last", "look whether a sensor was off")
 
 
 class SeriesLook:
     """Compares all series with the first."""
 
-    def __init__(self) -> None:
+    def __init__(self, gaps: bool = False) -> None:
+        """gaps: readings may be missing."""
+        self._gaps = gaps
         self._form: tuple[int, int | None] | None = None
 
     def odd(self, series: Sequence[Floats]) -> dict[Kind, list[int]]:
@@ -42,7 +45,7 @@ class SeriesLook:
             yield _WIDE
         gaps = np.isnan(x)
         if gaps.any():
-            yield _GAPS
+            yield _FILLED if self._gaps else _GAPS
         x_TC = steps_of(x)
         if len(x_TC) > 1 and (x_TC == x_TC[:1]).all():
             yield _STILL

@@ -18,6 +18,7 @@ class Kind:
 @dataclass
 class _Count:
     count: int = 0
+    every: int | None = None
     places: list[Place] = field(default_factory=list)
 
 
@@ -29,12 +30,19 @@ class Tally:
         self.examples = 0
         self._counts: dict[Kind, _Count] = {}
 
-    def add(self, kind: Kind, count: int, places: Iterable[Place] | Callable[[], Iterable[Place]] = ()) -> None:
-        """The places are asked for only as long as more of them are wanted."""
+    def add(
+        self,
+        kind: Kind,
+        count: int,
+        places: Iterable[Place] | Callable[[], Iterable[Place]] = (),
+        every: int | None = None,
+    ) -> None:
+        """The places are asked for only as long as more of them are wanted. every: of how many; None: the examples."""
         if not count:
             return
         here = self._counts.setdefault(kind, _Count())
         here.count += count
+        here.every = every
         if len(here.places) < PLACES:
             found = places() if callable(places) else places
             here.places += [place for place, _ in zip(found, range(PLACES - len(here.places)), strict=False)]
@@ -43,7 +51,7 @@ class Tally:
         """The worst and most frequent first."""
         found = [
             Finding(
-                kind.severity, kind.title, self.part, here.count, here.count / max(1, self.examples),
+                kind.severity, kind.title, self.part, here.count, here.count / max(1, here.every or self.examples),
                 tuple(here.places), kind.remedy,
             )
             for kind, here in self._counts.items()

@@ -46,6 +46,12 @@ class Graph:
         """Of the nodes of a part."""
         return np.flatnonzero(np.array([one == part for one in self.parts]))
 
+    def neighbours(self) -> Longs:
+        """How many other nodes each is joined to, whatever the direction."""
+        low, high = np.minimum(self.source_E, self.target_E), np.maximum(self.source_E, self.target_E)
+        pairs = np.unique(np.stack((low, high))[:, low != high], axis=1)
+        return np.bincount(pairs.ravel(), minlength=len(self))
+
     @property
     def dense(self) -> bool:
         """Whether so much is not 0 that a matrix of all is smaller."""

@@ -13,11 +13,12 @@ from seqloom.data.reading.faults import Broken, DataError, Faults, Skipped
 from seqloom.data.settings import Bad
 from seqloom.settings.words import nearest
 
-_ID, _LABEL, _SPLIT = ("id", "node"), ("label", "class", "target"), ("split", "set", "part")
+ID, _LABEL, _SPLIT = ("id", "node"), ("label", "class", "target"), ("split", "set", "part")
 _FEATURES, _TEXT = ("features", "x"), ("text", "title")
-_NODES = frozenset((*_ID, *_LABEL, *_SPLIT, *_FEATURES, *_TEXT))
-_FROM, _TO = ("source", "from", "citing"), ("target", "to", "cited")
-_EDGES = frozenset((*_FROM, *_TO))
+ABOUT = (*_LABEL, *_SPLIT, *_FEATURES, *_TEXT)
+NODES = frozenset((*ID, *ABOUT))
+FROM, TO = ("source", "src", "from", "citing"), ("target", "dst", "to", "cited")
+EDGES = frozenset((*FROM, *TO))
 _PARTS: dict[str, Part] = {
     **dict.fromkeys(("train", "training"), "train"),
     **dict.fromkeys(("valid", "validation", "val", "dev"), "valid"),
@@ -71,7 +72,7 @@ def read_graph(
 
 def _read_nodes(name: str, faults: Faults) -> _Nodes:
     found = _Nodes()
-    for row in rows(name, _NODES, frozenset(_ID)):
+    for row in rows(name, NODES, frozenset(ID)):
         if isinstance(row, Row):
             fault = _add(found, row, name)
             if fault is not None:
@@ -85,18 +86,19 @@ def _read_nodes(name: str, faults: Faults) -> _Nodes:
 
 def _add(found: _Nodes, row: Row, name: str) -> Broken | None:
     """What is wrong with the node, if anything; otherwise it is one more."""
-    if _cell(row, _ID) is None:
-        known = ", ".join(map(str, list(row.cells)[:6]))
+    if cell(row, ID) is None:
+        # without names of columns, what stands in the first row says more than their numbers
+        has = ", ".join(repr(one) for one in list(row.cells.values() if "1" in row.cells else row.cells)[:6])
         raise DataError(
             f"{name}:{row.line}: no column is called id; a file of nodes names its columns (id, label, features or "
-            f"text, split), and this one has: {known}"
+            f"text, split), and this one begins with {has}; is it the right file? The nodes come first, then the edges"
         )
-    node = str(_cell(row, _ID)).strip()
+    node = str(cell(row, ID)).strip()
     if not node:
         return Broken("no id", "the id is empty")
     if node in found.ids:
         return Broken("an id twice", f"the id {node!r} stands in line {found.lines[found.ids[node]]} too", "remove one")
-    label = _cell(row, _LABEL)
+    label = cell(row, _LABEL)
     part = _part(row)
     if isinstance(part, Broken):
         return part
@@ -114,29 +116,29 @@ def _add(found: _Nodes, row: Row, name: str) -> Broken | None:
     return None
 
 
-def _cell(row: Row, names: Sequence[str]) -> Any:
+def cell(row: Row, names: Sequence[str]) -> Any:
     return next((row.cells[name] for name in names if name in row.cells), None)
 
 
 def _part(row: Row) -> Part | Broken | None:
     """None: no column says it."""
-    value = _cell(row, _SPLIT)
+    value = cell(row, _SPLIT)
     if value is None:
         return "other" if any(name in row.cells for name in _SPLIT) else None
     name = str(value).strip().lower()
     if name not in _PARTS:
         near = nearest(name, list(_PARTS))
         what = f"the split should be train, valid, test or empty, but is {value!r}"
-        return Broken("no split", what, f"did you mean {near}?" if near else "mend the line")
+        return Broken("no split", what, f"write {near}" if near else "mend the line")
     return _PARTS[name]
 
 
 def _features(found: _Nodes, row: Row) -> Sparse | str | Broken:
     """Of one node, as those before it have them."""
-    text = _cell(row, _TEXT)
-    given = _cell(row, _FEATURES)
+    text = cell(row, _TEXT)
+    given = cell(row, _FEATURES)
     if given is None and not any(name in row.cells for name in _FEATURES):
-        rest = {name: value for name, value in row.cells.items() if name not in _NODES}
+        rest = {name: value for name, value in row.cells.items() if name not in NODES}
         if text is not None:
             return str(text)
         values: Sparse | list[float] | Broken = columns(rest.values())
@@ -183,11 +185,11 @@ def _read_edges(
     name: str, nodes: str, ids: dict[str, int], faults: Faults
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     sources, targets = list[int](), list[int]()
-    for row in rows(name, _EDGES, frozenset((*_FROM, *_TO))):
+    for row in rows(name, EDGES, EDGES):
         if not isinstance(row, Row):
             faults.fault(f"{name}:{row[0]}", row[1])
             continue
-        ends = [_cell(row, (*names, number)) for names, number in ((_FROM, "1"), (_TO, "2"))]
+        ends = [cell(row, (*names, number)) for names, number in ((FROM, "1"), (TO, "2"))]
         if any(end is None for end in ends):
             what = f"an edge has two ends, source and target, but here is {list(row.cells.values())}"
             faults.fault(f"{name}:{row.line}", Broken("no edge", what))

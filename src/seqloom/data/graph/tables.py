@@ -1,12 +1,12 @@
 """Rows of TSV, CSV, JSONL and files of two words a line, each with its line's number."""
 
-import csv
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from seqloom.data.file_format import ending, format_by_name
+from seqloom.data.reading.comma_separated import rows_of
 from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines
 
@@ -72,19 +72,18 @@ def _lines(name: str) -> Iterator[tuple[int, str | Broken]]:
 
 def _cells(name: str, between: str | None) -> Iterator[tuple[int, list[str] | Broken]]:
     """between: None: any white space; a line that begins with # says nothing then."""
+    if between == ",":  # a text in quotes may go over several lines
+        with Lines(name, keep_returns=True) as lines:
+            yield from ((number, row) for number, row in rows_of(lines, 2) if isinstance(row, Broken) or any(row))
+        return
     for number, line in _lines(name):
         if isinstance(line, Broken):
             yield number, line
         elif between is None:
             if not line.lstrip().startswith("#"):
                 yield number, line.split()
-        elif between == "\t":
-            yield number, line.split("\t")
         else:
-            try:
-                yield number, next(csv.reader([line], strict=True))
-            except csv.Error as error:
-                yield number, Broken("no CSV", f"no CSV ({error})")
+            yield number, line.split(between)
 
 
 def _objects(name: str) -> Iterator[Row | tuple[int, Broken]]:

@@ -40,6 +40,8 @@ class Block:
     """why examples were left out, and where"""
     numbered: bool = True
     """whether the lines are places in the file; otherwise the example is all of it"""
+    by_steps: bool = False
+    """whether each step of a series has a line of its own; that of the series is then its first"""
 
     def place(self, row: int) -> str:
         """Where an example stands, for messages."""
@@ -68,6 +70,8 @@ class Rows:
     """of the channels of a series, where the file has them"""
     numbered: bool = True
     """whether the lines are places in the file; otherwise each row is a file of its own"""
+    by_steps: bool = False
+    """whether each step of a series has a line of its own"""
 
     def place(self, column: int, line: int) -> str:
         """What a message calls a value's place."""

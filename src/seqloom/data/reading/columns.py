@@ -7,7 +7,14 @@ from seqloom.data.reading.faults import DataError
 from seqloom.data.settings import Corpus
 from seqloom.settings.words import nearest
 
-_LABELLED = (("text", "label"), ("sentence", "label"), ("text", "class"), ("text", "category"))
+_LABELLED = (
+    *(
+        (text, label)
+        for label in ("label", "class", "category", "sentiment")
+        for text in ("text", "sentence", "review")
+    ),
+    ("tweet", "sentiment"),
+)
 _PAIRED = (
     ("source", "target"),
     ("src", "tgt"),

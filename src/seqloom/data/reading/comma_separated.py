@@ -12,6 +12,9 @@ from seqloom.data.reading.table import SAMPLE, Table, table_of
 from seqloom.data.settings import Corpus
 
 Row = list[str] | Broken
+LARGEST = 1 << 20
+"""Characters of a cell: articles have so many. A quote that is never closed takes as much, and all rows in it."""
+csv.field_size_limit(LARGEST)
 
 
 def read_csv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
@@ -106,7 +109,7 @@ def _broken(error: str) -> Broken:
         what = "a carriage return outside of quotes"
         return Broken("a carriage return", what, "end lines with line feeds, e.g. tr '\\r' '\\n'")
     if "field limit" in error:
-        what = f"a quote that is never closed, or more than {csv.field_size_limit():,} characters in one cell"
+        what = f"a quote that is never closed, or more than {LARGEST:,} characters in one cell"
     elif "unexpected end" in error:
         what = "a quote that begins in this row is never closed"
     elif "expected after" in error:

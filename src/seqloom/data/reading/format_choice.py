@@ -1,11 +1,14 @@
 """Which reader a corpus needs: by its settings, its name, what it is to be read as, and if need be its first lines."""
 
+import json
 import re
 
 from seqloom.data.file_format import STDIN, Format, ending, format_by_name
 from seqloom.data.reading.block import FIELDS, Shape
 from seqloom.data.reading.byte_stream import ByteStream
+from seqloom.data.reading.columns import usual
 from seqloom.data.reading.faults import DataError
+from seqloom.data.reading.series_table import looks_like_readings
 from seqloom.data.reading.stored_file import is_folder
 from seqloom.data.settings import Corpus
 
@@ -61,6 +64,8 @@ def shape_of(corpus: Corpus) -> Shape:
         return "tags"
     if form in ("ts", "npz", "images") or is_folder(corpus.files[0]) or _holds_series(corpus, form):
         return "series"
+    if form == "jsonl" and corpus.source is None and _holds_tags(_head(corpus.files[0])):
+        return "tags"
     if form not in ("text", None):
         return "pairs"
     head = _head(corpus.files[0])
@@ -74,11 +79,25 @@ def shape_of(corpus: Corpus) -> Shape:
 
 
 def _holds_series(corpus: Corpus, form: Format | None) -> bool:
-    """Whether its first lines are those of a .ts file, or JSON with a list of numbers."""
+    """Whether its first lines are those of a .ts file, JSON with a list of numbers, or a table of readings."""
     if form == "jsonl" and corpus.source is None:
         return bool(_VALUES.match(_head(corpus.files[0])))
+    if form in ("csv", "tsv") and corpus.source is None and corpus.files[0] != STDIN:
+        return looks_like_readings(corpus, ",;\t" if form == "csv" else "\t;,")
     ts = form in ("text", None) and ending(corpus.files[0]) == ".ts"
     return ts and b"\n@data" in _head(corpus.files[0]).lower()
+
+
+def _holds_tags(head: bytes) -> bool:
+    """Whether the first line is a JSON object with a list of words and one of their tags, by usual names."""
+    try:
+        first = json.loads(head.lstrip(b"\xef\xbb\xbf \r\n").partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(first, dict) or (at := usual(list(first), "tags")) is None:
+        return False
+    words, tags = (list(first.values())[place] for place in at)
+    return isinstance(words, list) and isinstance(tags, list) and all(isinstance(word, str) for word in words)
 
 
 def _head(name: str) -> bytes:

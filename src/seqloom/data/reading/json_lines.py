@@ -57,6 +57,8 @@ def _record(line: str | Broken) -> Any:
         return Broken("not JSON", "JSON with a number too long or nested too deeply")
     if isinstance(record, dict):
         return record
+    if isinstance(record, list) and record and isinstance(record[0], dict):
+        return Broken("no JSON object", "a list of JSON objects", "put each of them on a line, e.g. jq -c '.[]'")
     return Broken("no JSON object", 'should be an object such as {"source": "…", "target": "…"}')
 
 

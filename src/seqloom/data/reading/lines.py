@@ -36,8 +36,22 @@ _KNOWN = {
     b"\xff\xfe": "UTF-16 text; convert the file, e.g. iconv -f utf-16 -t utf-8",
     b"\xfe\xff": "UTF-16 text; convert the file, e.g. iconv -f utf-16 -t utf-8",
 }
-_LATIN = "convert the file, e.g. iconv -f latin1 -t utf-8"
+LATIN = "convert the file, e.g. iconv -f latin1 -t utf-8"
 _BOM = b"\xef\xbb\xbf"
+
+
+LOOKED_AT, FEWEST = 4096, 4  # bytes that tell of UTF-16, and NUL bytes among them
+
+
+def _two_bytes(data: bytes) -> str:
+    """Which byte comes first of text in UTF-16, be or le, where nothing marks it; empty: it is none.
+
+    Of ASCII every second byte is NUL, and of other letters those of spaces and line ends are.
+    """
+    even, odd = data[::2].count(0), data[1::2].count(0)
+    if max(even, odd) < FEWEST or min(even, odd) * 10 > max(even, odd) or max(even, odd) * 20 < len(data):
+        return ""
+    return "be" if even > odd else "le"
 
 
 class Lines:
@@ -104,6 +118,12 @@ class Lines:
         for magic, what in _KNOWN.items():
             if data.startswith(magic):
                 raise DataError(f"{self.name}: this is {what}")
+        if b"\0" in data and not self._binary and (order := _two_bytes(data[:LOOKED_AT])):
+            raise DataError(f"{self.name}: this is UTF-16 text; convert the file, e.g. iconv -f utf-16{order} -t utf-8")
+        # of a stream that comes slowly, the first piece may end before its first line does
+        if b"\n" not in data and data.count(b"\r") > 1 and isinstance(self._stream, ByteStream):
+            fix = "convert the file, e.g. tr '\\r' '\\n'"
+            raise DataError(f"{self.name}: its lines end with carriage returns alone, as on old Macs; {fix}")
         if b"\0" in data and not self._binary:
             line = data.count(b"\n", 0, data.index(b"\0")) + 1
             raise DataError(f"{self.name}:{line}: a binary file, as it holds a NUL byte; text in UTF-8 is needed")
@@ -130,7 +150,7 @@ class Lines:
         except UnicodeDecodeError as error:
             column = len(line[: error.start].decode("utf-8")) + 1
             what = f"not UTF-8 text (byte 0x{line[error.start]:02x} at column {column})"
-            return Broken("not UTF-8 text", what, _LATIN, readable)
+            return Broken("not UTF-8 text", what, LATIN, readable)
         return text if self._keep_returns else text.removesuffix("\r")
 
     @property

@@ -23,24 +23,28 @@ class One(NamedTuple):
 
 
 def gathered(
-    file: str, series: Iterable[One], consumed: Callable[[], int], names: tuple[str, ...] = ()
+    file: str,
+    series: Iterable[One],
+    consumed: Callable[[], int],
+    names: tuple[str, ...] = (),
+    by_steps: bool = False,
 ) -> Iterator[Rows]:
-    """consumed: how many bytes of the file were read so far. names: of the channels."""
+    """consumed: how many bytes of the file were read so far. names: of the channels. by_steps: a line for each step."""
     waiting, numbers, before = list[One](), 0, 0
     for one in series:
         waiting.append(one)
         numbers += one.values.size if isinstance(one.values, np.ndarray) else 0
         if numbers >= NUMBERS or len(waiting) == ROWS:
             now = consumed()
-            yield _rows(file, waiting, now - before, names)
+            yield _rows(file, waiting, now - before, names, by_steps)
             waiting, numbers, before = [], 0, now
     if waiting:
-        yield _rows(file, waiting, consumed() - before, names)
+        yield _rows(file, waiting, consumed() - before, names, by_steps)
 
 
-def _rows(file: str, series: list[One], size: int, names: tuple[str, ...]) -> Rows:
+def _rows(file: str, series: list[One], size: int, names: tuple[str, ...], by_steps: bool) -> Rows:
     lines, values, labels = map(list, zip(*series, strict=True))
-    return Rows((file, file), lines, (values, labels), size, names=names)
+    return Rows((file, file), lines, (values, labels), size, names=names, by_steps=by_steps)
 
 
 def broken(line: int, reason: str, what: str, fix: str = "mend the line") -> One:

@@ -25,6 +25,8 @@ from seqloom.data.settings import Corpus
 
 SAMPLE = 20
 """Rows that tell whether the first names the columns."""
+FEW, FEWEST = 5, 4
+"""Rows that tell what a table is; readings in a row that are a series: fewer are more likely something else."""
 SERIES = ("series", "series_id", "sequence", "sequence_id", "trial", "case", "unique_id", "id")
 TIME = ("time", "timestamp", "datetime", "date", "step", "t", "frame", "ds")
 LABEL = ("label", "class", "target", "category")  # y is a coordinate as often
@@ -62,7 +64,25 @@ def read_series_table(corpus: Corpus, separators: str, labelled: bool = True) ->
             series = (_whole(line, row, places, corpus.step, labelled) for line, row in every)
         else:
             series = _by_steps(every, places, labelled)
-        yield from gathered(file.name, series, lambda: file.consumed, places.channels)
+        yield from gathered(file.name, series, lambda: file.consumed, places.channels, places.series is not None)
+
+
+def looks_like_readings(corpus: Corpus, separators: str) -> bool:
+    """A label, and beside it numbers alone: of the steps of named series, or of a whole series in each row."""
+    with Lines(corpus.files[0], keep_returns=True) as file:
+        rows = [_cells(row) for _, row in islice(rows_of(file, 2, separators), SAMPLE + 1)]
+    full = [row for row in rows[1:] if len(row) == len(rows[0])]
+    if len(full) < FEW or not _has_names(rows[0], full):
+        return False
+    try:
+        places = _places(corpus, rows, "", True)
+    except DataError:
+        return False
+    if places.label is None or (corpus.target is None and places.names[places.label].lower() not in LABEL):
+        return False
+    least = 1 if places.series is not None else FEWEST
+    numbers = (number_of(row[at]) is not None for row in full for at in places.features)
+    return len(places.features) >= least and all(numbers)
 
 
 def _cells(row: Row) -> list[str]:

@@ -18,7 +18,8 @@ def block_of(rows: Rows, shape: Shape, faults: Faults) -> Block:
     if shape == "tags" or not all(_plain(column, rows.blank) for column in rows.columns):
         lines, columns = _one_by_one(rows, shape, faults)
     report = faults.taken()
-    return Block(rows.files[0], lines, columns, report.total, rows.bytes, rows.names, report, rows.numbered)
+    about = rows.names, report, rows.numbered, rows.by_steps
+    return Block(rows.files[0], lines, columns, report.total, rows.bytes, *about)
 
 
 def _plain(column: list[Any], blank: bool) -> bool:

@@ -72,6 +72,8 @@ def _missing(path: Path) -> str:
         near = nearest(folder.name, _names(folder.parent))
         return f"{path}: there is no folder {folder}; " + (f"did you mean {folder.parent / near}?" if near else _look())
     near = nearest(path.name, _names(folder))
+    if near is not None and nearest(path.stem, [Path(near).stem]) is None:  # only the ending is alike
+        near = None
     return f"{path}: no such file; " + (f"did you mean {folder / near}?" if near else _look())
 
 

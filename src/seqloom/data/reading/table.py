@@ -8,6 +8,7 @@ from itertools import islice
 from seqloom.data.reading.block import FIELDS, Shape
 from seqloom.data.reading.columns import named_header, positions, usual, wanted
 from seqloom.data.reading.faults import DataError
+from seqloom.data.reading.language_names import are_languages
 from seqloom.data.settings import Corpus
 
 SAMPLE = 100
@@ -41,7 +42,9 @@ class Table:
             )
         if self.by_place and len(self.first) > len(self.places):
             read = " and ".join(str(at + 1) for at in self.places)
-            yield f"{self.place}: {_listed(self.first)}: {read} are read; others: --source COL --target COL"
+            several = len(self.places) > 1
+            others = "are read; others: --source COL --target COL" if several else "is read; another: --source COL"
+            yield f"{self.place}: {_listed(self.first)}: {read} {others}"
 
 
 def table_of(corpus: Corpus, shape: Shape, first: Sequence[str], others: Sequence[Sequence[str]], place: str) -> Table:
@@ -58,7 +61,11 @@ def table_of(corpus: Corpus, shape: Shape, first: Sequence[str], others: Sequenc
 
 
 def _looks_like_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Names above columns, one of which holds numbers; or a word or two above every column, all of sentences."""
+    """Names above columns, one of which holds numbers; or a word or two above every column, all of sentences; or those
+    of two languages.
+    """
+    if len(first) == 2 and rows and are_languages(first, rows):
+        return True
     columns = list(zip(*rows, strict=True))
     if not first or len(rows) < FEW or not all(map(_wordy, first)):
         return False
@@ -96,8 +103,19 @@ def _refuse_a_guess(
         raise DataError(
             f"{place}: {_listed(first)}; which is the {' and which the '.join(missing)}? "
             f"Say {' '.join(f'--{name} COL' for name in missing)} (a name, or a number from 1), "
-            f"or {' and '.join(f'{name} = …' for name in missing)} in the recipe's [[data.corpora]]"
+            f"or {' and '.join(f'{name} = …' for name in missing)} in the recipe's [[data.corpora]]{_of_numbers(rows)}"
         )
+
+
+def _of_numbers(rows: Sequence[Sequence[str]]) -> str:
+    """What else a table may be that is mostly numbers."""
+    numbers = sum(all(map(_NUMBER.fullmatch, cells)) for cells in zip(*rows, strict=True))
+    if len(rows) < FEW or 2 * numbers < len(rows[0]):
+        return ""
+    return (
+        "; if these are readings of which each series has a label: --set task.kind=classify --set task.reads=series; "
+        "if they are numbers in time: --set task.kind=forecast"
+    )
 
 
 def _listed(first: Sequence[str]) -> str:

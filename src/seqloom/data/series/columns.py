@@ -10,6 +10,8 @@ from seqloom.data.series.timestamps import looks_like_time
 SAMPLE = 100
 """Rows that are looked at."""
 SHOWN = 8
+MOSTLY = 0.9
+"""Of a column's cells, if so many are times, the others are faults."""
 
 _TIMES = ("timestamp", "datetime", "date_time", "date", "time", "ds", "day", "week", "month", "quarter", "year")
 _NAMES = ("unique_id", "series_id", "item_id", "series", "id")
@@ -124,11 +126,19 @@ def _time(header: Sequence[str], cells: dict[str, list[str]], place: str) -> str
 
 
 def time_column(header: Sequence[str], cells: dict[str, list[str]]) -> str | None:
-    """By its name, or the first whose cells are all times."""
+    """By its name, or the first whose cells are all times, or nearly all: one with a fault is one too."""
+    usual = named_times(header)
+    for least in (1.0, MOSTLY):
+        likely = [name for name in (*usual, *header) if looks_like_time(cells[name][:SAMPLE], least)]
+        if likely:
+            return likely[0]
+    return next(iter(usual), None)
+
+
+def named_times(header: Sequence[str]) -> list[str]:
+    """Columns whose names say that they are the time."""
     plain = {name.strip().lower(): name for name in header}
-    usual = [plain[name] for name in _TIMES if name in plain]
-    certain = [name for name in (*usual, *header) if looks_like_time(cells[name][:SAMPLE])]
-    return next(iter((*certain, *usual)), None)
+    return [plain[name] for name in _TIMES if name in plain]
 
 
 def _series(header: Sequence[str], cells: dict[str, list[str]], taken: set[str]) -> str | None:

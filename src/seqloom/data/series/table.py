@@ -10,7 +10,7 @@ import numpy.typing as npt
 from seqloom.data.file_format import ending
 from seqloom.data.reading.comma_separated import rows_of
 from seqloom.data.reading.faults import Broken, DataError
-from seqloom.data.reading.lines import Lines
+from seqloom.data.reading.lines import Lines, Stream
 from seqloom.data.series.columns import MISSING, SAMPLE, Columns, Wanted, columns_of
 from seqloom.data.series.frequency import Frequency, frequency_of
 from seqloom.data.series.timestamps import Times, TimeStyle, parse_times
@@ -64,11 +64,11 @@ class _Raw:
     lines: list[int]
 
 
-def read_table(file: str, wanted: Wanted) -> SeriesTable:
-    """A UserError at the first fault."""
-    if ending(file) not in ENDINGS:
+def read_table(file: str, wanted: Wanted, stream: Stream | None = None) -> SeriesTable:
+    """A UserError at the first fault. stream: what is read instead of a file."""
+    if stream is None and ending(file) not in ENDINGS:
         raise DataError(f"{file}: series are read from CSV or TSV; save the table as one")
-    raw, name = _raw(file)
+    raw, name = _raw(file, stream)
     columns = columns_of(wanted, raw.header, raw.rows[:SAMPLE], f"{name}:1")
     at = {column: place for place, column in enumerate(raw.header)}
     cells = [row[at[columns.time]] for row in raw.rows]
@@ -81,12 +81,12 @@ def read_table(file: str, wanted: Wanted) -> SeriesTable:
         _refuse_order(series, columns)
     frequency = _common_frequency(parts, name)
     regular = [_regular(series, frequency, wanted) for series in parts]
-    notes = [*columns.notes(name), *_missing(regular, columns, name)]
+    notes = [*columns.notes(name), *missing(regular, columns, name, "masked, neither learnt nor scored")]
     return SeriesTable(name, columns, tuple(regular), style, frequency, tuple(notes))
 
 
-def _raw(file: str) -> tuple[_Raw, str]:
-    with Lines(file, keep_returns=True) as stream:
+def _raw(file: str, given: Stream | None) -> tuple[_Raw, str]:
+    with Lines(file, keep_returns=True, stream=given) as stream:
         name = stream.name
         header, rows, lines = list[str](), list[list[str]](), list[int]()
         for line, row in rows_of(stream, 2, SEPARATORS):
@@ -248,8 +248,8 @@ def _time(series: Series, step: int) -> str:
     return str(series.times_T[step]).replace("T", " ").removesuffix(".000000")
 
 
-def _missing(parts: Sequence[Series], columns: Columns, file: str) -> Iterator[str]:
-    """How many values are missing, of which columns."""
+def missing(parts: Sequence[Series], columns: Columns, file: str, done: str) -> Iterator[str]:
+    """How many values are missing, of which columns. done: what comes of them."""
     total = sum(np.isnan(series.values_TC).sum(0) for series in parts)
     steps = sum(map(len, parts))
     which = [
@@ -258,4 +258,4 @@ def _missing(parts: Sequence[Series], columns: Columns, file: str) -> Iterator[s
         if count
     ]
     if which:
-        yield f"{file}: of {steps:,} steps, values are missing in {', '.join(which)}: masked, neither learnt nor scored"
+        yield f"{file}: of {steps:,} steps, values are missing in {', '.join(which)}: {done}"

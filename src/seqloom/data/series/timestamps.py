@@ -57,14 +57,21 @@ class TimeStyle:
         return time.strftime(self.form)
 
 
-def looks_like_time(cells: Sequence[str]) -> bool:
-    """Whether each cell is a time; plain numbers are not, as readings are numbers too."""
+def looks_like_time(cells: Sequence[str], least: float = 1.0) -> bool:
+    """Whether each cell, or such a share of them, is a time; plain numbers are not, as readings are numbers too."""
     some = [cell for cell in cells if cell]
     if not some or any(_number(cell) for cell in some):
         return False
     return any(
-        all(_parses(cell, form) for cell in some) for form in (ISO, *_SURE, *(f for two in _EITHER for f in two))
+        sum(_parses(cell, form) for cell in some) >= least * len(some)
+        for form in (ISO, *_SURE, *(f for two in _EITHER for f in two))
     )
+
+
+def looks_like_a_count(cells: Sequence[str]) -> bool:
+    """Years, days as 20241231, or seconds or milliseconds since 1970: times where the column's name says so."""
+    some = [cell for cell in cells if cell]
+    return bool(some) and all(cell.isdecimal() and cell.isascii() and len(cell) in (4, 8, 10, 13) for cell in some)
 
 
 def parse_times(

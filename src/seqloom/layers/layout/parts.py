@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seqloom.layers.cohorts import alike
 from seqloom.layers.layout.packed import Packed
 
 
 @dataclass(frozen=True)
 class Parts:
-    order_N: Tensor  # the tokens, part after part
-    back_N: Tensor  # where each token went
+    order_N: Tensor | None  # the tokens, part after part; None: they are as they stand
+    back_N: Tensor | None  # where each token went
     rows: tuple[Tensor, ...]  # of each part, on the CPU
     layouts: tuple[Packed, ...]
 
@@ -24,6 +25,9 @@ class Parts:
         """These rows of a packed batch, part after part; each row is in one part."""
         lengths_B, device = layout.lengths_host_B, layout.lengths_B.device
         assert lengths_B is not None
+        layouts = tuple(Packed.of(lengths_B[part], device=device) for part in rows)
+        if bool((torch.cat(list(rows)) == torch.arange(len(lengths_B))).all()):
+            return cls(None, None, tuple(rows), layouts)
         begins_B = lengths_B.cumsum(0) - lengths_B
         row_R = torch.cat(list(rows))
         length_R = lengths_B[row_R]
@@ -31,15 +35,17 @@ class Parts:
         shift_N = torch.from_numpy(np.repeat(shift_R.numpy(), length_R.numpy()))
         order_N = torch.arange(len(shift_N)) + shift_N
         back_N = torch.empty_like(order_N).scatter_(0, order_N, torch.arange(len(order_N)))
-        layouts = tuple(Packed.of(lengths_B[part], device=device) for part in rows)
         return cls(order_N.to(device), back_N.to(device), tuple(rows), layouts)
 
     def split(self, x_N: Tensor) -> tuple[Tensor, ...]:
-        moved = _Move.apply(x_N, self.order_N, self.back_N)  # type: ignore[no-untyped-call]
+        moved = x_N if self.order_N is None else _Move.apply(x_N, self.order_N, self.back_N)  # type: ignore[no-untyped-call]
         return moved.split([len(layout.row_N) for layout in self.layouts])
 
     def join(self, parts: Sequence[Tensor]) -> Tensor:
-        return _Move.apply(torch.cat(list(parts)), self.back_N, self.order_N)  # type: ignore[no-untyped-call]
+        joined = torch.cat(list(parts))
+        if self.order_N is None:
+            return joined
+        return _Move.apply(joined, self.back_N, self.order_N)  # type: ignore[no-untyped-call]
 
 
 class _Move(torch.autograd.Function):
@@ -56,7 +62,9 @@ class _Move(torch.autograd.Function):
 
 
 def parts_of(layout: Packed) -> Parts | None:
-    """Rows whose lengths agree up to a factor of two form a part; None where most of the padded form is real anyway."""
+    """Rows that stand sorted by length form a few parts; of others those whose lengths agree up to a factor of two, and
+    none where most of the padded form is real anyway.
+    """
     if (
         torch.compiler.is_compiling()
         or layout.real_N is not None
@@ -73,9 +81,12 @@ def parts_of(layout: Packed) -> Parts | None:
 
 
 def _parts_of(layout: Packed) -> Parts | None:
+    assert layout.lengths_host_B is not None
+    sizes = alike(layout.lengths_host_B.tolist())
+    if len(sizes) > 1:
+        return Parts.of(layout, torch.arange(layout.rows).split(sizes))
     if layout.rows * layout.longest <= 2 * len(layout.row_N):
         return None
-    assert layout.lengths_host_B is not None
     size_B = layout.lengths_host_B.clamp(min=1).double().log2().ceil()
     sizes = size_B.unique()
     return Parts.of(layout, [(size_B == size).nonzero()[:, 0] for size in sizes]) if len(sizes) > 1 else None

@@ -1,0 +1,80 @@
+"""`seqloom look`: which model, which inputs, which files."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seqloom.jobs import lecture
+from seqloom.jobs.look import kind_of
+from seqloom.jobs.look_progress import examples
+from seqloom.jobs.model import Model, load
+from seqloom.settings import UserError
+
+USUAL = Path("look.html")
+PAGE, PICTURE, PIXELS = (".html", ".htm"), (".svg",), (".png",)
+
+
+@dataclass(frozen=True)
+class LookCommand:
+    """out: None: look.html, unless only a heat map is asked for."""
+
+    run: str
+    texts: tuple[str, ...]
+    target: str | None = None
+    out: Path | None = None
+    svg: Path | None = None
+    png: Path | None = None
+    layer: str | None = None
+    head: int | None = None
+    beam: int | None = None
+    changes: tuple[str, ...] = ()
+
+
+def look(command: LookCommand, device: str = "auto") -> Iterator[Path]:
+    """Each file that was written. All names are looked at before the model is."""
+    files = list(_files(command))
+    model = _opened(command.run, device)
+    looked = model.look(_inputs(command, model), target=command.target, beam=command.beam, changes=command.changes)
+    for file in files:
+        page = file.suffix.lower() in PAGE
+        yield looked.save(file) if page else looked.save(file, command.layer, command.head)
+
+
+def _files(command: LookCommand) -> Iterator[Path]:
+    drawn = command.svg is not None or command.png is not None
+    if not drawn and (command.layer is not None or command.head is not None):
+        raise UserError("--layer and --head: are of the heat map; name its file: --svg attention.svg")
+    out = command.out if command.out is not None or drawn else USUAL
+    for option, file, endings in ("-o", out, PAGE), ("--svg", command.svg, PICTURE), ("--png", command.png, PIXELS):
+        if file is None:
+            continue
+        if file.suffix.lower() not in endings:
+            raise UserError(f"{option} {file}: should end in {endings[0]}")
+        if file.is_dir() or not file.parent.is_dir():
+            raise UserError(f"{option} {file}: {file.parent} is no folder that is there")
+        yield file
+
+
+def _opened(run: str, device: str) -> Model:
+    return lecture.lecture() if run == lecture.NAME and not Path(run).exists() else load(run, device)
+
+
+def _inputs(command: LookCommand, model: Model) -> list[Any]:
+    if command.texts:
+        plain = kind_of(model) in ("pairs", "prompt", "text", "words")
+        return [text if plain else _value(text) for text in command.texts]
+    folder = model.opened[0].run
+    kept = [lecture.pairs()[0][0]] if folder.path == lecture.FOLDER else examples(folder)
+    if not kept:
+        raise UserError(f'{command.run}: what is it to be asked? seqloom look {command.run} "some text"')
+    return kept[:1]
+
+
+def _value(text: str) -> Any:
+    """Numbers as JSON; else as it is: the name of a node."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

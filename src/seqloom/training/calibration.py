@@ -1,0 +1,199 @@
+"""This machine, measured: steps of small models of all kinds, in some seconds; kept, so that it is done once."""
+
+import hashlib
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from seqloom import __version__
+from seqloom.data.cache_folder import cache_folder
+from seqloom.layers.layout import Packed
+from seqloom.models.build import Model, build_model
+from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.settings import ModelSettings
+from seqloom.models.sizes import Sizes
+from seqloom.store.atomic import write_text
+from seqloom.training.load import ADAM, Lengths, Load, load_of
+from seqloom.training.optimisers import Muon, OptimiserSettings, build_optimiser
+from seqloom.training.pace import ROWS, WIDTHS, Pace, fitted
+
+TURNS = 4  # of each step, and of each product
+PRODUCTS = 5e7  # multiplications that are timed together
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model, and a batch of rows of one length for it."""
+
+    model: dict[str, Any]
+    tokens: int
+    length: int
+    vocabulary: int = 1000
+    source: int | None = None
+    optimiser: OptimiserSettings = ADAM
+
+    def settings(self) -> ModelSettings:
+        return ModelSettings.model_validate(self.model)
+
+    def load(self) -> Load:
+        sizes = Sizes(self.vocabulary, self.vocabulary)
+        return load_of(self.settings(), sizes, Lengths(self.tokens, self.length, self.source), self.optimiser)
+
+
+def transformer(width: int, depth: int, family: str = "decoder-only", **others: Any) -> dict[str, Any]:
+    mixer = {"kind": "attention", "heads": max(1, width // 32)}
+    forward = {"kind": "dense", "width": 4 * width, "activation": "gelu"}
+    return {"family": family, "width": width, "depth": depth, "mixer": mixer, "feed_forward": forward, **others}
+
+
+def modern(width: int, depth: int) -> dict[str, Any]:
+    """With what attention and feed-forward layers have now: turned positions, norms of queries and keys, gates."""
+    mixer = {"kind": "attention", "heads": max(1, width // 32), "qk_norm": True, "relative": {"kind": "rotary"}}
+    return transformer(width, depth, mixer=mixer, feed_forward={"kind": "dense", "activation": "silu", "gated": True})
+
+
+def mixing(width: int, depth: int, **mixer: Any) -> dict[str, Any]:
+    return transformer(width, depth, mixer=mixer)
+
+
+def _attentive(width: int) -> dict[str, Any]:
+    """A recurrent decoder that looks back at each step."""
+    encoder = {"mixer": {"kind": "recurrence", "cell": "gru", "direction": "both"}}
+    mixer = {"kind": "attentive-recurrence", "form": "bahdanau", "cell": "gru", "attention": {"score": "additive"}}
+    decoder = {"mixer": mixer, "cross": {"kind": "none"}}
+    none = {"kind": "none"}
+    plain = {"family": "encoder-decoder", "width": width, "depth": 1, "feed_forward": none, "norm": none}
+    return plain | {"residual": none, "encoder": encoder, "decoder": decoder}
+
+
+def trials() -> Iterator[Trial]:
+    """Small, and apart in each thing that costs time."""
+    pairs = "encoder-decoder"
+    yield Trial(transformer(64, 1), 128, 16, 100)
+    yield Trial(transformer(64, 6), 128, 16, 100)
+    yield Trial(transformer(64, 2), 2048, 16, 100)
+    yield Trial(transformer(128, 2), 1024, 64)
+    yield Trial(transformer(128, 2, dropout=0.1), 1024, 64)
+    yield Trial(transformer(256, 2), 512, 16)
+    yield Trial(transformer(256, 1), 1024, 256)
+    yield Trial(transformer(384, 1), 256, 64, 100)
+    yield Trial(transformer(64, 1), 1024, 1024, 100)
+    yield Trial(transformer(128, 1), 1024, 1024, 100)
+    yield Trial(transformer(64, 1), 2048, 2048, 100)
+    yield Trial(transformer(128, 1), 2048, 256, 100)
+    yield Trial(transformer(64, 1), 1024, 16, 16_000)
+    yield Trial(transformer(128, 1), 256, 16, 16_000)
+    yield Trial(transformer(128, 2, pairs), 512, 16)
+    yield Trial(modern(128, 2), 512, 32)
+    yield Trial(transformer(128, 2, pairs, dropout=0.1), 1024, 32, 4000)
+    for width in 64, 256:
+        yield Trial(transformer(width, 1), 256, 32, optimiser=Muon())
+    for width, tokens, length in (64, 512, 32), (128, 1024, 128):
+        yield Trial(mixing(width, 1, kind="recurrence", cell="lstm"), tokens, length)
+        yield Trial(_attentive(width), tokens, length)
+        yield Trial(mixing(width, 1, kind="gated-linear", heads=4), tokens, length)
+        yield Trial(mixing(width, 1, kind="memory-compressed", heads=4), tokens, length)
+        yield Trial(mixing(width, 1, kind="convolution", kernel=3), tokens, length)
+
+
+def step_of(trial: Trial) -> Callable[[], Tensor]:
+    """Forward, backward and update, on random tokens."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = build_model(trial.settings(), Sizes(trial.vocabulary, trial.vocabulary)).train()
+        rows = max(1, round(trial.tokens / trial.length))
+        read, read_layout = _rows(rows, trial.source or trial.length, trial.vocabulary)
+        said, layout = _rows(rows, trial.length, trial.vocabulary)
+    optimiser = build_optimiser(trial.optimiser, model)
+
+    def step() -> Tensor:
+        model.zero_grad(set_to_none=True)
+        given = (read, read_layout, said, layout) if isinstance(model, EncoderDecoder) else (said, layout)
+        loss = _loss(model, model(*given), said) / len(said)
+        loss.backward()
+        optimiser.step()
+        return loss.detach()
+
+    return step
+
+
+def _rows(rows: int, length: int, vocabulary: int) -> tuple[Tensor, Packed]:
+    return torch.randint(vocabulary, (rows * length,)), Packed.of([length] * rows)
+
+
+def _loss(model: Model, output: Any, goal: Tensor) -> Tensor:
+    head: Any = model.head
+    found: Tensor = head.loss(output.hidden, output.layout, goal)
+    return found
+
+
+def calibrate(turns: int = TURNS) -> Pace:
+    """The best of several turns, each of which goes through all: others may use the machine too."""
+    rates = tuple(tuple(_rate(rows, width) for width in WIDTHS) for rows in ROWS)
+    all_trials = list(trials())
+    with torch.random.fork_rng(devices=[]):
+        steps = [step_of(trial) for trial in all_trials]
+        best = [float("inf")] * len(steps)
+        for turn in range(turns + 1):
+            for place, step in enumerate(steps):
+                took = timed(step)
+                if turn:  # in the first, libraries make themselves ready
+                    best[place] = min(best[place], took)
+    return fitted([trial.load() for trial in all_trials], best, rates)
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds. With one thread those of the processor, which nobody else makes longer."""
+    now = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+    began = now()
+    work()
+    return now() - began
+
+
+def _rate(rows: int, width: int) -> float:
+    generator = torch.Generator().manual_seed(0)
+    x, w = torch.randn(rows, width, generator=generator), torch.randn(width, width, generator=generator)
+    out = torch.empty(rows, width)
+    many = max(1, round(PRODUCTS / (rows * width**2)))  # one alone may be too short for a clock
+    took = [timed(lambda: [torch.mm(x, w, out=out) for _ in range(many)]) for _ in range(TURNS)]
+    return many * 2 * rows * width**2 / min(took)
+
+
+def pace_here(measure: bool = False) -> Pace | None:
+    """As it was measured before, with as many threads as torch has now; None: never. measure: then do so."""
+    file = _file()
+    try:
+        return Pace.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        if not measure:
+            return None
+    pace = calibrate()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(file, pace.dumps())
+    except OSError:
+        pass  # it is measured again the next time
+    return pace
+
+
+def _file() -> Path:
+    """Another processor, torch, number of threads or version of this is measured anew."""
+    about = (_processor(), torch.__version__, torch.get_num_threads(), __version__, _FORM)
+    return cache_folder() / "pace" / f"{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}.json"
+
+
+_FORM = 1
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

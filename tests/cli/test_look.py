@@ -1,0 +1,62 @@
+"""`seqloom look`: files for people who have no server."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import run
+from tests.jobs.asked_runs import Runs
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_its_help_has_an_example() -> None:
+    said = run("look", "--help")
+    assert said.code == 0
+    assert 'seqloom look runs/demo-dates "3 Mai 2024" -o look.html' in said.out
+
+
+def test_a_page(runs: Runs) -> None:
+    said = run("look", str(runs["pairs"]), "abc", "fed", "--device", "cpu")
+    assert (said.code, said.out) == (0, "look.html\n"), said.error
+    assert "abc" in Path("look.html").read_text(encoding="utf-8")
+
+
+def test_pictures_alone(runs: Runs) -> None:
+    said = run("look", str(runs["pairs"]), "abc", "--svg", "a.svg", "--png", "a.png", "--head", "1")
+    assert (said.code, said.out) == (0, "a.svg\na.png\n"), said.error
+    assert not Path("look.html").exists()
+    assert "head 1" in Path("a.svg").read_text(encoding="utf-8")
+
+
+def test_the_lecture_and_an_example_of_its_own(runs: Runs) -> None:
+    assert run("look", "lecture", "-o", "a.html").out == "a.html\n"
+    assert "black cat sleeps" in Path("a.html").read_text(encoding="utf-8")
+    assert run("look", str(runs["tags"]), "-o", "b.html").out == "b.html\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none", "a"], "none: there is no such run"),
+        (["lecture", "a", "-o", "a.pdf"], "-o a.pdf: should end in .html"),
+        (["lecture", "a", "--svg", "a.png"], "--svg a.png: should end in .svg"),
+        (["lecture", "a", "-o", "no/a.html"], "-o no/a.html: no is no folder that is there"),
+        (["lecture", "a", "--head", "1"], "--layer and --head: are of the heat map; name its file: --svg"),
+        (["lecture", "a", "--svg", "a.svg", "--head", "5"], "has 2 heads, 0 to 1, and no head 5"),
+        (
+            ["lecture", "a", "--longest", "5"],
+            "--longest: is no option of look, but a setting: --set generation.longest=5",
+        ),
+        (["lecture", ""], "input is empty"),
+    ],
+)
+def test_mistakes(words: list[str], message: str) -> None:
+    said = run("look", *words)
+    assert said.code == 2
+    assert message in said.error
+    assert "Traceback" not in said.error
+    assert not list(Path().iterdir())

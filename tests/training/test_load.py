@@ -1,0 +1,66 @@
+"""What a step asks of a machine: each part grows with what it is about, and with nothing else."""
+
+from typing import Any
+
+import pytest
+
+from seqloom.models.cost import model_cost, training_flops
+from seqloom.models.settings import ModelSettings
+from seqloom.models.sizes import Sizes
+from seqloom.training.load import Lengths, Load, load_of
+from seqloom.training.optimisers import Muon
+
+SIZES = Sizes(500, 500)
+
+
+def _model(**others: Any) -> ModelSettings:
+    plain = {"family": "decoder-only", "width": 64, "depth": 2, "mixer": {"kind": "attention", "heads": 4}}
+    return ModelSettings.model_validate(plain | others)
+
+
+def _load(tokens: float = 256, length: float = 16, **others: Any) -> Load:
+    return load_of(_model(**others), SIZES, Lengths(tokens, length))
+
+
+@pytest.mark.parametrize("family", ["encoder-only", "decoder-only", "encoder-decoder"])
+def test_products_and_attention_are_all_of_the_flops(family: str) -> None:
+    output = {"kind": "tags"} if family == "encoder-only" else {"kind": "tokens"}
+    model = _model(family=family, output=output)
+    load = load_of(model, SIZES, Lengths(256, 16, 24))
+    whole = training_flops(model_cost(model, SIZES, 16, 24)) * 256
+    assert sum(load.products.values()) + sum(load.attention.values()) == pytest.approx(whole, rel=1e-4)
+
+
+def test_attention_grows_with_the_square_of_the_length() -> None:
+    short, long = _load(256, 16), _load(256, 64)
+    assert long.attention[64] == pytest.approx(4 * short.attention[16], rel=1e-3)
+    assert sum(long.products.values()) == pytest.approx(sum(short.products.values()))
+    assert long.traffic == short.traffic
+
+
+def test_a_recurrent_layer_has_steps_that_follow_each_other_and_products_of_few_rows() -> None:
+    load = _load(256, 16, mixer={"kind": "recurrence", "cell": "lstm"})
+    assert load.mixed["recurrence steps"] == 2 * 16
+    assert (16.0, 64) in load.products, "256 tokens in rows of 16: 16 rows"
+    assert min(load.products.values()) >= 0
+    assert not _load().mixed
+
+
+def test_two_directions_are_twice_the_steps() -> None:
+    mixer = {"kind": "recurrence", "cell": "gru", "direction": "both"}
+    load = load_of(_model(family="encoder-only", output={"kind": "tags"}, mixer=mixer), SIZES, Lengths(256, 16))
+    assert load.mixed["recurrence steps"] == 2 * 2 * 16
+
+
+def test_dropout_is_counted_where_there_is_some() -> None:
+    assert _load().dropped == 0
+    assert _load(dropout=0.1).dropped == 256 * 64 * 2 * 2
+
+
+def test_only_muon_multiplies_when_it_updates() -> None:
+    assert _load().update == 0
+    assert load_of(_model(), SIZES, Lengths(256, 16), Muon()).update > 0
+
+
+def test_a_decoder_that_reads_a_memory_has_three_parts() -> None:
+    assert _load(family="encoder-decoder").parts == 2 * 2 + 2 * 3
