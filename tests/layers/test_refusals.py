@@ -51,7 +51,7 @@ GRAPH = with_structure(Packed.of([8]), torch.ones(1, 8, 8, dtype=torch.bool))
             "attention.score: 'dot' compares vectors of one width",
         ),
         (lambda: _attention()(X, Packed.of([3, 4])), "8 tokens, but the layout says 7"),
-        (lambda: _attention()(X, Padded.whole(2, 4)), r"a batch of \(8, 4\), but the layout says \(2, 4\)"),
+        (lambda: _attention()(X, Padded.whole(2, 4)), r"a batch of \(8, 32\), but the layout says \(2, 4\)"),
         (lambda: Packed.of([1.5, 2]), "lengths are whole numbers"),
         (lambda: Padded.of([1.5, 2]), "lengths are whole numbers"),
         (lambda: Packed.of([3], tokens=0), "3 tokens do not fit into a frame of 0 tokens"),

@@ -18,6 +18,7 @@ from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.dropout import dropped
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import ForkedCache
+from seqloom.layers.gathered import plan_itself
 from seqloom.layers.layout import Edges, Layout, Packed, Padded
 from seqloom.layers.layout.parts import parts_of
 from seqloom.layers.linear import Linear
@@ -27,6 +28,7 @@ from seqloom.layers.norms import RMSNormalisation
 from seqloom.layers.paths import fast
 from seqloom.layers.positions import T5, Music, Relative, RelativeSettings, Rotary, RotaryRelative, Shaw, build_relative
 from seqloom.layers.scores import ScoreName, build_score, score_cost
+from seqloom.layers.short_attention import attend_itself, fits_short
 from seqloom.layers.varlen import attend_packed, fits
 from seqloom.settings import Frozen
 
@@ -157,9 +159,12 @@ class HeadProjections(nn.Module):
         if not self.project:
             one = x.unflatten(-1, (self.H, -1))
             return self._normed(one, self.q_norm), self._normed(one, self.k_norm), one
-        all_heads = self.activate(self.qkv(x)).view(*x.shape[:-1], self.H + 2 * self.G, self.K)
-        q, k, v = torch.split_with_sizes(all_heads, (self.H, self.G, self.G), -2)
+        q, k, v = torch.split_with_sizes(self.side_by_side(x), (self.H, self.G, self.G), -2)
         return (q, k, v) if self.q_norm is None else (self.q_norm(q), self._normed(k, self.k_norm), v)
+
+    def side_by_side(self, x: Tensor) -> Tensor:
+        """Queries, keys and values as they are projected: x_…(H+2G)K."""
+        return self.activate(self.qkv(x)).view(*x.shape[:-1], self.H + 2 * self.G, self.K)
 
     def queries(self, x: Tensor) -> Tensor:
         q = self.activate(self.q(x)) if self.project else x
@@ -169,8 +174,12 @@ class HeadProjections(nn.Module):
         if not self.project:
             k = v = memory.unflatten(-1, (self.H, -1))
         else:
-            k, v = self.activate(self.kv(memory)).unflatten(-1, (2, self.G, self.K)).unbind(-3)
+            k, v = self.both(memory).chunk(2, -2)
         return self._normed(k, self.k_norm), v
+
+    def both(self, memory: Tensor) -> Tensor:
+        """Keys and values of a memory as they are projected: x_…(2G)K."""
+        return self.activate(self.kv(memory)).unflatten(-1, (2 * self.G, self.K))
 
     def join(self, y: Tensor) -> Tensor:
         """The heads y_…HV side by side, through the output map if there is one."""
@@ -230,6 +239,8 @@ class SelfAttention(Mixer):
         return self.finish(y), state
 
     def _read(self, x: Tensor, layout: Layout, state: StepsState | None) -> tuple[Tensor, StepsState | None]:
+        if state is None and self._short(x, layout):
+            return self.heads.join(self._gathered(x, layout)), None
         q, k, v = self._turned(x, layout, state, self.relative)
         if layout.edges is not None:
             return self.heads.join(self._along(q, k, v, layout, layout.edges)), None
@@ -239,7 +250,7 @@ class SelfAttention(Mixer):
         if state is not None or not isinstance(layout, Packed):
             y, state = self._attended(q, k, v, layout, state)
             return self.heads.join(y), state
-        sight, dropout = self._sight(layout), self.settings.dropout if self.training else 0.0
+        sight, dropout = self._sight(layout), self._dropout
         score = self.heads.score
         if fits(q, score, sight, self._biased, dropout, layout):
             assert score.scale is not None
@@ -250,6 +261,26 @@ class SelfAttention(Mixer):
             return self.heads.join(self._attended(q, k, v, layout, None)[0]), None
         split = zip(parts.split(q), parts.split(k), parts.split(v), parts.layouts, strict=True)
         return self.heads.join(parts.join([self._attended(*part, None)[0] for part in split])), None
+
+    @property
+    def _dropout(self) -> float:
+        return self.settings.dropout if self.training else 0.0
+
+    def _short(self, x: Tensor, layout: Layout) -> bool:
+        even = self.heads.G == self.heads.H and self.heads.project and not self._biased
+        return even and fits_short(x, self.heads.score, self._sight(layout), self._dropout, layout)
+
+    def _gathered(self, x: Tensor, layout: Layout) -> Tensor:
+        """Short rows on a CPU: the heads' outputs, in the layout's own form."""
+        layout.check(x)
+        if self.relative is None and self.heads.q_norm is None:
+            heads = self.heads.side_by_side(x)
+        else:
+            heads = torch.cat(self._turned(x, layout, None, self.relative), -2)
+        plan = plan_itself(layout, self.heads.H, self.causal)
+        scale = self.heads.score.scale
+        assert scale is not None
+        return attend_itself(heads, plan, scale, self._dropout).view(*x.shape[:-1], self.heads.H, self.heads.K)
 
     def _cohorts(
         self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Cohorts[Steps]
@@ -275,7 +306,7 @@ class SelfAttention(Mixer):
             sight=meet.sight,
             at_BT=meet.at_BT,
             relative=self.relative,
-            dropout=self.settings.dropout if self.training else 0.0,
+            dropout=self._dropout,
         )
         y_BHTK = meet.state.unfold(y_BHTK) if isinstance(meet.state, ForkedCache) else y_BHTK
         return layout.unpad(y_BHTK.transpose(1, 2)), meet.state
@@ -285,8 +316,7 @@ class SelfAttention(Mixer):
         if self._biased or self.causal or self.settings.window is not None or self.settings.block is not None:
             raise ValueError("edges say who sees whom: a window, blocks, a causal mask or relative positions do too")
         q_MHK, k_MGK, v_MGK = (layout.pad(part).flatten(0, 1) for part in (q, k, v))
-        dropout = self.settings.dropout if self.training else 0.0
-        y_MHK = attend_edges(q_MHK, k_MGK, v_MGK, *edges.slots(layout.longest), self.heads.score, dropout)
+        y_MHK = attend_edges(q_MHK, k_MGK, v_MGK, *edges.slots(layout.longest), self.heads.score, self._dropout)
         return layout.unpad(y_MHK.unflatten(0, (layout.rows, layout.longest)))
 
     def weights(self, x: Tensor, layout: Layout, state: StepsState | None = None) -> Tensor:

@@ -17,11 +17,13 @@ from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.cost import Cost, Use
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import moved
+from seqloom.layers.gathered import plan_over
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.layout.parts import parts_like, parts_of
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer
 from seqloom.layers.paths import fast
+from seqloom.layers.short_attention import attend_over, fits_short
 from seqloom.layers.varlen import attend_packed, fits
 
 
@@ -44,6 +46,8 @@ class PackedMemory:
     keys_MGK: Tensor
     values_MGK: Tensor
     layout: Packed
+    both_MGK: Tensor | None = None
+    """The same side by side, where they were projected together: keys of all heads, then values."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,10 @@ class MemoryAttention(Mixer):
 
     def begin(self, rows: int, memory: Memory | None = None) -> SharedMemory | PackedMemory:
         if memory is not None and isinstance(memory.layout, Packed) and fast():
+            if self.heads.project and self.heads.k_norm is None:
+                both = self.heads.both(memory.states)
+                keys, values = both.chunk(2, -2)
+                return PackedMemory(keys, values, memory.layout, both)
             return PackedMemory(*self._keys_values(memory), memory.layout)
         return self.start(rows, memory)
 
@@ -190,6 +198,11 @@ class MemoryAttention(Mixer):
             assert score.scale is not None
             q = score.query(q.transpose(0, 1)).transpose(0, 1)
             return attend_packed(q, k, v, layout, state.layout, score.scale, Sight(), self._dropout)
+        both, filled = state.both_MGK, self.heads.G == self.heads.H and _filled(state.layout)
+        if both is not None and filled and fits_short(q, score, Sight(), self._dropout, layout, state.layout):
+            assert score.scale is not None
+            layout.check(q)
+            return attend_over(q, both, plan_over(layout, state.layout, self.heads.H), score.scale, self._dropout)
         parts = parts_of(layout)
         if parts is None or state.layout.real_N is not None:
             return self._attended(q, layout, self._padded(state))

@@ -13,6 +13,7 @@ from seqloom.layers.cost import Cost, linear
 from seqloom.layers.dropout import dropped
 from seqloom.layers.faults import Faults
 from seqloom.layers.linear import Linear
+from seqloom.layers.two_maps import fits, mapped_twice
 from seqloom.settings import Frozen
 
 
@@ -47,6 +48,9 @@ class DenseFeedForward(nn.Module):
         self.out = Linear(hidden, width, settings.bias)
 
     def forward(self, x: Tensor) -> Tensor:
+        drops = self.dropout > 0 and self.training
+        if not self.gated and not drops and fits(x, self.inputs, self.out, self.activation):
+            return mapped_twice(x, self.inputs, self.out, self.activation)
         hidden = self.inputs(x)
         if self.gated:
             gate, value = hidden.chunk(2, -1)

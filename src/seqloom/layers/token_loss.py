@@ -14,7 +14,7 @@ from seqloom.layers.paths import fast
 # scores that are held at once: on a CPU few enough for its cache, but enough rows for a good product
 CHUNK = {"cpu": 1 << 20}
 CHUNK_ELSEWHERE = 1 << 27
-ROWS = 256
+ROWS = 512
 
 
 def token_loss(

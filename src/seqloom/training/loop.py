@@ -19,6 +19,7 @@ from seqloom.store.state import Checkpoint
 from seqloom.tasks import Goals, Task
 from seqloom.training.averaging import average_weights
 from seqloom.training.ema import MovingAverage
+from seqloom.training.freed_memory import keep_freed_memory
 from seqloom.training.interrupts import Interrupts
 from seqloom.training.layer_rates import layer_rates
 from seqloom.training.limits import Limits
@@ -72,6 +73,8 @@ class Loop:
     def __init__(self, setup: Setup, run: RunFolder, teller: Teller) -> None:
         training = setup.training
         self.setup, self.run, self.teller, self.training = setup, run, teller, training
+        if setup.device.type == "cpu":
+            keep_freed_memory()
         self.model = setup.model
         factors = None if training.layer_decay is None else layer_rates(self.model, training.layer_decay)
         self.optimiser = build_optimiser(training.optimiser, self.model, factors)

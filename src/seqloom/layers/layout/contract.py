@@ -59,6 +59,10 @@ class Layout:
         """True for real steps of the flush-left padded form."""
         return torch.arange(self.longest, device=self.lengths_B.device) < self.lengths_B[:, None]
 
+    def check(self, x: Tensor) -> None:
+        """ValueError if x is not of this layout's shape."""
+        raise NotImplementedError
+
     def pad(self, x: Tensor) -> Tensor:
         """This layout's own form → padded, flush left, zeros behind each row's end."""
         raise NotImplementedError

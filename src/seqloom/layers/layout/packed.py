@@ -150,9 +150,12 @@ class Packed(Layout):
     def _moves(self) -> tuple[Tensor | None, ...]:
         return self.token_BT, self.taken_BT, self.gap_M, self.slot_N, self.real_N
 
-    def pad(self, x: Tensor) -> Tensor:
+    def check(self, x: Tensor) -> None:
         if len(x) != len(self.row_N):
             raise ValueError(f"{len(x)} tokens, but the layout says {len(self.row_N)}")
+
+    def pad(self, x: Tensor) -> Tensor:
+        self.check(x)
         self.memo["padded"] = True
         if self.same:
             return x.unflatten(0, (self.rows, self.most))

@@ -92,9 +92,12 @@ class Padded(Layout):
         starts_B1 = 0 if self.starts_B is None else self.starts_B[:, None]
         return (steps_T >= starts_B1) & (steps_T < starts_B1 + self.lengths_B[:, None])
 
-    def pad(self, x: Tensor) -> Tensor:
+    def check(self, x: Tensor) -> None:
         if x.shape[:2] != (self.rows, self.width):
             raise ValueError(f"a batch of {tuple(x.shape[:2])}, but the layout says {(self.rows, self.width)}")
+
+    def pad(self, x: Tensor) -> Tensor:
+        self.check(x)
         if self.full:
             return x
         flush_BT = x if self.starts_B is None else _roll(x, self.starts_B)
