@@ -14,6 +14,7 @@ from seqloom.layers.paths import only_plain
 LAYOUTS: list[Layout] = [
     Packed.of([3, 5, 5, 4]),  # together
     Packed.of([1, 2, 30, 9, 0, 5]),  # in parts
+    Packed.of([0, 3, 0]),  # a part of nothing
     Packed.of([70, 66]),  # long enough for torch's softmax
     Padded.whole(3, 17),
 ]
@@ -62,7 +63,9 @@ def test_each_row_over_itself(
         torch.testing.assert_close(ours, theirs)
 
 
-@pytest.mark.parametrize(("source", "target"), [([3, 5, 5, 4], [2, 6, 1, 4]), ([1, 2, 30, 9, 1], [20, 1, 3, 4, 0])])
+@pytest.mark.parametrize(
+    ("source", "target"), [([3, 5, 5, 4], [2, 6, 1, 4]), ([1, 2, 30, 9, 1], [20, 1, 3, 4, 0]), ([2, 3, 4], [0, 9, 0])]
+)
 def test_each_row_over_its_memory(source: list[int], target: list[int]) -> None:
     torch.manual_seed(0)
     mixer = MemoryAttention(CrossAttention(heads=2), 8).double()

@@ -86,7 +86,9 @@ class _ShortAttention(torch.autograd.Function):
         dy = grads[0].contiguous().view(-1, q.shape[-1]).index_select(0, plan.take_L)
         if plan.gap_G is not None:
             dy.index_fill_(0, plan.gap_G, 0)
-        d_all = q.new_empty(plan.queries + 2 * plan.keys, q.shape[-1])
+        places = plan.queries + 2 * plan.keys, q.shape[-1]
+        # keys of rows without queries have no part that would write their gradient
+        d_all = q.new_empty(places) if all(part.queries for part in plan.parts) else q.new_zeros(places)
         d_q, d_k, d_v = d_all.split([plan.queries, plan.keys, plan.keys])
         saved = iter(kept)
         for part, (q_RTK, dy_RTK, dq_RTK), keyed in _parts(plan, (q, dy, d_q), (k, v, d_k, d_v)):
@@ -118,10 +120,13 @@ def _gathered(x: Tensor, memory: Tensor | None, plan: Plan) -> tuple[Tensor, ...
 def _parts(
     plan: Plan, queries: Sequence[Tensor], keys: Sequence[Tensor]
 ) -> Iterator[tuple[Part, list[Tensor], list[Tensor]]]:
-    """Each part's share of all places."""
+    """Each part's share of all places; rows without queries have nothing to do."""
     q_at = k_at = 0
     for part in plan.parts:
         q_end, k_end = q_at + part.rows * part.queries, k_at + part.rows * part.keys
+        if not part.queries:
+            k_at = k_end
+            continue
         own = [x[q_at:q_end].view(part.rows, part.queries, -1) for x in queries]
         yield part, own, [x[k_at:k_end].view(part.rows, part.keys, -1) for x in keys]
         q_at, k_at = q_end, k_end
