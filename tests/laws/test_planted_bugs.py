@@ -279,7 +279,7 @@ def the_batch_decides_the_scale(patch: pytest.MonkeyPatch) -> None:
         (memory_leaks, lambda: _padding("gated-linear-causal", PACKED)),
         (edges_forgotten, lambda: _padding("convolution", PACKED)),
         (neighbours_compete, lambda: _padding("hybrid-decoder", PACKED)),
-        (gradient_forgets_padding, lambda: _paths("attention")),
+        (gradient_forgets_padding, lambda: _paths("attention-additive")),
         (patches_cut_across_padding, lambda: _padding("patch-numbers", LEFT)),
         (patches_cut_across_padding, lambda: _padding("patches-to-tokens", LEFT)),
         (patches_never_end, lambda: _padding("patch-classifier", PACKED)),

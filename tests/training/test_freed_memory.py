@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +38,22 @@ def test_a_step_made_again_asks_the_system_for_nothing() -> None:
 
 def test_it_can_be_asked_for_twice() -> None:
     assert keep_freed_memory() == keep_freed_memory()
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
+def test_what_is_kept_can_be_given_back() -> None:
+    program = """
+from pathlib import Path
+import torch
+from seqloom.training.freed_memory import give_freed_memory, keep_freed_memory
+keep_freed_memory()
+held = [torch.ones(1_000_000) for _ in range(100)]
+kept = torch.ones(10)
+del held
+used = lambda: int(Path("/proc/self/status").read_text().split("VmRSS:")[1].split()[0])
+before = used()
+give_freed_memory()
+print(before - used())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 300_000, "of 400 MB"

@@ -5,6 +5,7 @@ before it hands it out: of a step on a CPU that can be a sixth. Nothing is done 
 """
 
 import ctypes
+from contextlib import suppress
 
 # numbers of mallopt(3)
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3
@@ -21,3 +22,9 @@ def keep_freed_memory() -> bool:
         return False
     asked = (MMAP_THRESHOLD, LARGEST), (TRIM_THRESHOLD, NEVER), (TOP_PAD, AT_ONCE)
     return all(mallopt(what, value) == 1 for what, value in asked)
+
+
+def give_freed_memory() -> None:
+    """Back to the system, all that is kept and not in use now."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -19,7 +19,7 @@ from seqloom.store.state import Checkpoint
 from seqloom.tasks import Goals, Task
 from seqloom.training.averaging import average_weights
 from seqloom.training.ema import MovingAverage
-from seqloom.training.freed_memory import keep_freed_memory
+from seqloom.training.freed_memory import give_freed_memory, keep_freed_memory
 from seqloom.training.interrupts import Interrupts
 from seqloom.training.layer_rates import layer_rates
 from seqloom.training.limits import Limits
@@ -165,6 +165,7 @@ class Loop:
                         raise KeyboardInterrupt
             finally:
                 batches.close()  # type: ignore[attr-defined]
+                give_freed_memory()
         return self.place
 
     def _begin(self) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import torch
 
+from seqloom.training.freed_memory import give_freed_memory
+
 STATUS = Path("/proc/self/status")
 FORGET = Path("/proc/self/clear_refs")
 
@@ -22,6 +24,7 @@ def forget_peak(device: torch.device) -> None:
     """What was tried out before, such as batches that turned out too large, is not training; where it can be told."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
+    give_freed_memory()
     with suppress(OSError):
         FORGET.write_text("5", encoding="ascii")  # Linux: the high-water mark begins again from what is in use
 
