@@ -1,4 +1,4 @@
-import { askedForInput, faultBox, h, say } from "../element.js";
+import { askedForInput, faultBox, fill, h, needsInput, notes, say } from "../element.js";
 import { downloads } from "../download.js";
 import { boxFacts, boxPanel, equation, ways } from "../pictures/box_panel.js";
 import { folded, openable, runs } from "../pictures/flow_folds.js";
@@ -49,14 +49,14 @@ class Flow {
     this.#picture();
     this.#hint();
     if (this.box) this.#choose(this.box);
-    if (this.state.input !== "") this.#trace();
+    if (!needsInput(this.state)) this.#trace();
   }
 
   /** What each box made, summed up: it comes later than the drawing, as the model must write its answer first. */
   async #trace() {
     try {
       this.trace = await this.source.trace(this.state.request(), this.state.gone);
-      if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss));
+      fill(this.loss, notes(this.trace), this.trace.loss && lossPicture(this.trace.loss));
       const facts = this.panel.querySelector(".facts");
       if (facts && this.box) facts.replaceWith(boxFacts(this.boxes.get(this.box), this.trace.boxes[this.box]));
     } catch (error) {
@@ -186,8 +186,8 @@ class Flow {
     const group = this.flow.groups.find((one) => one.id === box.group);
     const close = h("button", { type: "button", class: "icon close", "aria-label": "Close the panel", onclick: () => this.#close() }, "×");
     const head = h("header", {}, h("div", {}, h("p", { class: "note" }, group?.title ?? ""), h("h2", {}, box.title)), close);
-    if (this.state.input === "") {
-      this.panel.replaceChildren(head, h("p", { class: "sentence" }, box.sentence), askedForInput());
+    if (needsInput(this.state)) {
+      this.panel.replaceChildren(head, h("p", { class: "sentence" }, box.sentence), askedForInput(this.state.model));
       return;
     }
     this.panel.replaceChildren(head, h("p", { class: "wait" }, "One moment …"));
