@@ -129,6 +129,29 @@ def test_a_forecast_with_its_bands(tasks: Studio, folder: Path) -> None:
     checked(page)
 
 
+def test_a_phone_sees_the_forecast_and_every_tag(tasks: Studio, folder: Path) -> None:
+    """Pictures are as wide as their place."""
+    page = tasks.open("write", model="forecast", input=(folder / "forecast.csv").read_text(), phone=True)
+    expect(page.locator(".line.ahead").first).to_be_visible()
+    assert right(page, ".chart .line.ahead") < 390
+    for phone, wide in (True, 390), (False, 1280):
+        page = tasks.open("write", model="tags", input="good film " * 40, phone=phone)
+        page.wait_for_function("document.querySelectorAll('.tagged').length === 80")
+        assert right(page, ".tagged .chip") < wide
+        card = page.locator(".card.answer").bounding_box()
+        assert card is not None
+        assert right(page, ".tagged .chip") < card["x"] + card["width"]
+
+
+def right(page: Page, what: str) -> float:
+    """How far the furthest of them reaches."""
+    found: float = page.evaluate(
+        "(what) => Math.max(...[...document.querySelectorAll(what)].map((one) => one.getBoundingClientRect().right))",
+        what,
+    )
+    return found
+
+
 def test_a_graph_and_the_attention_on_its_edges(tasks: Studio, folder: Path) -> None:
     own = seqloom.load(folder / "graph").predict("n3")
     page = tasks.open("write", model="graph", input="n3")

@@ -42,6 +42,15 @@ def test_its_numbers_are_the_model_s(browser: Browser, file: Path) -> None:
     studio.close()
 
 
+def test_what_the_answer_hangs_on(browser: Browser, file: Path) -> None:
+    studio = Studio(browser, file.as_uri())
+    page = studio.open("attention", hangs="yes")
+    own = lecture().look("black cat sleeps").looks[0].influence().values.tolist()
+    shown = matrix(page.locator(".hanging figure"))
+    assert [[pytest.approx(number, abs=1e-7) for number in row] for row in shown] == own
+    studio.close()
+
+
 def test_a_notebook_s_frame(browser: Browser, tmp_path: Path) -> None:
     """Where the page has an address without a place of its own: it goes from view to view all the same."""
     shown = lecture().look("black cat sleeps")._repr_html_()

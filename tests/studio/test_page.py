@@ -108,6 +108,29 @@ def test_without_an_input_it_asks_for_one(studio: Studio) -> None:
     expect(page.locator(".panel figure").first).to_be_visible()
 
 
+def test_a_text_can_begin_from_nothing(studio: Studio) -> None:
+    """A model of language needs no input, and says something without one."""
+    page = studio.open("write", model="text", settings='{"longest": 4, "shortest": 4}')
+    page.route("**/studio/api/models", without_examples)
+    page.reload()
+    drawn(page)
+    expect(page.locator(".answer-text")).not_to_be_empty()
+    expect(page.locator(".remark")).to_have_text("The answer is cut at 4 tokens (generation.longest).")
+
+
+@pytest.mark.parametrize("view", ["write", "flow", "what-if", "lecture"])
+def test_words_that_the_model_does_not_know(studio: Studio, view: str) -> None:
+    page = studio.open(view, model="lecture", input="black zebra sleeps")
+    expect(page.locator(".remark")).to_have_text("The vocabulary has no 'zebra': the model reads <unk> instead.")
+
+
+def test_a_phone_shows_which_view_it_is(studio: Studio) -> None:
+    page = studio.open("training", model="pairs", phone=True)
+    box = page.get_by_role("link", name="Training").bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] < box["x"] + box["width"] <= 390
+
+
 def test_an_example_is_chosen(studio: Studio) -> None:
     page = studio.open("write", model="lecture")
     page.get_by_label("Example").select_option(index=3)
