@@ -161,7 +161,7 @@ def _ending(training: TrainingSettings, steps: int, note: Note) -> ScheduleSetti
     schedule = training.schedule
     if isinstance(schedule, InverseSqrt | Constant | Plateau):
         note(f"the schedule {schedule.kind} has no end: cosine, so that the rate is down when the run ends")
-        return Cosine()
+        schedule = Cosine(warmup=schedule.warmup) if schedule.warmup else Cosine()
     if isinstance(schedule.warmup, int) and schedule.warmup > LONGEST_WARMUP * steps:
         note(f"a warm-up of {schedule.warmup:,} steps is too long for about {steps:,}: {LONGEST_WARMUP:.0%} of the run")
         return schedule.model_copy(update={"warmup": LONGEST_WARMUP})

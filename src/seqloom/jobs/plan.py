@@ -195,17 +195,18 @@ def update_seconds(work: Work, optimiser: OptimiserSettings) -> float:
 
 def step_seconds(work: Work, order: Order, enough: float = 1.0) -> float:
     """How long a step takes, measured on a few batches, or so many seconds; the model is spoilt by it."""
-    times = []
+    times, cuda = list[float](), work.device.type == "cuda"
     for number, examples in enumerate(order.epoch(0)):
         batch = work.task.batch(examples)
         began = time.monotonic()
         work.gradients(1, [batch])
-        if work.device.type == "cuda":
+        if cuda:
             torch.cuda.synchronize()
         times.append(time.monotonic() - began)
-        if number >= 3 or (number and sum(times[1:]) > enough):
+        if number >= 3 or (number and not cuda and sum(times[1:]) > enough):
             break
-    return statistics.median(times[1:] or times)  # the first is slower than all others
+    # the first is slower than all others; on a GPU so is each that needs a kernel for the first time
+    return min(times) if cuda else statistics.median(times[1:] or times)
 
 
 def validation_seconds(corpora: Corpora, per_token: float) -> float:
