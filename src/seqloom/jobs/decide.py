@@ -106,7 +106,7 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         batch, took = _batch(training, work, data, left, note)
         if took is None and (measure or left is not None):
             # a recipe's batch may be far too large for this machine to try: a small one tells as much
-            trial = trial_of(data, batch)
+            trial = trial_of(data, batch, device)
             took = step_seconds(work, data.order(trial, training.seed))
             took = grown(took, trial, batch, recipe.model, data, pace)
         if took is not None:
