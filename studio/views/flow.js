@@ -28,6 +28,7 @@ class Flow {
     Object.assign(this, { place, state, source, flow });
     this.boxes = new Map(flow.boxes.map((box) => [box.id, box]));
     this.groups = new Map(flow.groups.flatMap((group) => group.boxes.map((id) => [id, group])));
+    this.titles = new Map(flow.groups.map((group) => [group.id, group.title]));
     this.steps = openable(flow);
     const listed = (name) => new Set((state.get(name) ?? "").split(" ").filter(Boolean));
     this.shown = listed("blocks");
@@ -84,7 +85,7 @@ class Flow {
     const { boxes, edges } = this.flow;
     const title = `${this.state.model.name}: ${boxes.length} boxes, ${edges.length} arrows`;
     const focused = document.activeElement?.dataset?.box;
-    this.drawn = flowPicture(layout(seen, sizes, this.open), sizes, { chosen: this.box, steps: this.steps, title }, {
+    this.drawn = flowPicture(layout(seen, sizes, this.open), sizes, { chosen: this.box, steps: this.steps, title, groups: this.titles }, {
       choose: (id) => this.#pressed(id), turn: (group, other) => this.#turn(group, other), toggle: (id) => this.#toggle(id, false),
     });
     this.#scaled(this.drawn, PHONE.matches ? 1 : this.#scale(sizes));

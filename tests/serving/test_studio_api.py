@@ -153,6 +153,13 @@ def test_words_that_it_does_not_know_are_told(studio: Live) -> None:
     assert note == "the answer is cut at 5 tokens (generation.longest)"
 
 
+def test_a_loss_needs_the_right_answer(studio: Live) -> None:
+    asked = {"model": "tags", "input": "the film", "box": "head.loss"}
+    assert "give it, and its loss is computed" in ask(studio, "box", **asked)["equation"]["symbols"]
+    tags = " ".join(one["tag"] for one in ask(studio, "answer", model="tags", input="the film")["tags"])
+    assert ask(studio, "box", **asked, target=tags)["equation"]["numbers"].startswith("L")
+
+
 def test_the_flow_says_what_can_be_taken_away(studio: Live) -> None:
     flow = studio.client.get(f"{API}/flow", params={"model": "lecture"}).json()
     assert flow["rules"] == [

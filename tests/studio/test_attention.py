@@ -177,7 +177,7 @@ def test_weights_are_fetched_when_they_are_looked_at(
 @pytest.mark.parametrize("show", ["lines", "matrix", "grid"])
 def test_everyone_can_read_it(studio: Studio, show: str) -> None:
     for phone, dark in (False, False), (True, True):
-        page = studio.open("attention", model="pairs", input=SOURCE, show=show, phone=phone, dark=dark)
+        page = studio.open("attention", model="pairs", input=SOURCE, show=show, phone=phone, dark=dark, hangs="yes")
         accessible(page)
         fits(page)
 

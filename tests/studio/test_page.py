@@ -80,6 +80,12 @@ def test_all_is_reached_with_keys(studio: Studio) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".panel h2")).to_have_text("self-attention")
     expect(page.locator(":focus")).to_have_attribute("data-box", "encoder.blocks.0.mixer")
+    expect(page.locator(".box[tabindex='0']")).to_have_count(1)  # Tab stops once; arrow keys go on
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    chosen = page.locator(".box.chosen")
+    expect(chosen).to_be_focused()
+    assert chosen.get_attribute("data-box") != "encoder.blocks.0.mixer"
 
 
 def test_a_refusal_is_told_in_its_own_words(studio: Studio) -> None:
