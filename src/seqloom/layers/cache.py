@@ -11,7 +11,7 @@ from torch import Tensor
 from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.forked_cache import MOST, ForkedCache, moved
 from seqloom.layers.layout import Layout
-from seqloom.layers.native.attention import Asked, fits, over_steps
+from seqloom.layers.native.attention import ATTENTION, Asked, fits, over_steps
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,19 @@ class Cache:
         if self.static:
             return self
         made = replace(self, room=room.steps)
-        return Cohorts((made,)) if self.apart else made
+        if not self.apart:
+            return made
+        # rows that leave are followed by those of their own part; to attend part by part costs something only in torch
+        return Cohorts(made._apart(room.sizes) if len(room.sizes) > 1 and ATTENTION.get() is not None else (made,))
+
+    def _apart(self, sizes: tuple[int, ...]) -> "tuple[Cache, ...]":
+        each = zip(self.keys_BGSK.split(sizes), self.values_BGSK.split(sizes), self.lengths_B.split(sizes), strict=True)
+        return tuple(replace(self, keys_BGSK=k, values_BGSK=v, lengths_B=lengths_B) for k, v, lengths_B in each)
 
     def reorder(self, rows: Tensor) -> "Cache":
         if self.room:
-            keys, values = moved(self.keys_BGSK, rows), moved(self.values_BGSK, rows)
+            used = self.keys_BGSK.shape[2] - self.free
+            keys, values = moved(rows, used, self.keys_BGSK, self.values_BGSK)
         else:
             keys, values = self.keys_BGSK.index_select(0, rows), self.values_BGSK.index_select(0, rows)
         return replace(self, keys_BGSK=keys, values_BGSK=values, lengths_B=self.lengths_B.index_select(0, rows))

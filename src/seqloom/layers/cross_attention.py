@@ -98,7 +98,7 @@ class SharedMemory:
         """Of rows that share a memory, all stay together."""
         rows_A = rows_R if self.fan == 1 else rows_R[:: self.fan] // self.fan
         if self.owned:
-            keys, values = moved(self.keys_AGSK, rows_A), moved(self.values_AGSK, rows_A)
+            keys, values = moved(rows_A, None, self.keys_AGSK, self.values_AGSK)
         else:
             keys, values = self.keys_AGSK.index_select(0, rows_A), self.values_AGSK.index_select(0, rows_A)
         lengths_A = self.lengths_A.index_select(0, rows_A)

@@ -11,6 +11,7 @@ from torch import Tensor
 from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.layout import Layout
 from seqloom.layers.native.attention import Asked, fits, over_forks
+from seqloom.layers.native.rows import move
 
 MOST = 16
 """Hypotheses to an item; with more, reading what all of them wrote costs more than copying."""
@@ -61,7 +62,7 @@ class ForkedCache:
 
     def reorder(self, rows_R: Tensor) -> "ForkedCache":
         rows_A = rows_R[:: self.fan] // self.fan
-        keys, values = moved(self.keys_AGKSD, rows_A), moved(self.values_AGKSD, rows_A)
+        keys, values = moved(rows_A, self.writer_AKS.shape[-1] - self.free, self.keys_AGKSD, self.values_AGKSD)
         return replace(self.fork(rows_R), keys_AGKSD=keys, values_AGKSD=values)
 
     @classmethod
@@ -130,15 +131,23 @@ class ForkedCache:
         return (see_AKT1S & wrote_AK1KS).flatten(3).flatten(1, 2)
 
 
-def moved(x: Tensor, rows: Tensor) -> Tensor:
-    """x[rows], made in x itself: only rows that are to stand elsewhere are copied. x is spoilt by it."""
+def moved(rows: Tensor, used: int | None, *buffers: Tensor) -> list[Tensor]:
+    """x[rows] of each, made in x itself: only rows that are to stand elsewhere are copied. Each x is spoilt by it.
+
+    used: of the steps, which are the axis before the last; no others hold anything. None: all may.
+    """
     count = len(rows)
-    if count > len(x):
-        return x.index_select(0, rows)
+    if any(count > len(x) for x in buffers):
+        return [x.index_select(0, rows) for x in buffers]
     to = (rows != torch.arange(count, device=rows.device)).nonzero()[:, 0]
     if len(to):
-        x.index_copy_(0, to, x.index_select(0, rows[to]))
-    return x[:count]
+        begin = rows[to]
+        fresh = rows.device.type == "cpu" and int(begin.min()) >= count  # from behind all that stay
+        for x in buffers:
+            part = x if used is None else x.narrow(-2, 0, used)
+            if not fresh or not move(part.flatten(1, -3) if x.dim() > 4 else part, begin, to):
+                x.index_copy_(0, to, x.index_select(0, begin))
+    return [x[:count] for x in buffers]
 
 
 def _resized(x: Tensor, dim: int, size: int) -> Tensor:
