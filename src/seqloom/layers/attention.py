@@ -144,7 +144,7 @@ class HeadProjections(nn.Module):
         super().__init__()
         self.H, self.G, self.K = settings.heads, settings.groups, settings.width_of_head(width)
         self.project, self.crosses = settings.project, memory_width is not None
-        self.activate = activate(settings.activation)
+        self.activate, self.activates_nothing = activate(settings.activation), settings.activation == "identity"
         source = width if memory_width is None else memory_width
         self.J = self.K if settings.project else source // self.H
         if settings.project and self.crosses:
@@ -294,7 +294,7 @@ class SelfAttention(Mixer):
         """One step of each row onto its own past, in C; None where the plain lines are to do it."""
         layout.check(q)
         score = self.heads.score
-        if self._limited or not isinstance(score, DotScore) or self._dropout or not one_each(layout) or not usable():
+        if self.limited or not isinstance(score, DotScore) or self._dropout or not one_each(layout) or not usable():
             return None
         lib = ATTENTION.get()
         asks = None if lib is None else asked(lib, score.scale, state.rows, q, k, v)
@@ -423,10 +423,10 @@ class SelfAttention(Mixer):
 
     def _sees_all(self, layout: Layout, state: Cache) -> bool:
         """One step onto even rows, with no window, block or distance to look at: there is nothing to hide."""
-        return state.even and layout.longest == 1 and layout.uniform and not self._limited
+        return state.even and layout.longest == 1 and layout.uniform and not self.limited
 
     @property
-    def _limited(self) -> bool:
+    def limited(self) -> bool:
         return self.settings.window is not None or self.settings.block is not None or self._biased
 
     def _sight(self, layout: Layout) -> Sight:

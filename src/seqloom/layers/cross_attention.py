@@ -25,6 +25,7 @@ from seqloom.layers.mixer import Memory, Mixer
 from seqloom.layers.native import usable
 from seqloom.layers.native.attention import ATTENTION, asked, one_each, over_memory
 from seqloom.layers.native.attention import fits as fits_native
+from seqloom.layers.native.block import numbers_of
 from seqloom.layers.paths import fast
 from seqloom.layers.scores import DotScore
 from seqloom.layers.short_attention import attend_over, fits_short
@@ -124,6 +125,15 @@ class SharedMemory:
         )
         filled = all(memory.filled for memory in memories)
         return cls(keys, values, lengths_A, even, memories[0].fan, memories[0].owned, filled)
+
+    def for_c(self) -> "tuple[list[int], SharedMemory] | None":
+        """What C must know to read it."""
+        if not fits_native(self.keys_AGSK, self.values_AGSK):
+            return None
+        lengths_A = None if self.even else self.lengths_A
+        return numbers_of(
+            self.keys_AGSK, self.values_AGSK, lengths_A, self.keys_AGSK.shape[2], self.rows, self.fan
+        ), self
 
     def fold(self, q_RHTK: Tensor) -> Tensor:
         """Queries of rows that share a memory as queries of one row: q_AHNK."""
