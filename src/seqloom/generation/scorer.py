@@ -81,6 +81,15 @@ class PairScorer:
         assert output.state is not None
         return _largest(self.model.head, output, shortlist), PairState(output.state, state.read_B)
 
+    @torch.inference_mode()
+    def scores(self, last_R: Tensor, state: PairState) -> tuple[Tensor, PairState]:
+        output = self.model.step(last_R[:, None], _ones(last_R), state.decoder)
+        assert output.state is not None
+        return self.model.scores(output)[:, 0], PairState(output.state, state.read_B)
+
+    def needs(self, item: Item) -> tuple[int, int]:
+        return item.longest + 1, len(item.source) + 1
+
     def _in_order(self, attention_RS: Tensor, read_R: Tensor) -> Tensor:
         """Over the source as it was given, not as it was read; its end mark comes last in both."""
         if not self.reverse:
@@ -151,6 +160,19 @@ class TextScorer:
         output = self.model(last_R[:, None], one, state)
         assert output.state is not None
         return _largest(self.model.head, output, shortlist), output.state
+
+    @torch.inference_mode()
+    def scores(self, last_R: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        output = self.model(last_R[:, None], _ones(last_R), state)
+        assert output.state is not None
+        return self.model.scores(output)[:, 0], output.state
+
+    def needs(self, item: Item) -> tuple[int, int]:
+        return len(self._prompt(item)) + item.longest + 1, 0
+
+
+def _ones(last_R: Tensor) -> Padded:
+    return Padded.whole(len(last_R), 1, device=last_R.device)
 
 
 def log_probs_of(scores_R1V: Tensor, never_N: Tensor) -> Tensor:

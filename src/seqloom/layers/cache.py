@@ -11,6 +11,8 @@ from torch import Tensor
 from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.forked_cache import MOST, ForkedCache, moved
 from seqloom.layers.layout import Layout
+from seqloom.layers.static_cache import StaticCache
+from seqloom.layers.static_state import Size
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,9 @@ class Cache:
             return self
         made = replace(self, room=room.steps)
         return Cohorts((made,)) if self.apart else made
+
+    def static_like(self, size: Size) -> StaticCache:
+        return StaticCache.like(self, size)
 
     def reorder(self, rows: Tensor) -> "Cache":
         if self.room:
