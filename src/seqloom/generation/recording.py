@@ -84,6 +84,7 @@ class Tape:
         try:
             graph.capture_end()
         except RuntimeError:
+            assert self._pool is not None
             with suppress(RuntimeError, AttributeError):  # it had been ended, or this torch does it by itself
                 torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), self._pool)
         self.records = False

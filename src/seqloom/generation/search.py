@@ -7,7 +7,7 @@ from seqloom.generation.automaton import Phrase
 from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.phrases import conflict
-from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.settings import ROWS, GenerationSettings
 from seqloom.generation.static_writing import Static, is_static
 from seqloom.generation.tree import Tree
 from seqloom.generation.writing import Writing
@@ -43,12 +43,17 @@ def write(
     if static is not None and static.works and is_static(settings, attention):
         left: list[Item] = []
         yield from static.write(_plain(others, left), settings, left)
-        others = sorted(left, key=lambda item: item.number)
+        others, settings = sorted(left, key=lambda item: item.number), _modest(settings)
     if is_greedy(settings, attention):
         aside: list[Item] = []
         yield from _written(Greedy(scorer, settings, shortlist), _plain(others, aside), settings)
         others = aside
     yield from _written(Writing(scorer, settings, attention), others, settings)
+
+
+def _modest(settings: GenerationSettings) -> GenerationSettings:
+    """With as many answers together as are worth while without a recording."""
+    return settings.model_copy(update={"batch": min(settings.together, max(1, ROWS // settings.beam))})
 
 
 def _plain(items: Iterable[Item], aside: list[Item]) -> Iterator[Item]:
