@@ -11,6 +11,7 @@ from seqloom.generation.beam import NOTHING
 from seqloom.generation.contract import Item, Written
 from seqloom.generation.length import penalty
 from seqloom.generation.settings import GenerationSettings
+from seqloom.layers.kernels import usable
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,20 @@ class GreedyBooks:
 
     def choose(self, log_prob_AC: Tensor, token_AC: Tensor, end: int) -> tuple[Tensor, None]:
         """One more token to each; who goes on."""
+        if usable(token_AC):
+            from seqloom.layers.kernels.greedy import Books, noted
+
+            books = Books(
+                self.tokens_AT,
+                self.log_probs_AT,
+                self.step_A,
+                self.longest_A,
+                self.last_A,
+                self.done_A,
+                self.ended_A,
+                self.bad_A,
+            )
+            return noted(books, log_prob_AC, token_AC, end), None
         best_A, token_A = log_prob_AC[:, 0], token_AC[:, 0]
         here_A, room = ~self.done_A, self.tokens_AT.shape[1] - 1
         real_A = best_A > NOTHING  # not so where it is no number

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 import torch
+from torch import Tensor
 
 from seqloom.generation.contract import Item, StaticScorer, Written
 from seqloom.generation.recording import NotRecordedError, Tape
@@ -41,6 +42,15 @@ class _Kind:
     beam: int
     n_best: int
     length: object
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """Items, and what the scorer starts them with."""
+
+    items: Sequence[Item]
+    state: State
+    last_A: Tensor
 
 
 class Static:
@@ -89,39 +99,38 @@ class Static:
     def _window(self, window: Sequence[Item], settings: GenerationSettings) -> Iterator[tuple[Item, list[Written]]]:
         """The longest first, so that those that come later fit where they leave."""
         waiting = deque(sorted(window, key=lambda item: (-len(item.source), item.number)))
-        frame = None
+        together = min(settings.together, len(waiting))
+        with self.tape.running():
+            begun = self._started(waiting, together)
+            frame = self._frame(window, begun.state, settings)
+            room = min(frame.room, settings.together)
+            if len(begun.items) > room:
+                waiting.extendleft(reversed(begun.items))
+                begun = self._started(waiting, room)
+            frame.begin(begun.items, begun.state, begun.last_A)
+        ready: _Begun | None = None
         try:
-            while waiting or (frame is not None and frame.writs):
+            while frame.writs or waiting or ready is not None:
                 with self.tape.running():
-                    frame = self._begin(frame, waiting, settings)
+                    if ready is not None and room - len(frame.writs) >= len(ready.items):
+                        frame.begin(ready.items, ready.state, ready.last_A)
+                        ready = None
+                    elif ready is None and not waiting:
+                        frame.narrow()
                     frame.run()
+                    if ready is None and waiting:
+                        # while the device writes, the next ones are made ready behind it
+                        ready = self._started(waiting, -(-room // COHORTS))
                     done = frame.done()
                 yield from done
         finally:
-            if frame is not None and frame.writs:  # whoever reads stopped, or something failed
+            if frame.writs:  # whoever reads stopped, or something failed
                 frame.clear()
 
-    def _begin(self, frame: Frame | None, waiting: deque[Item], settings: GenerationSettings) -> Frame:
-        """Those who wait take the places that are free, if these are many enough, or all who wait fit."""
-        if frame is None:
-            together = min(settings.together, len(waiting))
-            items = [waiting.popleft() for _ in range(together)]
-            state, last_A = self.scorer.start(items)
-            frame = self._frame([*items, *waiting], state, settings)
-            while len(items) > frame.room:
-                waiting.appendleft(items.pop())
-            if len(items) < together:
-                state, last_A = self.scorer.start(items)
-            frame.begin(items, state, last_A)
-            return frame
-        room = min(frame.room, settings.together)
-        free = room - len(frame.writs)
-        if waiting and (free >= len(waiting) or free * COHORTS >= room):
-            items = [waiting.popleft() for _ in range(min(free, len(waiting)))]
-            frame.begin(items, *self.scorer.start(items))
-        elif not waiting:
-            frame.narrow()
-        return frame
+    def _started(self, waiting: deque[Item], count: int) -> "_Begun":
+        """The first so many of those who wait."""
+        items = [waiting.popleft() for _ in range(min(count, len(waiting)))]
+        return _Begun(items, *self.scorer.start(items))
 
     def _frame(self, items: Sequence[Item], example: State, settings: GenerationSettings) -> Frame:
         """One that holds all of them, one after the other."""
