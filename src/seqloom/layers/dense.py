@@ -65,11 +65,11 @@ class DenseFeedForward(nn.Module):
 
     def _at_once(self, x: Tensor) -> bool:
         """Whether a GPU writes with weights that are of one type with what is read, and nobody looks."""
+        if not x.is_cuda or not torch.is_inference_mode_enabled():
+            return False
         bias: Tensor | None = self.inputs.bias
         return (
-            x.is_cuda
-            and torch.is_inference_mode_enabled()
-            and not self.training
+            not self.training
             and not self.gated
             and self.activate is F.relu
             and bias is not None
