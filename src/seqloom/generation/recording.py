@@ -87,6 +87,9 @@ class Tape:
             assert self._pool is not None
             with suppress(RuntimeError, AttributeError):  # it had been ended, or this torch does it by itself
                 torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), self._pool)
+        with suppress(RuntimeError, AttributeError):  # chance, too, may believe that it is being recorded
+            generator = torch.cuda.default_generators[torch.cuda.current_device()]
+            generator.graphsafe_set_state(generator.clone_state())
         self.records = False
         self._pool = torch.cuda.graph_pool_handle()
         torch.cuda.synchronize(self.device)
