@@ -32,6 +32,8 @@ from seqloom.layers.paths import fast
 from seqloom.layers.positions import T5, Music, Relative, RelativeSettings, Rotary, RotaryRelative, Shaw, build_relative
 from seqloom.layers.scores import DotScore, ScoreName, build_score, score_cost
 from seqloom.layers.short_attention import attend_itself, fits_short
+from seqloom.layers.static_cache import StaticCache
+from seqloom.layers.step_attention import attend_step, fits_step
 from seqloom.layers.varlen import attend_packed, fits
 from seqloom.settings import Frozen
 
@@ -199,7 +201,7 @@ ALL = Sight()
 
 Steps = Cache | ForkedCache
 """The steps so far."""
-StepsState = Steps | Cohorts[Steps]
+StepsState = Steps | Cohorts[Steps] | StaticCache
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,8 @@ class SelfAttention(Mixer):
         q, k, v = self._turned(x, layout, state, self.relative)
         if layout.edges is not None:
             return self.heads.join(self._along(q, k, v, layout, layout.edges)), None
+        if isinstance(state, StaticCache):
+            return self.heads.join(self._one_step(q, k, v, layout, state)), state
         stepped = None if state is None else self._stepped(q, k, v, layout, state)
         if stepped is not None:
             return self.heads.join(stepped[0]), stepped[1]
@@ -289,7 +293,7 @@ class SelfAttention(Mixer):
         return attend_itself(heads, plan, scale, self._dropout).view(*x.shape[:-1], self.heads.H, self.heads.K)
 
     def _stepped(
-        self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: StepsState
+        self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Steps | Cohorts[Steps]
     ) -> tuple[Tensor, StepsState] | None:
         """One step of each row onto its own past, in C; None where the plain lines are to do it."""
         layout.check(q)
@@ -337,6 +341,21 @@ class SelfAttention(Mixer):
         y_BHTK = meet.state.unfold(y_BHTK) if isinstance(meet.state, ForkedCache) else y_BHTK
         return layout.unpad(y_BHTK.transpose(1, 2)), meet.state
 
+    def _one_step(self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: StaticCache) -> Tensor:
+        """One step to each row, written in place: the heads' outputs y_R1HK."""
+        if not (layout.uniform and layout.longest == 1):
+            raise ValueError("a static cache takes one step at a time, of every row")
+        score, limited = self.heads.score, self.settings.window is not None or self.settings.block is not None
+        q_RHK, k_RGK, v_RGK = score.query(q.transpose(1, 2))[:, :, 0], score.key(k.transpose(1, 2))[:, :, 0], v[:, 0]
+        if not limited and not self._biased and fits_step(q, score, layout):
+            assert score.scale is not None
+            return attend_step(q_RHK, k_RGK, v_RGK, state, score.scale)[:, None]
+        state.extend(k_RGK, v_RGK)
+        sight = Sight(causal=True, window=self.settings.window, block=self.settings.block, surely=True)
+        at_R1 = state.lengths_B[:, None]
+        y_RH1K = attend(q_RHK[:, :, None], *state.seen, score=score, sight=sight, at_BT=at_R1, relative=self.relative)
+        return y_RH1K.transpose(1, 2)
+
     def _along(self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, edges: Edges) -> Tensor:
         """The heads' outputs of a graph, in the layout's own form."""
         if self._biased or self.causal or self.settings.window is not None or self.settings.block is not None:
@@ -363,7 +382,7 @@ class SelfAttention(Mixer):
         masked: False: as if the future were not hidden. placed: False: as if it had no relative positions.
         """
         state = state.together() if isinstance(state, Cohorts) else state
-        if isinstance(state, ForkedCache):
+        if isinstance(state, ForkedCache | StaticCache):
             raise ValueError("hypotheses that fork have no weights of their own; ask before they are fanned out")
         relative = self.relative if placed else None
         meet = self._meet(*self._turned(x, layout, state, relative), layout, state)

@@ -13,6 +13,8 @@ from seqloom.layers.forked_cache import MOST, ForkedCache, moved
 from seqloom.layers.layout import Layout
 from seqloom.layers.native.attention import ATTENTION, Asked, fits, over_steps
 from seqloom.layers.native.block import numbers_of
+from seqloom.layers.static_cache import StaticCache
+from seqloom.layers.static_state import Size
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,9 @@ class Cache:
     def _apart(self, sizes: tuple[int, ...]) -> "tuple[Cache, ...]":
         each = zip(self.keys_BGSK.split(sizes), self.values_BGSK.split(sizes), self.lengths_B.split(sizes), strict=True)
         return tuple(replace(self, keys_BGSK=k, values_BGSK=v, lengths_B=lengths_B) for k, v, lengths_B in each)
+
+    def static_like(self, size: Size) -> StaticCache:
+        return StaticCache.like(self, size)
 
     def reorder(self, rows: Tensor) -> "Cache":
         if self.room:
