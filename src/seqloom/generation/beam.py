@@ -82,7 +82,7 @@ def ranked(
         return Candidates(torch.zeros_like(token_RC), token_RC, log_prob_RC, total_RC)
     rank_AC = (total_RC if rank_RC is None else total_AK.reshape(-1, 1) + rank_RC).view(A, K * C)
     place_AC = rank_AC.sort(dim=-1, descending=True, stable=True).indices[:, :count]
-    token_AC, log_prob_AC, total_AC = (part.view(A, K * C) for part in (token_RC, log_prob_RC, total_RC))
+    token_AC, log_prob_AC, total_AC = (part.reshape(A, K * C) for part in (token_RC, log_prob_RC, total_RC))
     origin_AC = torch.arange(K, device=token_AC.device).repeat_interleave(C).expand(A, -1)
     return Candidates(origin_AC, token_AC, log_prob_AC, total_AC).taken(place_AC)
 
