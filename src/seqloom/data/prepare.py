@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache, CacheWriter, Examples
-from seqloom.data.cache_folder import cache_folder
 from seqloom.data.crew import MOST, Encoded, can_start, cores, encode_all
 from seqloom.data.encoding import Encoder, Fields, SeriesEncoder, names_of_labels
 from seqloom.data.ragged import ColumnType
@@ -24,6 +23,7 @@ from seqloom.data.reading.stored_file import shown
 from seqloom.data.series_faults import fitting
 from seqloom.data.settings import Bad, Corpus
 from seqloom.settings import UserError
+from seqloom.settings.cache_folder import cache_folder
 
 FORMAT = 7  # to be raised when what stands in a cache changes
 LEAST = 100  # characters; less of a running text is no validation

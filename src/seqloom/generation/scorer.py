@@ -4,8 +4,10 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -61,7 +63,8 @@ class PairScorer:
     @torch.inference_mode()
     def start(self, items: Sequence[Item]) -> tuple[PairState, Tensor]:
         sources = [[*(reversed(item.source) if self.reverse else item.source), self.end] for item in items]
-        tokens_N = torch.tensor([token for source in sources for token in source], device=self.device)
+        # by way of numpy: torch reads long lists much more slowly
+        tokens_N = torch.from_numpy(np.fromiter(chain.from_iterable(sources), np.int64)).to(self.device)
         layout = Packed.of([len(source) for source in sources], device=self.device)
         with _in(self.half, self.device):
             state = PairState(self.model.start(self.model.encode(tokens_N, layout)), layout.lengths_B - 1)

@@ -10,7 +10,6 @@ import numpy as np
 
 from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache
-from seqloom.data.cache_folder import cache_folder
 from seqloom.data.order import Order, Weighted
 from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.ragged import Values
@@ -28,6 +27,7 @@ from seqloom.jobs.unread import refuse_unread
 from seqloom.jobs.vector_words import vector_words
 from seqloom.music import event_words
 from seqloom.settings import UserError
+from seqloom.settings.cache_folder import cache_folder
 from seqloom.settings.words import counted
 from seqloom.tasks import Codecs, Forecast, Known, Language, Masked, Music, Nodes, Task, build_task, learn, task_class
 from seqloom.tasks.masked import MaskedTask

@@ -9,7 +9,6 @@ import numpy as np
 
 from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache, CacheWriter, Examples
-from seqloom.data.cache_folder import cache_folder
 from seqloom.data.graph import Graph, Part, looks_like_graph, read_graph
 from seqloom.data.order import Weighted
 from seqloom.data.prepare import FORMAT
@@ -18,6 +17,7 @@ from seqloom.data.reading import Skipped
 from seqloom.data.settings import Corpus
 from seqloom.jobs.recipe import Recipe
 from seqloom.settings import UserError
+from seqloom.settings.cache_folder import cache_folder
 from seqloom.tasks import Codecs, build_task
 from seqloom.tasks.nodes import NodesTask
 from seqloom.text import Labels, Vocabulary, Words

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from seqloom.layers.dropout import plus_dropped
 from seqloom.layers.kernels import half
 from seqloom.layers.layout import Layout
+from seqloom.layers.native import norm as native
 from seqloom.settings import Frozen
 
 if TYPE_CHECKING:
@@ -87,10 +88,20 @@ class Norm(nn.Module):
     def of_sum(self, x: Tensor, y: Tensor, carry: float, scale: float, dropout: float, layout: Layout) -> Tensor:
         """norm(scale · (carry · x + dropout(y)))"""
         if not self._in_half(x):
-            return self(sum_of(x, y, carry, scale, dropout), layout)
+            made = None if dropout else self._native(x, y, carry, scale)
+            return self(sum_of(x, y, carry, scale, dropout), layout) if made is None else made
         from seqloom.layers.kernels.norm import Sum, added_normed
 
         return added_normed(x, y, self.gain_D, self.bias_D, Sum(carry, scale, dropout), self._how)
+
+    def _native(self, x: Tensor, y: Tensor | None = None, carry: float = 1.0, scale: float = 1.0) -> Tensor | None:
+        """In one pass on a CPU, where nobody wants gradients."""
+        if torch.is_grad_enabled() or not isinstance(self, LayerNormalisation | RMSNormalisation):
+            return None
+        centres = isinstance(self, LayerNormalisation)
+        return native.normed(
+            x, y, self.gain_D, self.bias_D, carry=carry, scale=scale, epsilon=self.epsilon, centres=centres
+        )
 
     def _in_half(self, x: Tensor) -> bool:
         """Where half precision is asked for, a kernel of ours writes it at once, and reads whatever there is."""
@@ -122,6 +133,8 @@ class LayerNormalisation(Norm):
     def forward(self, x: Tensor, layout: Layout) -> Tensor:
         if self._in_half(x):
             return self._normed(x)
+        if (made := self._native(x)) is not None:
+            return made
         return torch.layer_norm(x, (self.width,), self.gain_D, self.bias_D, self.epsilon)
 
 
@@ -129,6 +142,8 @@ class RMSNormalisation(Norm):
     def forward(self, x: Tensor, layout: Layout | None = None) -> Tensor:
         if self._in_half(x):
             return self._normed(x)
+        if (made := self._native(x)) is not None:
+            return made
         # under autocast x may be in half precision: so must the gain be then
         gain_D = None if self.gain_D is None else self.gain_D.to(x.dtype)
         return F.rms_norm(x, (self.width,), gain_D, self.epsilon)

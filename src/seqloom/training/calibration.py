@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from seqloom import __version__
-from seqloom.data.cache_folder import cache_folder
 from seqloom.layers.layout import Packed
 from seqloom.models.build import Model, build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
+from seqloom.settings.cache_folder import cache_folder
 from seqloom.store.atomic import write_text
 from seqloom.training.load import ADAM, Lengths, Load, load_of
 from seqloom.training.optimisers import Muon, OptimiserSettings, build_optimiser

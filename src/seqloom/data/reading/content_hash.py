@@ -7,7 +7,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from seqloom.data.cache_folder import cache_folder
 from seqloom.data.file_format import HUB
 from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.faults import DataError
@@ -15,6 +14,7 @@ from seqloom.data.reading.hub import hub_fingerprint
 from seqloom.data.reading.midi import files_of
 from seqloom.data.reading.stored_file import files_in, is_folder, shown, stored
 from seqloom.data.settings import Corpus
+from seqloom.settings.cache_folder import cache_folder
 
 SMALL = 8 << 20
 SETTLED = 2.0

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 
-from seqloom.data.cache_folder import cache_folder
 from seqloom.music import EventSettings
+from seqloom.settings.cache_folder import cache_folder
 
 FORMAT = 1  # to be raised when other events are made of the same file
 LARGE = 16_384  # bytes; smaller ones are parsed as fast as they are found

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from seqloom.data.cache_folder import cache_folder
 from seqloom.data.file_format import STDIN
 from seqloom.data.reading.faults import DataError
+from seqloom.settings.cache_folder import cache_folder
 from seqloom.settings.words import nearest
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.data.cache_folder import cache_folder
+from seqloom.settings.cache_folder import cache_folder
 
 
 def test_the_platforms_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,41 @@
+"""Kernels of our own for a CPU, in C. Each does what some plain lines do, which stay beside whoever calls it.
+
+They are made by the machine's own compiler when they are first of use, and kept in the cache folder; without a compiler
+the plain lines do it (docs/decisions/0026-native-kernels.md). SEQLOOM_NATIVE=0 turns them off; with SEQLOOM_NATIVE=1
+the first who needs one waits for it.
+
+    lib = NORM.get() if usable(x) else None     # None: the plain lines
+"""
+
+import torch
+from torch import Tensor
+
+from seqloom.layers.native.library import Library
+from seqloom.layers.paths import fast
+
+__all__ = ["Library", "address", "readable", "usable"]
+
+
+def usable(*tensors: Tensor) -> bool:
+    """Whether our kernels may work on these: numbers of full precision, side by side, of which nobody wants gradients.
+
+    Whoever records what is done (a compiler, a tracer, a counter of operations) gets the plain lines.
+    """
+    return (
+        fast()
+        and not torch.is_grad_enabled()
+        and all(readable(x) for x in tensors)
+        and not torch.compiler.is_compiling()
+        and not torch.is_autocast_enabled("cpu")
+        and torch._C._get_tracing_state() is None
+        and not torch._C._len_torch_dispatch_stack()
+        and torch._C._functorch.maybe_current_level() is None
+    )
+
+
+def readable(x: Tensor) -> bool:
+    return x.dtype is torch.float32 and x.is_cpu and x.is_contiguous()
+
+
+def address(x: Tensor | None) -> int | None:
+    return None if x is None else x.data_ptr()

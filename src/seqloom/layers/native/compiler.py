@@ -1,0 +1,89 @@
+"""The machine's own C compiler."""
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+SECONDS = 60  # that one source may take
+# no -ffast-math: infinities and numbers that are none keep their meaning; sums that may be reordered say so themselves
+ALWAYS = ("-std=gnu11", "-O3", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-w")
+MACHINE = (("-march=native", "-mprefer-vector-width=512"), ("-march=native",), ("-mcpu=native",), ())
+THREADS = (("-fopenmp",), ("-fopenmp-simd",), ())
+
+
+class CompilerError(Exception):
+    """It is not there, or it failed."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    command: tuple[str, ...]
+
+    def build(self, source: Path, to: Path, options: tuple[str, ...]) -> None:
+        """Linked without -fopenmp: so its threads are those of torch, whose OpenMP is loaded already."""
+        piece = to.with_suffix(".o")
+        shared = ("-dynamiclib", "-undefined", "dynamic_lookup") if sys.platform == "darwin" else ("-shared",)
+        try:
+            self._run(*ALWAYS, *options, "-c", str(source), "-o", str(piece))
+            self._run(*shared, str(piece), "-o", str(to))
+        finally:
+            piece.unlink(missing_ok=True)
+
+    def _run(self, *arguments: str) -> None:
+        try:
+            done = subprocess.run(
+                [*self.command, *arguments], capture_output=True, text=True, errors="replace", timeout=SECONDS
+            )
+        except (OSError, subprocess.SubprocessError) as fault:
+            raise CompilerError(f"{self.command[0]}: {fault}") from fault
+        if done.returncode:
+            raise CompilerError(f"{self.command[0]}: {done.stderr.strip()[:500]}")
+
+    @property
+    def facts(self) -> list[str]:
+        """Which it is; asking itself would take longer."""
+        real = Path(self.command[0]).resolve()
+        about = real.stat()
+        return [*self.command, str(real), str(about.st_size), str(about.st_mtime_ns)]
+
+
+def options() -> Iterator[tuple[str, ...]]:
+    """What to try, the best first."""
+    for threads in THREADS:
+        for machine in MACHINE:
+            yield *machine, *threads
+
+
+@cache
+def find_compiler() -> Compiler | None:
+    """$CC, or the usual names. Not on Windows, whose compilers want another command line."""
+    if sys.platform == "win32":
+        return None
+    wanted = os.environ.get("CC", "")
+    try:
+        own = shlex.split(wanted)
+    except ValueError:
+        own = []
+    for command in [own] if own else [["cc"], ["gcc"], ["clang"]]:
+        if found := shutil.which(command[0]):
+            return Compiler((found, *command[1:]))
+    return None
+
+
+@cache
+def processor() -> str:
+    """What code for this very machine depends on."""
+    about = [platform.machine(), platform.processor()]
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0].splitlines()
+    except OSError:
+        lines = []
+    names = ("model name", "flags", "Features", "CPU implementer", "CPU part", "isa", "cpu")
+    return "\n".join([*about, *(line for line in lines if line.split(":")[0].strip() in names)])

@@ -1,0 +1,167 @@
+"""One source in C, made into a library once for each machine, and loaded when it is first of use.
+
+Nobody waits for a compiler: while it works, in a thread of its own, the plain lines go on. What it made is kept, and
+from then on it is loaded in some milliseconds.
+"""
+
+import ctypes
+import hashlib
+import logging
+import os
+import re
+import stat
+import tempfile
+import threading
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seqloom.layers.native.compiler import ALWAYS, Compiler, CompilerError, find_compiler, options, processor
+from seqloom.settings.cache_folder import cache_folder
+
+ASKED = 16
+"""Questions before a compiler is called: whoever wants a single answer does not need it."""
+SWITCH = "SEQLOOM_NATIVE"
+
+log = logging.getLogger("seqloom.native")
+
+
+class Library:
+    """name: of the source beside this file. takes: the types of each function's arguments.
+
+    check: whether it says the same as the plain lines, on a small case; it is asked whenever the library is loaded.
+    """
+
+    def __init__(self, name: str, takes: dict[str, tuple[Any, ...]], check: Callable[[ctypes.CDLL], bool]) -> None:
+        self.name, self.takes, self.check = name, takes, check
+        self.why: str | None = None  # it cannot be used
+        self._loaded: ctypes.CDLL | None = None
+        self._asked, self._settled = 0, False
+        self._lock = threading.Lock()
+        self._builder: threading.Thread | None = None
+
+    def get(self) -> ctypes.CDLL | None:
+        """The library; None as long as there is none, or for good."""
+        if self._settled:
+            return self._loaded
+        switch = os.environ.get(SWITCH, "")
+        if switch == "0":
+            return None
+        if switch == "1":
+            return self.wait()
+        self._asked += 1
+        if self._asked == 1 and self._made_before():
+            return self.wait()
+        if self._asked >= ASKED:
+            self._begin()
+        return None
+
+    def _begin(self) -> None:
+        with self._lock:
+            if self._builder is None:
+                self._builder = threading.Thread(target=self.wait, name=f"seqloom compiles {self.name}.c")
+                self._builder.start()
+
+    def wait(self) -> ctypes.CDLL | None:
+        """The library, compiled now if need be: for long work that must not change its way in the middle."""
+        if os.environ.get(SWITCH, "") == "0":
+            return None
+        with _building:
+            if not self._settled:
+                try:
+                    self._loaded = self._made()
+                except Exception as fault:  # whatever it is, the plain lines can do it
+                    self.why = str(fault)
+                    log.log(logging.INFO if find_compiler() is None else logging.WARNING, "%s.c: %s", self.name, fault)
+                self._settled = True
+        return self._loaded
+
+    def _made_before(self) -> bool:
+        try:
+            return self._file().exists()
+        except (OSError, CompilerError):
+            return False
+
+    def _made(self) -> ctypes.CDLL:
+        file = self._file()
+        if file.exists():
+            try:
+                return self._opened(file)
+            except (OSError, CompilerError) as fault:
+                log.info("%s: %s; it is made anew", file, fault)
+        return self._built(_compiler(), file)
+
+    def _built(self, compiler: Compiler, file: Path) -> ctypes.CDLL:
+        _private(file.parent, make=True)
+        faults = []
+        for some in options():
+            # a name of its own, so that others may build the same at the same time
+            with tempfile.TemporaryDirectory(dir=file.parent, prefix="making-") as folder:
+                made = Path(folder) / file.name
+                try:
+                    compiler.build(self.source, made, some)
+                    made.chmod(stat.S_IRWXU)
+                    found = self._opened(made)
+                except (OSError, CompilerError) as fault:
+                    faults.append(f"{' '.join(some)}: {fault}")
+                    continue
+                made.replace(file)
+            return found
+        raise CompilerError(faults[0])
+
+    def _opened(self, file: Path) -> ctypes.CDLL:
+        _private(file)
+        opened = ctypes.CDLL(str(file))
+        for name, types in self.takes.items():
+            function = getattr(opened, name)
+            function.argtypes, function.restype = types, None
+        # whoever asks first may be in any mode
+        with torch.inference_mode(False), torch.no_grad():
+            if not self.check(opened):
+                raise CompilerError("it does not say what the plain lines say")
+        return opened
+
+    @property
+    def source(self) -> Path:
+        return Path(__file__).with_name(f"{self.name}.c")
+
+    def _file(self) -> Path:
+        """Named by all that it is made of and for."""
+        parts = _with_included(self.source)
+        facts = [*ALWAYS, *map(str, options()), *_compiler().facts, processor(), torch.__version__]
+        key = hashlib.sha256(b"\0".join(parts + [fact.encode() for fact in facts])).hexdigest()[:24]
+        user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
+        return cache_folder() / f"native{user}" / f"{self.name}-{key}.so"
+
+
+_building = threading.RLock()  # one after the other: they are small
+
+
+@cache
+def _compiler() -> Compiler:
+    found = find_compiler()
+    if found is None:
+        raise CompilerError("there is no C compiler; set CC, or install gcc or clang")
+    return found
+
+
+def _with_included(source: Path) -> list[bytes]:
+    """A source, and the sources that it includes."""
+    text = source.read_bytes()
+    others = re.findall(rb'^#include "(.+)"', text, re.MULTILINE)
+    return [text, *(part for name in others for part in _with_included(source.with_name(name.decode())))]
+
+
+def _private(path: Path, make: bool = False) -> None:
+    """What is loaded is run: nobody else may own it or write to it."""
+    if make:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not hasattr(os, "getuid"):
+        return
+    about = path.lstat()
+    writable = about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if about.st_uid != os.getuid() or writable or stat.S_ISLNK(about.st_mode):
+        raise CompilerError(f"{path} belongs to another user, or others may write to it; delete it")

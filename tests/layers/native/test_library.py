@@ -1,0 +1,178 @@
+import ctypes
+import logging
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seqloom.layers.native import compiler, library
+from seqloom.layers.native.library import ASKED, Library
+
+SOURCE = "void twice(float *x, int n) { for (int i = 0; i < n; i++) x[i] *= 2; }\n"
+TAKES = {"twice": (ctypes.c_void_p, ctypes.c_int)}
+
+pytestmark = pytest.mark.skipif(compiler.find_compiler() is None, reason="needs a C compiler")
+
+
+class Twice(Library):
+    folder: Path
+
+    @property
+    def source(self) -> Path:
+        return self.folder / "twice.c"
+
+
+def twice(lib: ctypes.CDLL) -> bool:
+    x = (ctypes.c_float * 2)(1, 3)
+    lib.twice(x, 2)
+    return list(x) == [2, 6]
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Twice]:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SEQLOOM_NATIVE", "")
+    (tmp_path / "twice.c").write_text(SOURCE)
+    for kept in (compiler.find_compiler, library._compiler):
+        kept.cache_clear()
+
+    def new(check: Callable[[ctypes.CDLL], bool] = twice) -> Twice:
+        one = Twice("twice", TAKES, check)
+        one.folder = tmp_path
+        return one
+
+    return new
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> object:
+    yield
+    for kept in (compiler.find_compiler, library._compiler):
+        kept.cache_clear()
+
+
+def files(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "cache").glob("native*/*"))
+
+
+def test_it_is_made_once_and_kept(made: Callable[..., Twice], tmp_path: Path) -> None:
+    assert made().wait() is not None
+    (file,) = files(tmp_path)
+    before = file.stat().st_mtime_ns
+    other = made()
+    assert other.get() is not None, "what was made before is loaded at the first question"
+    assert files(tmp_path) == [file]
+    assert file.stat().st_mtime_ns == before
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert not stat.S_IMODE(file.stat().st_mode) & 0o077
+
+
+def test_another_source_is_another_library(made: Callable[..., Twice], tmp_path: Path) -> None:
+    made().wait()
+    (tmp_path / "twice.c").write_text(SOURCE + "/* new */\n")
+    made().wait()
+    assert len(files(tmp_path)) == 2
+
+
+def test_nobody_waits_and_few_questions_compile_nothing(made: Callable[..., Twice], tmp_path: Path) -> None:
+    lib = made()
+    assert [lib.get() for _ in range(ASKED - 1)] == [None] * (ASKED - 1)
+    assert lib._builder is None
+    lib.get()
+    assert lib._builder is not None
+    lib._builder.join()
+    assert lib.get() is not None
+
+
+def test_off(made: Callable[..., Twice], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_NATIVE", "0")
+    lib = made()
+    assert all(lib.get() is None for _ in range(2 * ASKED))
+    assert lib.wait() is None
+    assert not files(tmp_path)
+
+
+def test_at_once(made: Callable[..., Twice], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQLOOM_NATIVE", "1")
+    assert made().get() is not None
+
+
+def test_no_compiler(
+    made: Callable[..., Twice], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    lib = made()
+    with caplog.at_level(logging.INFO):
+        assert lib.wait() is None
+    assert "there is no C compiler" in (lib.why or "")
+    assert [record.levelno for record in caplog.records] == [logging.INFO], "that is no fault"
+    assert lib.get() is None
+
+
+def test_a_compiler_that_fails_is_named_once(
+    made: Callable[..., Twice], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "twice.c").write_text("this is not C\n")
+    lib = made()
+    assert lib.wait() is None
+    assert lib.wait() is None
+    assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1
+    assert not files(tmp_path), "nothing is left behind"
+
+
+def test_what_says_something_else_is_not_used(made: Callable[..., Twice], tmp_path: Path) -> None:
+    lib = made(lambda _: False)
+    assert lib.wait() is None
+    assert "plain lines" in (lib.why or "")
+    assert not files(tmp_path)
+
+
+def test_options_that_the_compiler_does_not_know(made: Callable[..., Twice], monkeypatch: pytest.MonkeyPatch) -> None:
+    """clang without OpenMP, a compiler that does not know its machine: the next options are tried."""
+    monkeypatch.setattr(compiler, "THREADS", (("-fno-such-threads",), ()))
+    monkeypatch.setattr(compiler, "MACHINE", (("-mno-such-machine",), ()))
+    assert made().wait() is not None
+
+
+def test_a_library_that_others_could_have_written_is_not_loaded(made: Callable[..., Twice], tmp_path: Path) -> None:
+    made().wait()
+    (file,) = files(tmp_path)
+    file.parent.chmod(0o777)
+    file.write_bytes(b"theirs")
+    file.chmod(0o777)
+    lib = made()
+    assert lib.wait() is None
+    assert "others may write" in (lib.why or "")
+
+
+def test_a_damaged_library_is_made_anew(made: Callable[..., Twice], tmp_path: Path) -> None:
+    made().wait()
+    (file,) = files(tmp_path)
+    file.unlink()  # never written in place: whoever has it open would fall
+    file.write_bytes(b"not a library")
+    file.chmod(0o700)
+    assert made().wait() is not None
+
+
+def test_a_cache_that_cannot_be_written(made: Callable[..., Twice], tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    assert made().wait() is None
+
+
+def test_several_processes_at_once(tmp_path: Path) -> None:
+    code = "from seqloom.layers.native.norm import NORM; assert NORM.wait() is not None, NORM.why"
+    given = {**os.environ, "SEQLOOM_CACHE": str(tmp_path / "cache"), "SEQLOOM_NATIVE": ""}
+    running = [subprocess.Popen([sys.executable, "-c", code], env=given) for _ in range(2)]
+    assert [one.wait(60) for one in running] == [0, 0]
+    assert len(files(tmp_path)) == 1
+
+
+def test_importing_builds_nothing(tmp_path: Path) -> None:
+    code = "import sys, seqloom; assert not [name for name in sys.modules if name.startswith('torch.utils.cpp')]"
+    given = {**os.environ, "SEQLOOM_CACHE": str(tmp_path / "cache"), "SEQLOOM_NATIVE": "1"}
+    subprocess.run([sys.executable, "-c", code], env=given, check=True)
+    assert not files(tmp_path)
