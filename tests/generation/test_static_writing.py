@@ -153,6 +153,21 @@ def test_whoever_stops_reading_leaves_nothing_behind() -> None:
     compare(scorer, items_of(30, 5), settings, static)
 
 
+def test_two_at_a_time() -> None:
+    """Who comes while another is being written goes the old way, and disturbs nobody."""
+    scorer = scorer_of("attention")
+    static, settings = Static(scorer), GenerationSettings(beam=2, batch=16)
+    plain = [dict(write(scorer, items_of(40, seed), settings)) for seed in (1, 2)]
+    found = [dict[int, list[Written]](), dict[int, list[Written]]()]
+    readers = [write(scorer, items_of(40, seed), settings, static=static) for seed in (1, 2)]
+    for _ in range(40):
+        for reader, one in zip(readers, found, strict=True):
+            number, answers = next(reader)
+            one[number] = answers
+    for one, other in zip(found, plain, strict=True):
+        assert {n: a[0].tokens for n, a in one.items()} == {n: a[0].tokens for n, a in other.items()}
+
+
 @pytest.mark.parametrize("beam", [1, 3])
 def test_a_state_that_cannot_be_static_goes_the_old_way(beam: int) -> None:
     settings = {**BASE, "mixer": {"kind": "memory-compressed", "heads": 2, "factor": 2}}

@@ -281,3 +281,13 @@ def test_a_recorded_step_is_the_step(number: int, optimiser: Any, tmp_path: Any)
     np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=1e-3)
     for name, value in ends[0][1].items():
         torch.testing.assert_close(value, ends[1][1][name], rtol=0, atol=2e-3)
+
+
+def test_a_forbidden_token_does_not_spoil_the_loss() -> None:
+    """A score of -inf, as a bias gives it, is 0 times nothing without smoothing."""
+    from seqloom.layers.kernels.loss import loss_in_place
+
+    scores_NV, goal_N = torch.randn(7, 300, device="cuda"), torch.arange(7, device="cuda")
+    scores_NV[:, 20] = -torch.inf
+    wanted_N = torch.nn.functional.cross_entropy(scores_NV, goal_N, reduction="none")
+    torch.testing.assert_close(loss_in_place(scores_NV, goal_N, None, 0.0, gradient=False), wanted_N)

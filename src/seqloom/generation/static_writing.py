@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from threading import Lock
 
 import torch
 from torch import Tensor
@@ -67,15 +68,26 @@ class Static:
         self.works = True
         """Until it turns out that this model cannot be written with so."""
         self._frames: dict[_Kind, Frame] = {}
+        self._free = Lock()  # one at a time: frames are shared
 
     def write(
         self, items: Iterable[Item], settings: GenerationSettings, unwritten: list[Item]
     ) -> Iterator[tuple[int, list[Written]]]:
         """Items without wishes, each with its number and its answers, best first, in the order in which they are done.
 
-        unwritten: gets those that cannot be written so.
+        unwritten: gets those that cannot be written so; all of them, while others are being written.
         """
         items = iter(items)
+        if self._free.acquire(blocking=False):
+            try:
+                yield from self._written(items, settings, unwritten)
+            finally:
+                self._free.release()
+        unwritten += items
+
+    def _written(
+        self, items: Iterator[Item], settings: GenerationSettings, unwritten: list[Item]
+    ) -> Iterator[tuple[int, list[Written]]]:
         while self.works and (window := list(islice(items, WINDOW * settings.together))):
             left = {item.number: item for item in window}
             try:
@@ -87,7 +99,6 @@ class Static:
             except (NotRecordedError, torch.OutOfMemoryError) as error:
                 self._give_up(str(error).strip().splitlines()[0])
             unwritten += left.values()
-        unwritten += items
 
     def _give_up(self, why: str) -> None:
         self.works = False
