@@ -285,8 +285,6 @@ def test_a_recorded_step_is_the_step(number: int, optimiser: Any, tmp_path: Any)
 
 def test_a_forbidden_token_does_not_spoil_the_loss() -> None:
     """A score of -inf, as a bias gives it, is 0 times nothing without smoothing."""
-    from seqloom.layers.kernels.loss import loss_in_place
-
     scores_NV, goal_N = torch.randn(7, 300, device="cuda"), torch.arange(7, device="cuda")
     scores_NV[:, 20] = -torch.inf
     wanted_N = torch.nn.functional.cross_entropy(scores_NV, goal_N, reduction="none")

@@ -99,6 +99,7 @@ class Frame:
             move(self.state, to, origin)
             self.places.move(to, origin)
             move(self.books, Rows(to.items_A, 1), Rows(origin.items_A, 1))
+            self.books.done_A.index_fill_(0, origin.items_A, True)
             for place, old in zip(free, far, strict=False):
                 self.writs[place] = self.writs.pop(old)
         self.count = count

@@ -24,6 +24,7 @@ WINDOW = 16  # batches read ahead, to write together what is of like length
 COHORTS = 2  # new ones begin when one part in so many of all places is free
 STEPS, SOURCE = 64, 32  # of the smallest frame; larger ones are a power of two times as large
 FRAMES = 4  # that are kept for the next time
+BOOKS = 48  # bytes of a token in the books: its number and log_prob, in hypotheses, in answers, and while they fork
 SHARE = 0.5  # of the memory that is free: the most that a frame takes
 
 
@@ -166,6 +167,7 @@ class Static:
         with torch.inference_mode():
             places = Places.empty(1, settings.beam, steps, self.tape.device)
             each = _bytes(static_like(example, Size(1, settings.beam, steps, source, places)))
+        each += BOOKS * settings.beam * steps
         index = self.tape.device
         free = (
             torch.cuda.mem_get_info(index)[0] + torch.cuda.memory_reserved(index) - torch.cuda.memory_allocated(index)
