@@ -1,7 +1,6 @@
 """What a search keeps of each item, on the device: its hypotheses, and the best answers that have ended."""
 # A items  K hypotheses to each  R = A·K rows  C candidates  N answers that are wanted  T tokens that fit, and an end
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -65,9 +64,8 @@ class BeamBooks:
     def last_R(self) -> Tensor:
         return self.last_AK.flatten()
 
-    def begin(self, items_A: Tensor, items: Sequence[Item], last_A: Tensor) -> None:
+    def begin(self, items_A: Tensor, longest_A: Tensor, last_A: Tensor) -> None:
         """One empty hypothesis to each item."""
-        longest_A = torch.tensor([item.longest for item in items], device=items_A.device)
         self.longest_A.index_copy_(0, items_A, longest_A)
         self.last_AK.index_copy_(0, items_A, last_A[:, None].expand(-1, self.last_AK.shape[1]))
         for part in (self.step_A, self.done_A, self.stuck_A, self.bad_A):

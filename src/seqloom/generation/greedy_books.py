@@ -1,14 +1,13 @@
 """What is written to each item where always the likeliest token is taken: kept on the device, a step at a time."""
 # A items  T tokens that fit, and a place for what nobody reads
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from seqloom.generation.beam import NOTHING
-from seqloom.generation.contract import Item, Written
+from seqloom.generation.contract import Written
 from seqloom.generation.length import penalty
 from seqloom.generation.settings import GenerationSettings
 from seqloom.layers.kernels import usable
@@ -42,8 +41,7 @@ class GreedyBooks:
     def last_R(self) -> Tensor:
         return self.last_A
 
-    def begin(self, items_A: Tensor, items: Sequence[Item], last_A: Tensor) -> None:
-        longest_A = torch.tensor([item.longest for item in items], device=items_A.device)
+    def begin(self, items_A: Tensor, longest_A: Tensor, last_A: Tensor) -> None:
         self.longest_A.index_copy_(0, items_A, longest_A)
         self.last_A.index_copy_(0, items_A, last_A)
         for part in (self.step_A, self.done_A, self.ended_A, self.bad_A):
