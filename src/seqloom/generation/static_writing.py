@@ -163,8 +163,8 @@ class Static:
         source = _up(max(each[1] for each in needs), SOURCE)
         room = _up(min(settings.together, len(items)), FEWEST)
         wanted = _Kind(room, steps, source, settings.beam, settings.n_best, settings.length)
-        kind = self._smaller.get(wanted, wanted)
-        kind = kind if kind in self._frames else next(filter(wanted.fits, self._frames), None)
+        smaller = self._smaller.get(wanted)
+        kind = smaller if smaller in self._frames else next(filter(wanted.fits, self._frames), None)
         if kind is not None:
             frame = self._frames.pop(kind)
         else:
