@@ -1,8 +1,8 @@
 """The likeliest tokens of each row and how likely they are, in one pass over the scores of all.
 
-Tokens are looked through in groups: what is among the best so many tokens stands in one of as many groups, those with the
-best of all. These are found first, and only they are looked into. The softmax of the whole vocabulary is never written
-down: of it only its sum is needed.
+Tokens are looked through in groups: what is among the best so many tokens stands in one of as many groups, those with
+the best of all. These are found first, and only they are looked into. The softmax of the whole vocabulary is never
+written down: of it only its sum is needed.
 """
 # R rows  V tokens  P parts of a row  G groups of a row  C tokens that are looked for
 
