@@ -2,6 +2,7 @@
 
 import copy
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 import torch
@@ -203,3 +204,12 @@ def test_a_state_of_other_rows_is_refused() -> None:
     model = built()
     with torch.inference_mode(), pytest.raises(ValueError, match="the state has 4"):
         stepped(model, begun(model, [2, 2, 2, 2]), torch.tensor([1, 2]))
+
+
+def test_without_a_product_the_plain_lines_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = built()
+    expected = written(model)
+    monkeypatch.setattr(block_step, "_plans", WeakKeyDictionary())
+    monkeypatch.setattr(block_step.native, "product", lambda: None)
+    torch.testing.assert_close(written(model), expected, atol=1e-4, rtol=1e-4)
+    assert set(block_step._plans.values()) == {None}

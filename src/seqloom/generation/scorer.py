@@ -16,6 +16,7 @@ from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.layers.attentive_recurrence import AttentiveRecurrenceMixer
 from seqloom.layers.cross_attention import MemoryAttention
 from seqloom.layers.layout import Packed, Padded
+from seqloom.layers.native.vocabulary import log_softmax_
 from seqloom.layers.recurrent_cell import RecurrentCell
 from seqloom.layers.shortlist import Shortlist, shortlist_if_faster
 from seqloom.models.block import Block
@@ -207,8 +208,11 @@ def _ones(last_R: Tensor) -> Padded:
 
 
 def log_probs_of(scores_R1V: Tensor, never_N: Tensor) -> Tensor:
-    """What is never written keeps its share, so that an answer's log_prob is what the model says when it reads it."""
-    return scores_R1V[:, 0].float().log_softmax(-1).index_fill_(1, never_N, -torch.inf)
+    """What is never written keeps its share, so that an answer's log_prob is what the model says when it reads it.
+
+    The scores may be spoilt by it.
+    """
+    return log_softmax_(scores_R1V[:, 0].float()).index_fill_(1, never_N, -torch.inf)
 
 
 def shortlist_of(scorer: PairScorer | TextScorer) -> Shortlist | None:

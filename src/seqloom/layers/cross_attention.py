@@ -23,7 +23,7 @@ from seqloom.layers.layout.parts import parts_like, parts_of
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer
 from seqloom.layers.native import usable
-from seqloom.layers.native.attention import ATTENTION, asked, one_each, over_memory
+from seqloom.layers.native.attention import ATTENTION, asked, one_each, over_memory, over_rows
 from seqloom.layers.native.attention import fits as fits_native
 from seqloom.layers.native.block import numbers_of
 from seqloom.layers.paths import fast
@@ -130,6 +130,15 @@ class SharedMemory:
         filled = all(memory.filled for memory in memories)
         return cls(keys, values, lengths_A, even, memories[0].fan, memories[0].owned, filled)
 
+    def for_c(self) -> "tuple[list[int], SharedMemory] | None":
+        """What C must know to read it."""
+        if not fits_native(self.keys_AGSK, self.values_AGSK):
+            return None
+        lengths_A = None if self.even else self.lengths_A
+        return numbers_of(
+            self.keys_AGSK, self.values_AGSK, lengths_A, self.keys_AGSK.shape[2], self.rows, self.fan
+        ), self
+
     def static_like(self, size: Size) -> "SharedMemory":
         """One position is real in a row that nobody has filled yet: who sees nothing makes no numbers."""
         keys, values = (
@@ -157,15 +166,6 @@ class SharedMemory:
 
     def settle(self, after: "SharedMemory", from_R: Tensor | None) -> None:
         """It does not change, and an item's hypotheses share it."""
-
-    def for_c(self) -> "tuple[list[int], SharedMemory] | None":
-        """What C must know to read it."""
-        if not fits_native(self.keys_AGSK, self.values_AGSK):
-            return None
-        lengths_A = None if self.even else self.lengths_A
-        return numbers_of(
-            self.keys_AGSK, self.values_AGSK, lengths_A, self.keys_AGSK.shape[2], self.rows, self.fan
-        ), self
 
     def fold(self, q_RHTK: Tensor) -> Tensor:
         """Queries of rows that share a memory as queries of one row: q_AHNK."""
@@ -241,13 +241,6 @@ class MemoryAttention(Mixer):
             return self._one_step(q, state)
         return self._attended(q, layout, self._padded(state))
 
-    def _one_step(self, q_B1HK: Tensor, state: SharedMemory) -> Tensor:
-        score = self.heads.score
-        assert score.scale is not None
-        q_RHK = score.query(q_B1HK.transpose(1, 2))[:, :, 0]
-        memory = state.keys_AGSK, state.values_AGSK, state.lengths_A
-        return attend_memory(q_RHK, *memory, state.fan, score.scale)[:, None]
-
     def _stepped(self, q: Tensor, layout: Layout, state: Cohorts[SharedMemory] | SharedMemory) -> Tensor | None:
         """One query of each row, in C; None where the plain lines are to do it."""
         score = self.heads.score
@@ -267,6 +260,13 @@ class MemoryAttention(Mixer):
             begin += part.rows
         return asks.y_RHK
 
+    def _one_step(self, q_B1HK: Tensor, state: SharedMemory) -> Tensor:
+        score = self.heads.score
+        assert score.scale is not None
+        q_RHK = score.query(q_B1HK.transpose(1, 2))[:, :, 0]
+        memory = state.keys_AGSK, state.values_AGSK, state.lengths_A
+        return attend_memory(q_RHK, *memory, state.fan, score.scale)[:, None]
+
     def _packed(self, q: Tensor, layout: Packed, state: PackedMemory) -> Tensor:
         """Packed over packed: the GPU's kernel, or rows of like length together."""
         score, k, v = self.heads.score, state.keys_MGK, state.values_MGK
@@ -279,6 +279,10 @@ class MemoryAttention(Mixer):
             assert score.scale is not None
             layout.check(q)
             return attend_over(q, both, plan_over(layout, state.layout, self.heads.H), score.scale, self._dropout)
+        if isinstance(score, DotScore) and not self._dropout:
+            layout.check(q)
+            if (y := over_rows(q, k, v, layout, state.layout, score.scale, causal=False)) is not None:
+                return y
         parts = parts_of(layout)
         if parts is None or state.layout.real_N is not None:
             return self._attended(q, layout, self._padded(state))

@@ -104,6 +104,7 @@ def _plan(block: "Block") -> Plan | None:
 
 
 def _made(block: "Block") -> Plan:
+    _need(native.product())
     weights = list[tuple[dict[str, Any], str, int]]()
     modules = [part for part in block.modules() if len(list(part.children())) or len(list(part.parameters(False)))]
     for part in modules:

@@ -9,30 +9,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "exponential.h"
+
 #define BLOCK 128    /* keys that are weighed at once */
 #define LINE 16      /* numbers of a line of the cache */
 #define LITTLE 16384 /* products: below it, waking other threads costs more than they save */
-
-/* e^x for x <= 0, to the last bit or two: 2^n e^r with |r| <= log(2) / 2 */
-static inline float power(float x)
-{
-    x = x < -87.0f ? -87.0f : x;
-    float n = x * 1.44269504f;
-    n = (n + 12582912.0f) - 12582912.0f; /* rounds */
-    float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
-    union {
-        int32_t i;
-        float f;
-    } two = {.i = ((int32_t)n + 127) << 23};
-    return p * two.f;
-}
 
 typedef struct {
     const float *keys, *values;
@@ -164,6 +145,33 @@ void attend_one(const float *q, int64_t q_row, const float *k, int64_t k_row, co
                         head(own, &past, n, scale, to, width);
                 }
             }
+}
+
+/* Whole sequences, one behind the other: query t of a sequence over its keys, or over those up to t (causal). The
+   sequences begin at q_begins and k_begins, which also say where the last one ends; q_row, k_row: from one token to the next. */
+void attend_rows(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v,
+                 const int32_t *q_begins, const int32_t *k_begins, float *out, int64_t rows, int heads, int groups,
+                 int width, float scale, int causal, int threads)
+{
+    int share = heads / groups;
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(guided) \
+    if (threads > 1 && q_begins[rows] * heads * width >= LITTLE)
+    for (int64_t b = 0; b < rows; b++)
+        for (int h = 0; h < heads; h++) {
+            int64_t at = h / share * width, n = k_begins[b + 1] - k_begins[b];
+            Past past = {k + k_begins[b] * k_row + at, v + k_begins[b] * k_row + at, k_row, 0, 0};
+            for (int64_t t = q_begins[b]; t < q_begins[b + 1]; t++) {
+                const float *own = q + t * q_row + h * width;
+                float *to = out + (t * heads + h) * width;
+                int64_t seen = causal ? t - q_begins[b] + 1 : n;
+                if (width == 32)
+                    head(own, &past, seen, scale, to, 32);
+                else if (width == 64)
+                    head(own, &past, seen, scale, to, 64);
+                else
+                    head(own, &past, seen, scale, to, width);
+            }
+        }
 }
 
 /* writers[r][lengths[r]] = f, before the step is attended */

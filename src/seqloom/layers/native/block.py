@@ -84,15 +84,19 @@ def step(lib: ctypes.CDLL, block: Block, x: Tensor, past: list[int], memory: lis
 
 
 @cache
-def product() -> int:
-    """Where torch's own sgemm is."""
-    found = sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*"))
-    address = ctypes.cast(ctypes.CDLL(str(found[0])).sgemm_, c_void_p).value
-    assert address is not None
-    return address
+def product() -> int | None:
+    """Where torch's own sgemm is; None: it has none by that name, as on a Mac."""
+    for file in sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*")):
+        try:
+            return ctypes.cast(ctypes.CDLL(str(file)).sgemm_, c_void_p).value
+        except (AttributeError, OSError):
+            continue
+    return None
 
 
 def _same(lib: ctypes.CDLL) -> bool:
+    if product() is None:
+        return False
     numbers = torch.linspace(0, 99, 1000).sin()
     x, keys, values = numbers[:16].view(2, 8), numbers[16:64].view(2, 2, 3, 4), numbers[64:112].view(2, 2, 3, 4)
     qkv, q, out, wide = (
