@@ -10,13 +10,13 @@ import torch
 from seqloom.generation import static_writing
 from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.no_numbers import NoNumbersError
-from seqloom.generation.recording import NotRecordedError
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.scorer import PairScorer, TextScorer
 from seqloom.generation.search import write
 from seqloom.generation.settings import GenerationSettings, LengthSettings, MeanLength, NoLength, WuLength
 from seqloom.generation.static_frame import Frame
 from seqloom.generation.static_writing import Static, is_static
+from seqloom.layers.recording import NotRecordedError
 from seqloom.models import EncoderDecoder, Sizes, build_model
 from seqloom.models.in_half import in_half
 from seqloom.models.settings import ModelSettings

@@ -11,11 +11,11 @@ from seqloom.generation.beam_books import BeamBooks
 from seqloom.generation.contract import Item, StaticScorer, Written
 from seqloom.generation.greedy_books import GreedyBooks
 from seqloom.generation.no_numbers import NoNumbersError
-from seqloom.generation.recording import Recording, Tape
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.static_intake import Intake
 from seqloom.generation.tops import tops
 from seqloom.layers.mixer import State
+from seqloom.layers.recording import Recording, Tape
 from seqloom.layers.static_state import Places, Rows, Size, first, move, put, settle, static_like
 
 LOOK = 8  # steps between two looks at who is done, which make host and device wait for each other

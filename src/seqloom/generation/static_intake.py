@@ -15,8 +15,8 @@ from torch import Tensor
 from seqloom.generation.beam_books import BeamBooks
 from seqloom.generation.contract import Item, StaticScorer
 from seqloom.generation.greedy_books import GreedyBooks
-from seqloom.generation.recording import NotRecordedError, Recording, Tape
 from seqloom.layers.mixer import State
+from seqloom.layers.recording import NotRecordedError, Recording, Tape
 from seqloom.layers.static_state import NotStaticError, Places, Rows, put
 
 MOST = 24  # shapes that are kept; others are read as they come

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from seqloom.generation.contract import Item, StaticScorer, Written
-from seqloom.generation.recording import NotRecordedError, Tape
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.static_frame import FEWEST, Frame
 from seqloom.layers.mixer import State
+from seqloom.layers.recording import NotRecordedError, Tape
 from seqloom.layers.static_state import NotStaticError, Places, Size, static_like
 
 WINDOW = 16  # batches read ahead, to write together what is of like length
