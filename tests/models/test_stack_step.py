@@ -1,4 +1,4 @@
-"""A block's step in one call of C says what its layers say one by one."""
+"""A step of blocks in one call of C says what its layers say one by one."""
 
 import copy
 from typing import Any
@@ -12,7 +12,7 @@ from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import fan_out, fork, join, reorder, roomy
 from seqloom.layers.native.block import BLOCK
 from seqloom.layers.paths import only_plain
-from seqloom.models import block_step, build_model
+from seqloom.models import build_model, stack_step
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.laid_out import lay_out
@@ -63,7 +63,7 @@ def written(model: EncoderDecoder) -> Tensor:
 
 
 def used(model: torch.nn.Module) -> bool:
-    return all(block_step._plans.get(block) is not None for block in model.decoder.blocks)  # type: ignore[union-attr, operator]
+    return stack_step._plans.get(model.decoder.blocks) is not None  # type: ignore[union-attr, arg-type, call-overload]
 
 
 def same(model: EncoderDecoder, in_c: bool = True) -> None:
