@@ -13,7 +13,7 @@ from torch import Tensor
 from seqloom.layers.native.library import Library
 from seqloom.layers.paths import fast
 
-__all__ = ["Library", "address", "readable", "usable"]
+__all__ = ["Library", "address", "readable", "seed", "usable", "usable_both_ways"]
 
 
 def usable(*tensors: Tensor) -> bool:
@@ -21,9 +21,13 @@ def usable(*tensors: Tensor) -> bool:
 
     Whoever records what is done (a compiler, a tracer, a counter of operations) gets the plain lines.
     """
+    return not torch.is_grad_enabled() and usable_both_ways(*tensors)
+
+
+def usable_both_ways(*tensors: Tensor) -> bool:
+    """The same for kernels with a way back. They are waited for (`Library.wait`): a run must not change its way."""
     return (
         fast()
-        and not torch.is_grad_enabled()
         and all(readable(x) for x in tensors)
         and not torch.compiler.is_compiling()
         and not torch.is_autocast_enabled("cpu")
@@ -35,6 +39,11 @@ def usable(*tensors: Tensor) -> bool:
 
 def readable(x: Tensor) -> bool:
     return x.dtype is torch.float32 and x.is_cpu and x.is_contiguous()
+
+
+def seed() -> int:
+    """Of a kernel's chance, 63 bits: a number of torch's own generator, so all is a function of its seed."""
+    return int(torch.empty((), dtype=torch.int64).random_())
 
 
 def address(x: Tensor | None) -> int | None:

@@ -129,7 +129,7 @@ class Library:
 
     def _file(self) -> Path:
         """Named by all that it is made of and for."""
-        parts = [self.source.read_bytes()]
+        parts = [file.read_bytes() for file in (self.source, *sorted(self.source.parent.glob("*.h")))]
         facts = [*ALWAYS, *map(str, options()), *_compiler().facts, processor(), torch.__version__]
         key = hashlib.sha256(b"\0".join(parts + [fact.encode() for fact in facts])).hexdigest()[:24]
         user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
