@@ -48,16 +48,16 @@ class DenseFeedForward(nn.Module):
         self.out = Linear(hidden, width, settings.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        drops = self.dropout > 0 and self.training
-        if not self.gated and not drops and fits(x, self.inputs, self.out, self.activation):
-            return mapped_twice(x, self.inputs, self.out, self.activation)
+        dropout = self.dropout if self.training else 0.0
+        if not self.gated and fits(x, self.inputs, self.out, self.activation, dropout):
+            return mapped_twice(x, self.inputs, self.out, self.activation, dropout)
         hidden = self.inputs(x)
         if self.gated:
             gate, value = hidden.chunk(2, -1)
             hidden = self.activate(gate) * value
         else:
             hidden = self._activated(hidden)
-        return self.out(dropped(hidden, self.dropout) if self.training else hidden)
+        return self.out(dropped(hidden, dropout))
 
     def _activated(self, hidden: Tensor) -> Tensor:
         """In place, which saves a large copy, while there is no gradient and nobody looks at what goes in."""

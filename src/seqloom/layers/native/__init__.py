@@ -13,7 +13,7 @@ from torch import Tensor
 from seqloom.layers.native.library import Library
 from seqloom.layers.paths import fast
 
-__all__ = ["Library", "address", "readable", "seed", "usable", "usable_both_ways"]
+__all__ = ["Library", "address", "readable", "usable", "usable_both_ways"]
 
 
 def usable(*tensors: Tensor) -> bool:
@@ -39,11 +39,6 @@ def usable_both_ways(*tensors: Tensor) -> bool:
 
 def readable(x: Tensor) -> bool:
     return x.dtype is torch.float32 and x.is_cpu and x.is_contiguous()
-
-
-def seed() -> int:
-    """Of a kernel's chance, 63 bits: a number of torch's own generator, so all is a function of its seed."""
-    return int(torch.empty((), dtype=torch.int64).random_())
 
 
 def address(x: Tensor | None) -> int | None:

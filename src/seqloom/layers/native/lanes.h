@@ -34,7 +34,29 @@ INLINE lanes load(const float *from)
 
 INLINE void store(float *to, lanes x) { memcpy(to, &x, sizeof x); }
 
+/* The last ones of a row, if they are fewer than LANES; what is too much is 0. */
+INLINE lanes load_up_to(const float *from, int64_t count)
+{
+    if (count >= LANES) return load(from);
+    lanes x = {0};
+    for (int i = 0; i < LANES; i++)
+        if (i < count) x[i] = from[i];
+    return x;
+}
+
+INLINE void store_up_to(float *to, lanes x, int64_t count)
+{
+    if (count >= LANES)
+        store(to, x);
+    else
+        for (int i = 0; i < LANES; i++)
+            if (i < count) to[i] = x[i];
+}
+
 INLINE lanes all(float x) { return x - (lanes){0}; }
+
+INLINE int64_t smaller_of(int64_t x, int64_t y) { return x < y ? x : y; }
+INLINE int64_t larger_of(int64_t x, int64_t y) { return x > y ? x : y; }
 
 /* Where the mask has ones x, where it has none y. */
 INLINE lanes chosen(whole mask, lanes x, lanes y) { return (lanes)((mask & (whole)x) | (~mask & (whole)y)); }

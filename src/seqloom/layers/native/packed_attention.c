@@ -60,8 +60,6 @@ INLINE int64_t rows_at_most(int64_t registers)
 #endif
 }
 
-INLINE int64_t smaller_of(int64_t x, int64_t y) { return x < y ? x : y; }
-INLINE int64_t larger_of(int64_t x, int64_t y) { return x > y ? x : y; }
 INLINE int64_t whole_registers(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
 
 /* What of a product may be left out, because it is 0.

@@ -12,11 +12,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from seqloom.layers.layout import Layout, Packed
-from seqloom.layers.native import Library, seed, usable_both_ways
+from seqloom.layers.native import Library, usable_both_ways
+from seqloom.layers.native.chance import Chance, chance
 
 MULTIPLE = 16  # that a head's width must be of
 BLOCK = 64  # queries at once, as in the source
-LEVELS = 1 << 32  # a rate of dropout is a multiple of 1 / LEVELS
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,14 @@ class How:
     most: int
     scale: float
     causal: bool
-    dropout: float = 0.0
-    seed: int = 0
-
-    @property
-    def chance(self) -> tuple[int, int, float]:
-        lost = min(round(self.dropout * LEVELS), LEVELS - 1)
-        return self.seed, lost, LEVELS / (LEVELS - lost)
+    chance: Chance
 
 
 def _same(lib: ctypes.CDLL) -> bool:
     H, K, ends = 2, 16, torch.tensor([0, 3, 22], dtype=torch.int32)
     x = torch.linspace(-3, 5, 22 * 3 * H * K).mul(7).sin().view(22, 3 * H, K)
     dy = x[:, :H].cos()
-    y, log_sum = _forward(lib, x, x[:, H:], how := How(ends, ends, 19, 0.25, causal=True))
+    y, log_sum = _forward(lib, x, x[:, H:], how := How(ends, ends, 19, 0.25, True, Chance()))
     dx = torch.empty_like(x)
     _backward(lib, dy, dx, dx[:, H:], x, x[:, H:], log_sum, how)
     with torch.enable_grad():
@@ -70,13 +64,13 @@ def fits(x: Tensor, width: int) -> bool:
 def attend_itself(x: Tensor, layout: Layout, causal: bool, scale: float, dropout: float) -> Tensor:
     """x_N(3H)K: each token's queries, keys and values, head by head; y_NHK."""
     ends_B1 = _ends(layout)
-    how = How(ends_B1, ends_B1, layout.longest, scale, causal, dropout, seed() if dropout else 0)
+    how = How(ends_B1, ends_B1, layout.longest, scale, causal, chance(dropout))
     return _AttendItself.apply(x, how)  # type: ignore[no-untyped-call]
 
 
 def attend_over(q_NHK: Tensor, kv: Tensor, layout: Packed, memory: Packed, scale: float, dropout: float) -> Tensor:
     """kv_M(2H)K: keys and values of a memory; y_NHK."""
-    how = How(_ends(layout), _ends(memory), memory.longest, scale, False, dropout, seed() if dropout else 0)
+    how = How(_ends(layout), _ends(memory), memory.longest, scale, False, chance(dropout))
     return _AttendOver.apply(q_NHK, kv, how)  # type: ignore[no-untyped-call]
 
 
@@ -159,5 +153,5 @@ def _common(q: Tensor, kv: Tensor, log_sum: Tensor, how: How, space: Tensor) -> 
         q.data_ptr(), kv.data_ptr(), kv[:, H:].data_ptr(), log_sum.data_ptr(),
         how.q_ends_B1.data_ptr(), how.k_ends_B1.data_ptr(), space.data_ptr(), space.shape[1],
         len(how.q_ends_B1) - 1, H, K, q.stride(0), kv.stride(0), H * K,
-        how.scale, how.causal, *how.chance, torch.get_num_threads(),
+        how.scale, how.causal, how.chance.seed, how.chance.lost, how.chance.growth, torch.get_num_threads(),
     )  # fmt: skip
