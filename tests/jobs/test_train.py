@@ -523,6 +523,7 @@ def test_flops_end_a_run_and_fit_its_schedule(pairs: Path) -> None:
     assert 2e8 <= place.flops < 2e8 * (1 + 2 / place.step)
     assert trained.recipe.training.steps is None  # the recipe's own 40 do not hold
     assert trained.recipe.training.schedule.kind == "cosine"
+    assert trained.recipe.training.schedule.warmup == 0.1
     assert f"| training FLOPs | {place.flops:.2e} |" in trained.run.card.read_text()
     assert "| memory | " in trained.run.card.read_text()
     assert (

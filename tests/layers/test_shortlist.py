@@ -1,11 +1,25 @@
 """The largest product, found among few, is the largest of all."""
 # N rows  D inputs  V outputs
 
+from collections.abc import Iterator
+from contextlib import nullcontext
+
 import pytest
 import torch
 from torch import Tensor
 
+from seqloom.layers.native.shortlist import SHORTLIST
+from seqloom.layers.paths import only_plain
 from seqloom.layers.shortlist import Shortlist, shortlist_if_faster
+
+
+@pytest.fixture(params=["plain", "native"], autouse=True)
+def path(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Both ways, the one in numpy and the one in C."""
+    if request.param == "native" and SHORTLIST.wait() is None:
+        pytest.skip("needs a C compiler")
+    with torch.no_grad(), nullcontext() if request.param == "native" else only_plain():
+        yield
 
 
 def among(weight_VD: Tensor, x_ND: Tensor, without: list[int]) -> Tensor:
@@ -60,8 +74,8 @@ def test_neighbours_change_nothing() -> None:
 
 
 def test_it_is_made_only_where_it_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = iter([0.1, 0.2])  # the plain way, then this one
-    monkeypatch.setattr("seqloom.layers.shortlist._fastest", lambda do: next(taken))
+    taken = {"plain": 0.1, "short": 0.2}
+    monkeypatch.setattr("seqloom.layers.shortlist._fastest", lambda ways: taken)
     assert shortlist_if_faster(outputs("any")) is None
-    taken = iter([0.2, 0.1])
+    taken = {"plain": 0.2, "short": 0.1}
     assert shortlist_if_faster(outputs("any")) is not None

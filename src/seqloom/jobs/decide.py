@@ -106,7 +106,7 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         batch, took = _batch(training, work, data, left, note)
         if took is None and (measure or left is not None):
             # a recipe's batch may be far too large for this machine to try: a small one tells as much
-            trial = trial_of(data, batch)
+            trial = trial_of(data, batch, device)
             took = step_seconds(work, data.order(trial, training.seed))
             took = grown(took, trial, batch, recipe.model, data, pace)
         if took is not None:
@@ -161,7 +161,7 @@ def _ending(training: TrainingSettings, steps: int, note: Note) -> ScheduleSetti
     schedule = training.schedule
     if isinstance(schedule, InverseSqrt | Constant | Plateau):
         note(f"the schedule {schedule.kind} has no end: cosine, so that the rate is down when the run ends")
-        return Cosine()
+        schedule = Cosine(warmup=schedule.warmup) if schedule.warmup else Cosine()
     if isinstance(schedule.warmup, int) and schedule.warmup > LONGEST_WARMUP * steps:
         note(f"a warm-up of {schedule.warmup:,} steps is too long for about {steps:,}: {LONGEST_WARMUP:.0%} of the run")
         return schedule.model_copy(update={"warmup": LONGEST_WARMUP})

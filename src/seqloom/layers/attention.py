@@ -2,6 +2,7 @@
 # B rows  T new steps  S steps in all  H query heads  G key heads  K head width  D width
 
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Literal
 
 import torch
@@ -23,10 +24,12 @@ from seqloom.layers.layout.parts import parts_of
 from seqloom.layers.linear import Linear
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer, no_state
+from seqloom.layers.native import usable
+from seqloom.layers.native.attention import ATTENTION, asked, one_each
 from seqloom.layers.norms import RMSNormalisation
 from seqloom.layers.paths import fast
 from seqloom.layers.positions import T5, Music, Relative, RelativeSettings, Rotary, RotaryRelative, Shaw, build_relative
-from seqloom.layers.scores import ScoreName, build_score, score_cost
+from seqloom.layers.scores import DotScore, ScoreName, build_score, score_cost
 from seqloom.layers.short_attention import attend_itself, fits_short
 from seqloom.layers.varlen import attend_packed, fits
 from seqloom.settings import Frozen
@@ -243,6 +246,9 @@ class SelfAttention(Mixer):
         q, k, v = self._turned(x, layout, state, self.relative)
         if layout.edges is not None:
             return self.heads.join(self._along(q, k, v, layout, layout.edges)), None
+        stepped = None if state is None else self._stepped(q, k, v, layout, state)
+        if stepped is not None:
+            return self.heads.join(stepped[0]), stepped[1]
         if isinstance(state, Cohorts):
             y, state = self._cohorts(q, k, v, layout, state)
             return self.heads.join(y), state
@@ -280,6 +286,26 @@ class SelfAttention(Mixer):
         assert scale is not None
         y_NHK = attend_itself(heads, layout, self.causal, scale, self._dropout)
         return y_NHK.view(*x.shape[:-1], self.heads.H, self.heads.K)
+
+    def _stepped(
+        self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: StepsState
+    ) -> tuple[Tensor, StepsState] | None:
+        """One step of each row onto its own past, in C; None where the plain lines are to do it."""
+        layout.check(q)
+        score = self.heads.score
+        if self._limited or not isinstance(score, DotScore) or self._dropout or not one_each(layout) or not usable():
+            return None
+        lib = ATTENTION.get()
+        asks = None if lib is None else asked(lib, score.scale, state.rows, q, k, v)
+        if asks is None:
+            return None
+        if not isinstance(state, Cohorts):
+            one = state.stepped(asks)
+            return None if one is None else (asks.y_RHK, one)
+        begins = accumulate(state.sizes, initial=0)
+        each = [part.stepped(asks.of(begin, part.rows)) for part, begin in zip(state.parts, begins, strict=False)]
+        parts = tuple(part for part in each if part is not None)
+        return (asks.y_RHK, Cohorts(parts)) if len(parts) == len(each) else None
 
     def _cohorts(
         self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Cohorts[Steps]
@@ -396,8 +422,11 @@ class SelfAttention(Mixer):
 
     def _sees_all(self, layout: Layout, state: Cache) -> bool:
         """One step onto even rows, with no window, block or distance to look at: there is nothing to hide."""
-        limited = self.settings.window is not None or self.settings.block is not None or self._biased
-        return state.even and layout.longest == 1 and layout.uniform and not limited
+        return state.even and layout.longest == 1 and layout.uniform and not self._limited
+
+    @property
+    def _limited(self) -> bool:
+        return self.settings.window is not None or self.settings.block is not None or self._biased
 
     def _sight(self, layout: Layout) -> Sight:
         needs_ends = not self.causal and not layout.uniform

@@ -11,6 +11,7 @@ from torch import Tensor
 from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.forked_cache import MOST, ForkedCache, moved
 from seqloom.layers.layout import Layout
+from seqloom.layers.native.attention import ATTENTION, Asked, fits, over_steps
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,19 @@ class Cache:
         if self.static:
             return self
         made = replace(self, room=room.steps)
-        return Cohorts((made,)) if self.apart else made
+        if not self.apart:
+            return made
+        # rows that leave are followed by those of their own part; to attend part by part costs something only in torch
+        return Cohorts(made._apart(room.sizes) if len(room.sizes) > 1 and ATTENTION.get() is not None else (made,))
+
+    def _apart(self, sizes: tuple[int, ...]) -> "tuple[Cache, ...]":
+        each = zip(self.keys_BGSK.split(sizes), self.values_BGSK.split(sizes), self.lengths_B.split(sizes), strict=True)
+        return tuple(replace(self, keys_BGSK=k, values_BGSK=v, lengths_B=lengths_B) for k, v, lengths_B in each)
 
     def reorder(self, rows: Tensor) -> "Cache":
         if self.room:
-            keys, values = moved(self.keys_BGSK, rows), moved(self.values_BGSK, rows)
+            used = self.keys_BGSK.shape[2] - self.free
+            keys, values = moved(rows, used, self.keys_BGSK, self.values_BGSK)
         else:
             keys, values = self.keys_BGSK.index_select(0, rows), self.values_BGSK.index_select(0, rows)
         return replace(self, keys_BGSK=keys, values_BGSK=values, lengths_B=self.lengths_B.index_select(0, rows))
@@ -94,10 +103,7 @@ class Cache:
         if even and not self.room:
             grown = torch.cat((self.keys_BGSK, k_BGTK), 2), torch.cat((self.values_BGSK, v_BGTK), 2)
             return Cache(*grown, lengths_B, forks=self.forks, apart=self.apart)
-        keys, values, free = self.keys_BGSK, self.values_BGSK, self.free
-        if not self.static and free < T:
-            more = (0, 0, 0, max(self.room, T) - free)
-            keys, values, free = F.pad(keys, more), F.pad(values, more), max(self.room, T)
+        keys, values, free = self._wide(T)
         begin = keys.shape[2] - free
         steps_BT = None if even else self._places(layout)
         for buffer, new_BGTK in (keys, k_BGTK), (values, v_BGTK):
@@ -107,6 +113,24 @@ class Cache:
                 buffer.scatter_(2, steps_BT[:, None, :, None].expand_as(new_BGTK), new_BGTK.to(buffer.dtype))
         free = 0 if self.static else free - T
         return Cache(keys, values, lengths_B, self.static, even, self.room, free, self.forks, self.apart)
+
+    def _wide(self, steps: int) -> tuple[Tensor, Tensor, int]:
+        """Keys, values and how many places are free, at least for so many steps."""
+        if self.static or self.free >= steps:
+            return self.keys_BGSK, self.values_BGSK, self.free
+        free = max(self.room, steps)
+        more = (0, 0, 0, free - self.free)
+        return F.pad(self.keys_BGSK, more), F.pad(self.values_BGSK, more), free
+
+    def stepped(self, asked: Asked) -> "Cache | None":
+        """`extend` by one step, and attention over all of them, in C; None where it cannot be so."""
+        if self.static or not self.room:
+            return None
+        keys, values, free = self._wide(1)
+        if not fits(keys, values):
+            return None
+        over_steps(asked, keys, values, keys.shape[2] - free if self.even else self.lengths_B)
+        return replace(self, keys_BGSK=keys, values_BGSK=values, lengths_B=self.lengths_B + 1, free=free - 1)
 
     def _places(self, layout: Layout) -> Tensor:
         steps_BT = self.lengths_B[:, None] + torch.arange(layout.longest, device=self.lengths_B.device)

@@ -67,6 +67,10 @@ class Cohorts(Generic[P]):
     def sizes(self) -> list[int]:
         return [part.rows for part in self.parts]
 
+    @property
+    def rows(self) -> int:
+        return sum(self.sizes)
+
     @classmethod
     def join(cls, cohorts: Sequence["Cohorts[P]"]) -> "Cohorts[P]":
         parts = [part for some in cohorts for part in some.parts if part.rows or len(cohorts) == 1]

@@ -21,7 +21,11 @@ from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.layout.parts import parts_like, parts_of
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer
+from seqloom.layers.native import usable
+from seqloom.layers.native.attention import ATTENTION, asked, one_each, over_memory
+from seqloom.layers.native.attention import fits as fits_native
 from seqloom.layers.paths import fast
+from seqloom.layers.scores import DotScore
 from seqloom.layers.short_attention import attend_over, fits_short
 from seqloom.layers.varlen import attend_packed, fits
 
@@ -93,7 +97,7 @@ class SharedMemory:
         """Of rows that share a memory, all stay together."""
         rows_A = rows_R if self.fan == 1 else rows_R[:: self.fan] // self.fan
         if self.owned:
-            keys, values = moved(self.keys_AGSK, rows_A), moved(self.values_AGSK, rows_A)
+            keys, values = moved(rows_A, None, self.keys_AGSK, self.values_AGSK)
         else:
             keys, values = self.keys_AGSK.index_select(0, rows_A), self.values_AGSK.index_select(0, rows_A)
         lengths_A = self.lengths_A.index_select(0, rows_A)
@@ -181,6 +185,8 @@ class MemoryAttention(Mixer):
 
     def _read(self, q: Tensor, layout: Layout, state: MemoryState) -> Tensor:
         """What queries find, in each head."""
+        if isinstance(state, Cohorts | SharedMemory) and (y := self._stepped(q, layout, state)) is not None:
+            return y
         if isinstance(state, Cohorts):
             if len(state.parts) == 1 or not isinstance(layout, Padded):
                 return self._attended(q, layout, state.together())
@@ -189,6 +195,25 @@ class MemoryAttention(Mixer):
         if isinstance(state, PackedMemory) and isinstance(layout, Packed):
             return self._packed(q, layout, state)
         return self._attended(q, layout, self._padded(state))
+
+    def _stepped(self, q: Tensor, layout: Layout, state: Cohorts[SharedMemory] | SharedMemory) -> Tensor | None:
+        """One query of each row, in C; None where the plain lines are to do it."""
+        score = self.heads.score
+        parts = state.parts if isinstance(state, Cohorts) else (state,)
+        if not isinstance(score, DotScore) or self._dropout or not one_each(layout) or not usable():
+            return None
+        if not all(fits_native(part.keys_AGSK, part.values_AGSK) for part in parts):
+            return None
+        lib = ATTENTION.get()
+        asks = None if lib is None else asked(lib, score.scale, state.rows, q)
+        if asks is None:
+            return None
+        begin = 0
+        for part in parts:
+            lengths_A = None if part.even else part.lengths_A
+            over_memory(asks.of(begin, part.rows), part.keys_AGSK, part.values_AGSK, lengths_A)
+            begin += part.rows
+        return asks.y_RHK
 
     def _packed(self, q: Tensor, layout: Packed, state: PackedMemory) -> Tensor:
         """Packed over packed: the GPU's kernel, or rows of like length together."""

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.layout import Layout
+from seqloom.layers.native.attention import Asked, fits, over_forks
+from seqloom.layers.native.rows import move
 
 MOST = 16
 """Hypotheses to an item; with more, reading what all of them wrote costs more than copying."""
@@ -60,7 +62,7 @@ class ForkedCache:
 
     def reorder(self, rows_R: Tensor) -> "ForkedCache":
         rows_A = rows_R[:: self.fan] // self.fan
-        keys, values = moved(self.keys_AGKSD, rows_A), moved(self.values_AGKSD, rows_A)
+        keys, values = moved(rows_A, self.writer_AKS.shape[-1] - self.free, self.keys_AGKSD, self.values_AGKSD)
         return replace(self.fork(rows_R), keys_AGKSD=keys, values_AGKSD=values)
 
     @classmethod
@@ -80,12 +82,7 @@ class ForkedCache:
 
     def extend(self, k_RGTD: Tensor, v_RGTD: Tensor, layout: Layout) -> "ForkedCache":
         """Write the new steps behind each row's last one."""
-        T, wide = layout.longest, self
-        if self.free < T:
-            size = self.writer_AKS.shape[-1] + max(self.room, T) - self.free
-            keys, values = _resized(self.keys_AGKSD, -2, size), _resized(self.values_AGKSD, -2, size)
-            writer_AKS, free = _resized(self.writer_AKS, -1, size), max(self.room, T)
-            wide = replace(self, keys_AGKSD=keys, values_AGKSD=values, writer_AKS=writer_AKS, free=free)
+        T, wide = layout.longest, self._wide(layout.longest)
         steps_AKT = (self.lengths_B[:, None] + torch.arange(T, device=k_RGTD.device)).unflatten(0, (-1, self.fan))
         for buffer, new_RGTD in (wide.keys_AGKSD, k_RGTD), (wide.values_AGKSD, v_RGTD):
             new_AGKTD = new_RGTD.unflatten(0, (-1, self.fan)).transpose(1, 2)
@@ -94,6 +91,25 @@ class ForkedCache:
         writer_AKS = wide.writer_AKS.scatter(2, steps_AKT, own_1K1.expand_as(steps_AKT))
         lengths_B = self.lengths_B + layout.lengths_B
         return replace(wide, writer_AKS=writer_AKS, lengths_B=lengths_B, free=wide.free - T)
+
+    def _wide(self, steps: int) -> "ForkedCache":
+        """With free places for at least so many steps."""
+        if self.free >= steps:
+            return self
+        free = max(self.room, steps)
+        size = self.writer_AKS.shape[-1] + free - self.free
+        keys, values = _resized(self.keys_AGKSD, -2, size), _resized(self.values_AGKSD, -2, size)
+        return replace(
+            self, keys_AGKSD=keys, values_AGKSD=values, writer_AKS=_resized(self.writer_AKS, -1, size), free=free
+        )
+
+    def stepped(self, asked: Asked) -> "ForkedCache | None":
+        """`extend` by one step, and attention over the steps of each row's ancestors, in C; None: it cannot be so."""
+        wide = self._wide(1)
+        if not fits(wide.keys_AGKSD, wide.values_AGKSD) or not wide.writer_AKS.is_contiguous():
+            return None
+        over_forks(asked, wide.keys_AGKSD, wide.values_AGKSD, wide.writer_AKS, self.lengths_B)
+        return replace(wide, lengths_B=self.lengths_B + 1, free=wide.free - 1)
 
     @property
     def all_steps(self) -> tuple[Tensor, Tensor]:
@@ -115,15 +131,23 @@ class ForkedCache:
         return (see_AKT1S & wrote_AK1KS).flatten(3).flatten(1, 2)
 
 
-def moved(x: Tensor, rows: Tensor) -> Tensor:
-    """x[rows], made in x itself: only rows that are to stand elsewhere are copied. x is spoilt by it."""
+def moved(rows: Tensor, used: int | None, *buffers: Tensor) -> list[Tensor]:
+    """x[rows] of each, made in x itself: only rows that are to stand elsewhere are copied. Each x is spoilt by it.
+
+    used: of the steps, which are the axis before the last; no others hold anything. None: all may.
+    """
     count = len(rows)
-    if count > len(x):
-        return x.index_select(0, rows)
+    if any(count > len(x) for x in buffers):
+        return [x.index_select(0, rows) for x in buffers]
     to = (rows != torch.arange(count, device=rows.device)).nonzero()[:, 0]
     if len(to):
-        x.index_copy_(0, to, x.index_select(0, rows[to]))
-    return x[:count]
+        begin = rows[to]
+        fresh = rows.device.type == "cpu" and int(begin.min()) >= count  # from behind all that stay
+        for x in buffers:
+            part = x if used is None else x.narrow(-2, 0, used)
+            if not fresh or not move(part.flatten(1, -3) if x.dim() > 4 else part, begin, to):
+                x.index_copy_(0, to, x.index_select(0, begin))
+    return [x[:count] for x in buffers]
 
 
 def _resized(x: Tensor, dim: int, size: int) -> Tensor:

@@ -41,6 +41,8 @@ class Score(nn.Module):
 class DotScore(Score):
     """qᵀk (Luong et al. 2015, eq. 8), or qᵀk / √K (Vaswani et al. 2017, eq. 1)."""
 
+    scale: float
+
     def __init__(self, width: int, scaled: bool) -> None:
         super().__init__()
         self.scale = width**-0.5 if scaled else 1.0

@@ -1,7 +1,8 @@
 """f(xW₁ + b₁)W₂ + b₂ on a CPU, there and back, without a copy for the activation.
 
-A kernel of our own adds the bias, and drops, in the same pass. Without a compiler for it: a rectifier overwrites what goes in, and its way back overwrites the gradient. The smooth activation leaves its slope
-while its numbers are in the cache; torch works the same out twice, each time slower.
+A kernel of our own adds the bias, and drops, in the same pass. Without a compiler for it: a rectifier overwrites what
+goes in, and its way back overwrites the gradient; the smooth activation leaves its slope while its numbers are in the
+cache, where torch works the same out twice, each time slower.
 """
 # N tokens  D width  F hidden width
 

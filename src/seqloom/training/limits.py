@@ -18,10 +18,14 @@ class Limits:
     epochs: float | None = None
 
     def done(self, place: Place, seconds: float, spare: float) -> float:
-        """The share that is over; spare: seconds that are kept free at the end."""
+        """The share that is over; spare: seconds that are kept free at the end.
+
+        What a GPU's steps needed once, to be made ready, is no progress: a warm-up would be over behind it.
+        """
         parts = [] if self.steps is None else [place.step / self.steps if self.steps else 1.0]
         if self.seconds is not None:
-            parts.append(seconds / max(self.seconds - spare, self.seconds / 2, 1e-9))
+            end = max(self.seconds - spare, self.seconds / 2)
+            parts.append(max(0.0, seconds - place.preparing) / (end - place.preparing) if seconds < end else 1.0)
         if self.flops is not None:
             parts.append(place.flops / self.flops)
         if self.epochs is not None:

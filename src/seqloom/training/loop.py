@@ -223,7 +223,8 @@ class Loop:
         only = [batch for *_, batch in batches]
         factor = self.schedule.factor(Progress(place.step + 1, self.done))
         tokens = sum(batch.count for batch in only)
-        self.steps.take(Begun(place.step + 1, factor, jump(place, self.training.spike), tokens, only))
+        begun = Begun(place.step + 1, factor, jump(place, self.training.spike), tokens, only)
+        place.preparing += self.steps.take(begun)
         place.step += 1
         (place.epoch, place.pool, place.batch), place.epochs, _ = batches[-1]
         place.batch += 1

@@ -27,6 +27,7 @@ class Place:
     kept: list[int] = field(default_factory=list)  # steps whose weights wait to be averaged
     validations: int = 0  # that are over
     validation_seconds: float = 0.0  # that the latest one took
+    preparing: float = 0.0  # seconds of steps that a GPU did for the first time in their shape
     ended: str | None = None
     ended_for: list[float | None] = field(default_factory=list)  # the limits that were asked for when it ended
 

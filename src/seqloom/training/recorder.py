@@ -74,6 +74,7 @@ class Recorder:
         cuda = work.device.type == "cuda"
         self.records = cuda
         self._stopped = False
+        self.prepares = False  # whether the latest step takes longer than those like it will
         self._pads: bool | None = None  # whether the model ever fills rows up; not known before the first step
         self._seen: set[Frame] = set()
         self._large: set[Frame] = set()  # frames that need more memory than there is
@@ -91,6 +92,7 @@ class Recorder:
         None: nothing was done. The batch has no frame, or is the first in it, or needs more memory than there is.
         """
         frame = Frame.around(batch, self.budget, loose=self._pads is False)
+        self.prepares = False
         if frame is None or not self._takes(frame):
             return None
         with torch.cuda.stream(self._stream):
@@ -118,6 +120,7 @@ class Recorder:
             return False
         first = frame not in self._seen
         self._seen.add(frame)
+        self.prepares = self.records and frame not in self._recordings and (first or len(self._recordings) < MOST)
         if not self.records or self._pads is None or frame in self._recordings:
             return True
         return not first and len(self._recordings) < MOST

@@ -1,5 +1,6 @@
 """Steps of a run: done and told at once, or, on a GPU, sent ahead and told when they are done."""
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -47,12 +48,17 @@ class Steps:
         self.refuse, self.tell = refuse, tell
         self._waiting: deque[tuple[Begun, Awaited]] = deque()
 
-    def take(self, step: Begun) -> None:
-        """One step; on a GPU it may still be on its way afterwards, and `settle` hears of it."""
+    def take(self, step: Begun) -> float:
+        """One step; on a GPU it may still be on its way afterwards, and `settle` hears of it.
+
+        Seconds of it that no other step like it will need.
+        """
+        began = time.monotonic()
         if not self._sent(step):
             self.settle()
             self._made(step)
         self.settle(AHEAD)
+        return time.monotonic() - began if self.recorder is not None and self.recorder.prepares else 0.0
 
     def settle(self, ahead: int = 0) -> None:
         """Hear of all steps that are on their way, but for the latest few."""

@@ -9,7 +9,7 @@ from seqloom.layers.cross_attention import CrossAttention, MemoryAttention
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.mixer import Memory
 from seqloom.layers.native.compiler import find_compiler
-from seqloom.layers.native.packed_attention import attend_itself, attend_over
+from seqloom.layers.native.packed_attention import ATTENTION, attend_itself, attend_over
 from seqloom.layers.paths import only_plain
 from seqloom.layers.short_attention import NATIVE
 
@@ -157,6 +157,10 @@ def test_what_it_is_not_for(width: int, steps: int, ours: bool) -> None:
     mixer, layout = SelfAttention(Attention(heads=2), 2 * width, causal=True), Packed.of([steps])
     y, _ = mixer(drawn(layout, 2 * width).requires_grad_(), layout)
     assert is_ours(y) == ours
+
+
+def test_it_can_be_made_here() -> None:
+    assert ATTENTION.wait() is not None, ATTENTION.why
 
 
 def test_it_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:

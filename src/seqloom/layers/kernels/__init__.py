@@ -16,7 +16,7 @@ from seqloom.layers.paths import fast
 
 def usable(x: Tensor) -> bool:
     """Whether our kernels may work on this tensor. A compiler gets the plain lines: it makes kernels of its own."""
-    return x.is_cuda and fast() and has_triton() and not torch.compiler.is_compiling()
+    return x.is_cuda and not torch.compiler.is_compiling() and fast() and has_triton()
 
 
 def half(x: Tensor) -> bool:

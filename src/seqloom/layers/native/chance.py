@@ -19,9 +19,12 @@ class Chance:
         return LEVELS / (LEVELS - self.lost)
 
 
+NEVER = Chance()
+
+
 def chance(rate: float) -> Chance:
     """Its seed is a number of torch's own generator, so all is a function of torch's seed."""
     if not rate:
-        return Chance()
+        return NEVER
     drawn = int(torch.empty((), dtype=torch.int64).random_())
     return Chance(drawn, min(round(rate * LEVELS), LEVELS - 1))

@@ -11,8 +11,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from seqloom.layers.native import Library, address, usable_both_ways
-from seqloom.layers.native.chance import Chance, chance
+from seqloom.layers.native.chance import NEVER, Chance, chance
 
+FEW = 4096  # numbers: below it torch's own lines are as fast
 ROWS = 64  # that are summed together, as in the source
 
 
@@ -22,7 +23,7 @@ class Sum:
 
     carry: float = 1.0
     scale: float = 1.0
-    chance: Chance = Chance()
+    chance: Chance = NEVER
 
     @property
     def numbers(self) -> tuple[float, float, int, int, float]:
@@ -72,7 +73,7 @@ def fits(x: Tensor, y: Tensor | None = None) -> bool:
     """For training: it waits for a compiler."""
     return (
         torch.is_grad_enabled()
-        and x.numel() > 0
+        and x.numel() >= FEW
         and (usable_both_ways(x) if y is None else x.shape == y.shape and usable_both_ways(x, y))
         and RESIDUAL.wait() is not None
     )
@@ -155,7 +156,12 @@ def _normed(
     """What the norm is of, the norm, and each token's mean and inverse deviation."""
     D = x.shape[-1]
     N = x.numel() // D
-    out, z, mean_N, inverse_N = torch.empty_like(x), x if y is None else torch.empty_like(x), x.new_empty(N), x.new_empty(N)
+    out, z, mean_N, inverse_N = (
+        torch.empty_like(x),
+        x if y is None else torch.empty_like(x),
+        x.new_empty(N),
+        x.new_empty(N),
+    )
     lib.normed_sum(
         None if y is None else x.data_ptr(), address(y), z.data_ptr(), address(gain_D), address(bias_D),
         out.data_ptr(), mean_N.data_ptr(), inverse_N.data_ptr(), N, D, how.epsilon, how.centres,

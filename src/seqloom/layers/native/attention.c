@@ -1,0 +1,173 @@
+/* Attention of one query to a row over what the row remembers:
+
+       y = sum_s softmax_s(scale * q . k_s) v_s
+
+   as Vaswani et al. 2017, eq. 1, has it; zeros for who sees nothing. Each row is worked on alone, in an order that
+   depends on its own length only. Keys lie in any order of rows, heads and steps; the numbers of one key lie side by
+   side. A row that is given a new key and value writes them behind its others first. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define BLOCK 128    /* keys that are weighed at once */
+#define LINE 16      /* numbers of a line of the cache */
+#define LITTLE 16384 /* products: below it, waking other threads costs more than they save */
+
+/* e^x for x <= 0, to the last bit or two: 2^n e^r with |r| <= log(2) / 2 */
+static inline float power(float x)
+{
+    x = x < -87.0f ? -87.0f : x;
+    float n = x * 1.44269504f;
+    n = (n + 12582912.0f) - 12582912.0f; /* rounds */
+    float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    union {
+        int32_t i;
+        float f;
+    } two = {.i = ((int32_t)n + 127) << 23};
+    return p * two.f;
+}
+
+typedef struct {
+    const float *keys, *values;
+    int64_t step;           /* from one key to the next */
+    const int64_t *writers; /* which fork of the row wrote each step; null: there are none */
+    int64_t fork;           /* from one fork to the next */
+} Past;
+
+static inline int64_t place(const Past *past, int64_t s)
+{
+    return past->writers ? past->writers[s] * past->fork + s * past->step : s * past->step;
+}
+
+/* values are wanted as soon as keys are compared: nearly all the time goes into waiting for memory */
+static inline void fetch(const Past *past, int64_t s, int width)
+{
+    const float *v = past->values + place(past, s);
+    for (int j = 0; j < width; j += LINE) __builtin_prefetch(v + j);
+}
+
+/* scale * q . k of keys s to s + n, n <= BLOCK */
+static inline __attribute__((always_inline)) void compare(const float *restrict q, const Past *past, int64_t s,
+                                                          int64_t n, float scale, float *restrict scores, int width)
+{
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const float *a = past->keys + place(past, s + i), *b = past->keys + place(past, s + i + 1);
+        const float *c = past->keys + place(past, s + i + 2), *d = past->keys + place(past, s + i + 3);
+        float w = 0, x = 0, y = 0, z = 0;
+        fetch(past, s + i, width), fetch(past, s + i + 1, width);
+        fetch(past, s + i + 2, width), fetch(past, s + i + 3, width);
+#pragma omp simd reduction(+ : w, x, y, z)
+        for (int j = 0; j < width; j++) {
+            w += q[j] * a[j];
+            x += q[j] * b[j];
+            y += q[j] * c[j];
+            z += q[j] * d[j];
+        }
+        scores[i] = w * scale, scores[i + 1] = x * scale, scores[i + 2] = y * scale, scores[i + 3] = z * scale;
+    }
+    for (; i < n; i++) {
+        const float *a = past->keys + place(past, s + i);
+        float w = 0;
+#pragma omp simd reduction(+ : w)
+        for (int j = 0; j < width; j++) w += q[j] * a[j];
+        scores[i] = w * scale;
+    }
+}
+
+static inline __attribute__((always_inline)) void mix(const float *restrict weights, const Past *past, int64_t s,
+                                                      int64_t n, float *restrict out, int width)
+{
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const float *a = past->values + place(past, s + i), *b = past->values + place(past, s + i + 1);
+        const float *c = past->values + place(past, s + i + 2), *d = past->values + place(past, s + i + 3);
+        float w = weights[i], x = weights[i + 1], y = weights[i + 2], z = weights[i + 3];
+#pragma omp simd
+        for (int j = 0; j < width; j++) out[j] += (w * a[j] + x * b[j]) + (y * c[j] + z * d[j]);
+    }
+    for (; i < n; i++) {
+        const float *a = past->values + place(past, s + i);
+        float w = weights[i];
+#pragma omp simd
+        for (int j = 0; j < width; j++) out[j] += w * a[j];
+    }
+}
+
+static inline __attribute__((always_inline)) void head(const float *restrict q, const Past *past, int64_t n,
+                                                       float scale, float *restrict out, int width)
+{
+    float weights[BLOCK], most = -INFINITY, total = 0;
+    for (int j = 0; j < width; j++) out[j] = 0;
+    for (int64_t s = 0; s < n; s += BLOCK) {
+        int64_t some = n - s < BLOCK ? n - s : BLOCK;
+        compare(q, past, s, some, scale, weights, width);
+        float highest = most;
+        for (int64_t i = 0; i < some; i++) highest = weights[i] > highest ? weights[i] : highest;
+        if (s) { /* what was mixed before, as seen from the new maximum */
+            float shrink = power(most - highest);
+            total *= shrink;
+            for (int j = 0; j < width; j++) out[j] *= shrink;
+        }
+        most = highest;
+        float sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t i = 0; i < some; i++) {
+            weights[i] = power(weights[i] - most);
+            sum += weights[i];
+        }
+        total += sum;
+        mix(weights, past, s, some, out, width);
+    }
+    float share = n ? 1 / total : 0;
+    for (int j = 0; j < width; j++) out[j] *= share;
+}
+
+/* rows: of queries; fan of them after each other share what lies in one row of keys. lengths: of each such row, or of
+   each query's row where there are writers; null: all have `even`. k, v: of the new step; null: there is none. */
+void attend_one(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v, int64_t v_row, float *keys,
+                float *values, int64_t row, int64_t key_head, int64_t fork, int64_t step, const int64_t *lengths,
+                int64_t even, int64_t *writers, int64_t writers_row, float *out, int64_t rows, int fan, int heads,
+                int groups, int width, float scale, int threads)
+{
+    int share = heads / groups;
+    int64_t items = rows / fan;
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(static) \
+    if (threads > 1 && rows * heads * width * (even + 1) >= LITTLE)
+    for (int64_t a = 0; a < items; a++)
+        for (int g = 0; g < groups; g++)
+            for (int f = 0; f < fan; f++) {
+                int64_t r = a * fan + f, at = a * row + g * key_head;
+                int64_t n = !lengths ? even : writers ? lengths[r] : lengths[a];
+                Past past = {keys + at, values + at, step, writers ? writers + r * writers_row : 0, fork};
+                if (k) {
+                    int64_t new = at + (writers ? f * fork : 0) + n * step;
+                    memcpy(keys + new, k + r * k_row + g * width, width * sizeof(float));
+                    memcpy(values + new, v + r * v_row + g * width, width * sizeof(float));
+                    n++;
+                }
+                for (int h = g * share; h < (g + 1) * share; h++) {
+                    const float *own = q + r * q_row + h * width;
+                    float *to = out + (r * heads + h) * width;
+                    if (width == 32)
+                        head(own, &past, n, scale, to, 32);
+                    else if (width == 64)
+                        head(own, &past, n, scale, to, 64);
+                    else
+                        head(own, &past, n, scale, to, width);
+                }
+            }
+}
+
+/* writers[r][lengths[r]] = f, before the step is attended */
+void sign(int64_t *writers, int64_t writers_row, const int64_t *lengths, int64_t rows, int fan)
+{
+    for (int64_t r = 0; r < rows; r++) writers[r * writers_row + lengths[r]] = r % fan;
+}

@@ -1,0 +1,45 @@
+import pytest
+import torch
+from torch import Tensor
+
+from seqloom.layers.forked_cache import moved
+from seqloom.layers.native.rows import ROWS, move
+
+pytestmark = pytest.mark.skipif(ROWS.wait() is None, reason="needs a C compiler")
+
+
+def laid(kind: str) -> Tensor:
+    x = torch.randn(6, 3, 5, 4)
+    match kind:
+        case "steps before heads":
+            return x.transpose(1, 2)
+        case "a part of the steps":
+            return x[:, :, :2]
+        case "whole numbers":
+            return (x * 100).long()
+        case _:
+            return x
+
+
+@pytest.mark.parametrize("kind", ["side by side", "steps before heads", "a part of the steps", "whole numbers"])
+def test_some_rows_take_the_places_of_others(kind: str) -> None:
+    x = laid(kind)
+    before, whole = x.clone(), x._base
+    others = None if whole is None else whole.clone()
+    with torch.no_grad():
+        assert move(x, torch.tensor([5, 4]), torch.tensor([0, 2]))
+    assert torch.equal(x, before[[5, 1, 4, 3, 4, 5]])
+    if kind == "a part of the steps" and whole is not None and others is not None:
+        assert torch.equal(whole[:, :, 2:], others[:, :, 2:]), "nothing else is touched"
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 5, 3], [4, 1, 5], [2, 1, 0], [0, 0, 1], [0, 1, 2, 3, 4, 5, 5], []])
+@pytest.mark.parametrize("used", [None, 2])
+def test_moved_is_a_selection(rows: list[int], used: int | None) -> None:
+    """Also where rows change places or are wanted twice, which cannot be done row by row."""
+    keys, forks = torch.randn(6, 2, 3, 4), torch.randn(6, 2, 2, 3, 4)
+    wanted = [keys[rows].clone(), forks[rows].clone()]
+    with torch.no_grad():
+        found = moved(torch.tensor(rows, dtype=torch.int64), used, keys, forks)
+    for one, other in zip(found, wanted, strict=True):
+        assert torch.equal(one[..., :used, :], other[..., :used, :])
