@@ -22,9 +22,7 @@ INLINE chance_key key_of(uint64_t seed, uint64_t row)
 /* LANES places from `first` on: ones in all bits where a number stays. `lost` of 2^32 go. */
 INLINE whole stays(chance_key key, uint32_t first, uint32_t lost)
 {
-    bits h;
-    for (int i = 0; i < LANES; i++) h[i] = i;
-    h = (h + first) * 0x9e3779b1u ^ key.before;
+    bits h = ((bits)places() + first) * 0x9e3779b1u ^ key.before;
     h ^= h >> 16;
     h *= 0x7feb352du;
     h ^= (h >> 15) ^ key.between;

@@ -63,23 +63,43 @@ INLINE lanes chosen(whole mask, lanes x, lanes y) { return (lanes)((mask & (whol
 
 INLINE lanes larger(lanes x, lanes y) { return chosen(x > y, x, y); }
 
+INLINE whole places(void)
+{
+    whole at;
+    for (int i = 0; i < LANES; i++) at[i] = i;
+    return at;
+}
+
+/* Numbers so far apart change places. */
+INLINE lanes swapped(lanes x, int apart)
+{
+#if defined(__clang__)
+    lanes y;
+    for (int i = 0; i < LANES; i++) y[i] = x[i ^ apart];
+    return y;
+#else
+    return __builtin_shuffle(x, places() ^ apart);
+#endif
+}
+
 /* In halves, so always in the same order. */
 INLINE float sum_of(lanes x)
 {
-    float part[LANES];
-    memcpy(part, &x, sizeof x);
-    for (int n = LANES / 2; n; n /= 2)
-        for (int i = 0; i < n; i++) part[i] += part[i + n];
-    return part[0];
+    for (int apart = LANES / 2; apart; apart /= 2) x += swapped(x, apart);
+    return x[0];
 }
 
 INLINE float largest_of(lanes x)
 {
-    float part[LANES];
-    memcpy(part, &x, sizeof x);
-    for (int n = LANES / 2; n; n /= 2)
-        for (int i = 0; i < n; i++) part[i] = part[i] > part[i + n] ? part[i] : part[i + n];
-    return part[0];
+    for (int apart = LANES / 2; apart; apart /= 2) x = larger(x, swapped(x, apart));
+    return x[0];
+}
+
+/* In a row of whole registers, of which `count` numbers are in use: what stands behind them in the last one. */
+INLINE void fill_rest(float *row, int64_t count, float with)
+{
+    int64_t last = count / LANES * LANES;
+    if (last < count) store(row + last, chosen(places() < (int32_t)(count - last), load(row + last), all(with)));
 }
 
 /* e to the x, to the last bit or two; 0 below -87, infinite above 88.

@@ -8,6 +8,9 @@
 
 #define BLOCK 64 /* queries at once */
 #define TILE 4   /* registers side by side in a product */
+#define PANEL (TILE * LANES)
+#define DEEP 128    /* rows of a panel that fit into the fastest cache */
+#define GATHERED 48 /* keys: from there on heads are gathered before they are multiplied */
 
 /* c (M x N) = or += a (M x depth) b (depth x N); M rows by NV registers of numbers that stay in registers. */
 INLINE void tile(const int M, const int NV, int64_t depth, const float *a, int64_t a_row, int64_t a_column,
@@ -63,36 +66,41 @@ INLINE int64_t rows_at_most(int64_t registers)
 INLINE int64_t whole_registers(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
 
 /* What of a product may be left out, because it is 0.
-   ALL: nothing. UP_TO: row m has nothing behind column first + m (of the result, or of a). FROM: column m of a, which is
-   read turned, has nothing before row m - first. */
+   ALL: nothing. SCORES: row m of the result has nothing behind column first + m. UP_TO: row m of a has not. FROM: a is
+   read turned, and its row m has nothing before column m. */
 typedef enum { ALL, SCORES, UP_TO, FROM } triangle;
 
+/* c (M x N) = or += a (M x depth) b (depth x N). b lies in panels of PANEL columns, b_panel numbers apart; a panel's rows
+   are used for all of c before the next ones, so that they stay in the fastest cache. */
 static void product(int64_t M, int64_t N, int64_t depth, const float *a, int64_t a_row, int64_t a_column, const float *b,
-                    int64_t b_row, float *c, int64_t c_row, int add, triangle shape, int64_t first)
+                    int64_t b_row, int64_t b_panel, float *c, int64_t c_row, int add, triangle shape, int64_t first)
 {
     int64_t registers = N / LANES, most = rows_at_most(smaller_of(registers, TILE)), parts = (M + most - 1) / most;
-    for (int64_t part = 0; part < parts; part++) {
-        int64_t m = M * part / parts, end = M * (part + 1) / parts, from = 0, to = depth, wide = registers;
-        if (shape == SCORES) wide = smaller_of(registers, (first + end + LANES - 1) / LANES);
-        if (shape == UP_TO) to = smaller_of(depth, first + end);
-        if (shape == FROM) from = larger_of(0, m - first);
-        for (int64_t n = 0; n < wide; n += TILE) {
-            int64_t here = smaller_of(TILE, wide - n);
-            TILES[here - 1][end - m - 1](to - from, a + m * a_row + from * a_column, a_row, a_column,
-                                         b + from * b_row + n * LANES, b_row, c + m * c_row + n * LANES, c_row, add);
-        }
-    }
+    for (int64_t n = 0; n < registers; n += TILE)
+        for (int64_t deep = 0; deep < depth; deep += DEEP)
+            for (int64_t part = 0; part < parts; part++) {
+                int64_t m = M * part / parts, end = M * (part + 1) / parts, wide = registers;
+                int64_t from = deep, to = smaller_of(depth, deep + DEEP);
+                if (shape == SCORES) wide = smaller_of(registers, (first + end + LANES - 1) / LANES);
+                if (shape == UP_TO) to = smaller_of(to, first + end);
+                if (shape == FROM) from = larger_of(from, m);
+                if (n >= wide || from >= to) continue;
+                TILES[smaller_of(TILE, wide - n) - 1][end - m - 1](
+                    to - from, a + m * a_row + from * a_column, a_row, a_column, b + n / TILE * b_panel + from * b_row,
+                    b_row, c + m * c_row + n * LANES, c_row, add || deep);
+            }
 }
 
-/* to (columns x rows, rows rounded up to whole registers) = from turned; what is too much is 0. columns: 16, 32, ... */
-static void turned(const float *from, int64_t step, int64_t rows, int64_t columns, float *to, int64_t to_step)
+/* to (columns x rows, rows rounded up to whole registers, in panels) = from turned; what is too much is 0. */
+static void turned(const float *from, int64_t step, int64_t rows, int64_t columns, float *panels)
 {
     for (int64_t r = 0; r < rows; r += LANES)
         for (int64_t c = 0; c < columns; c += LANES) {
+            float *to = panels + r / PANEL * PANEL * columns + c * PANEL + r % PANEL;
 #if defined(__clang__)
             for (int64_t i = 0; i < LANES; i++)
                 for (int64_t j = 0; j < LANES; j++)
-                    to[(c + j) * to_step + r + i] = r + i < rows ? from[(r + i) * step + c + j] : 0;
+                    to[j * PANEL + i] = r + i < rows ? from[(r + i) * step + c + j] : 0;
 #else
             lanes x[LANES];
             for (int i = 0; i < LANES; i++) x[i] = r + i < rows ? load(from + (r + i) * step + c) : all(0);
@@ -112,9 +120,18 @@ static void turned(const float *from, int64_t step, int64_t rows, int64_t column
                         x[i + apart] = __builtin_shuffle(one, other, high);
                     }
             }
-            for (int i = 0; i < LANES; i++) store(to + (c + i) * to_step + r, x[i]);
+            for (int i = 0; i < LANES; i++) store(to + i * PANEL, x[i]);
 #endif
         }
+}
+
+/* The heads of a row's tokens side by side, if there are enough for that to pay; `step` numbers apart. */
+static const float *gathered(const float *from, int64_t *step, int64_t rows, int64_t width, int64_t used, float *to)
+{
+    if (used < GATHERED) return from;
+    for (int64_t r = 0; r < rows; r++) memcpy(to + r * width, from + r * *step, width * sizeof *to);
+    *step = width;
+    return to;
 }
 
 typedef struct {
@@ -161,7 +178,7 @@ INLINE int64_t seen_by(const attention *it, const one_head *one, int64_t t)
 static float softmax(float *p, int64_t seen, int64_t wide, float scale)
 {
     int64_t used = whole_registers(seen);
-    for (int64_t s = seen; s < used; s++) p[s] = -INFINITY;
+    fill_rest(p, seen, -INFINITY);
     lanes top = all(-INFINITY), total = all(0);
     for (int64_t s = 0; s < used; s += LANES) top = larger(load(p + s), top);
     float most = largest_of(top);
@@ -178,17 +195,19 @@ static float softmax(float *p, int64_t seen, int64_t wide, float scale)
 
 static void forward_head(const attention *it, const one_head *one, float *y, float *space)
 {
-    int64_t S = one->S, wide = whole_registers(S), K = it->width;
-    float *k_KS = space, *p_TS = space + K * wide;
+    int64_t S = one->S, K = it->width, panels = (S + PANEL - 1) / PANEL * PANEL, wide = whole_registers(S) + LANES;
+    int64_t v_step = it->k_step;
+    float *k_KS = space, *p_TS = k_KS + K * panels;
+    const float *v_SK = gathered(one->v, &v_step, S, K, S, p_TS + BLOCK * wide);
     if (!S) {
         for (int64_t t = 0; t < one->T; t++) memset(y + t * it->y_step, 0, K * sizeof *y);
         return;
     }
-    turned(one->k, it->k_step, S, K, k_KS, wide);
+    turned(one->k, it->k_step, S, K, k_KS);
     for (int64_t t0 = 0; t0 < one->T; t0 += BLOCK) {
         int64_t count = smaller_of(BLOCK, one->T - t0), last = seen_by(it, one, t0 + count - 1);
-        product(count, whole_registers(last), K, one->q + t0 * it->q_step, it->q_step, 1, k_KS, wide, p_TS, wide, 0,
-                it->causal ? SCORES : ALL, t0);
+        product(count, whole_registers(last), K, one->q + t0 * it->q_step, it->q_step, 1, k_KS, PANEL, K * PANEL, p_TS,
+                wide, 0, it->causal ? SCORES : ALL, t0);
         for (int64_t t = 0; t < count; t++) {
             int64_t seen = seen_by(it, one, t0 + t);
             float *p = p_TS + t * wide, log_sum = softmax(p, seen, whole_registers(last), it->scale);
@@ -199,7 +218,7 @@ static void forward_head(const attention *it, const one_head *one, float *y, flo
                     store(p + s, kept(load(p + s) * it->growth, stays(key, s, it->lost)));
             }
         }
-        product(count, K, last, p_TS, wide, 1, one->v, it->k_step, y + t0 * it->y_step, it->y_step, 0,
+        product(count, K, last, p_TS, wide, 1, v_SK, v_step, PANEL, y + t0 * it->y_step, it->y_step, 0,
                 it->causal ? UP_TO : ALL, t0);
     }
 }
@@ -209,10 +228,8 @@ static void softmax_back(const attention *it, const one_head *one, int64_t t, fl
 {
     int64_t seen = seen_by(it, one, t), used = whole_registers(seen);
     float log_sum = it->log_sum[(one->q_first + t) * it->heads + one->head];
-    for (int64_t s = seen; s < used; s++) {
-        p[s] = -INFINITY;
-        d[s] = 0;
-    }
+    fill_rest(p, seen, -INFINITY);
+    fill_rest(d, seen, 0);
     chance_key key = it->lost ? chance_of(it, one, t) : (chance_key){0};
     lanes total = all(0);
     for (int64_t s = 0; s < used; s += LANES) {
@@ -232,44 +249,54 @@ static void softmax_back(const attention *it, const one_head *one, int64_t t, fl
     memset(d + used, 0, (wide - used) * sizeof *d);
 }
 
+/* Gradients of keys first ... last of their values and of themselves, by `count` queries; add: to what is there. */
+static void back_to_keys(const attention *it, int64_t first, int64_t last, int64_t count, const float *p_TS,
+                         const float *d_TS, int64_t wide, const float *dy, int64_t dy_step, const float *q, int64_t q_step,
+                         float *dk, float *dv, int add, triangle shape)
+{
+    int64_t K = it->width, step = it->k_step;
+    if (last <= first) return;
+    product(last - first, K, count, p_TS + first, 1, wide, dy, dy_step, PANEL, dv + first * step, step, add, shape, 0);
+    product(last - first, K, count, d_TS + first, 1, wide, q, q_step, PANEL, dk + first * step, step, add, shape, 0);
+}
+
+static void back_nothing(const attention *it, const one_head *one, float *dq, float *dk, float *dv)
+{
+    for (int64_t s = 0; s < one->S; s++) {
+        memset(dk + s * it->k_step, 0, it->width * sizeof *dk);
+        memset(dv + s * it->k_step, 0, it->width * sizeof *dv);
+    }
+    for (int64_t t = 0; t < one->T; t++) memset(dq + t * it->q_step, 0, it->width * sizeof *dq);
+}
+
 static void back_head(const attention *it, const one_head *one, const float *dy, float *dq, float *dk, float *dv,
                       float *space)
 {
-    int64_t S = one->S, wide = whole_registers(S), K = it->width;
-    float *k_KS = space, *v_KS = k_KS + K * wide, *p_TS = v_KS + K * wide, *d_TS = p_TS + BLOCK * wide;
-    if (!one->T)
-        for (int64_t s = 0; s < S; s++) {
-            memset(dk + s * it->k_step, 0, K * sizeof *dk);
-            memset(dv + s * it->k_step, 0, K * sizeof *dv);
-        }
-    if (!S)
-        for (int64_t t = 0; t < one->T; t++) memset(dq + t * it->q_step, 0, K * sizeof *dq);
-    if (!S || !one->T) return;
-    turned(one->k, it->k_step, S, K, k_KS, wide);
-    turned(one->v, it->k_step, S, K, v_KS, wide);
+    int64_t S = one->S, K = it->width, panels = (S + PANEL - 1) / PANEL * PANEL, wide = whole_registers(S) + LANES;
+    if (!S || !one->T) {
+        back_nothing(it, one, dq, dk, dv);
+        return;
+    }
+    float *k_KS = space, *v_KS = k_KS + K * panels, *p_TS = v_KS + K * panels, *d_TS = p_TS + BLOCK * wide;
+    float *dy_space = d_TS + BLOCK * wide, *q_space = dy_space + BLOCK * K;
+    int64_t k_step = it->k_step;
+    turned(one->k, k_step, S, K, k_KS);
+    turned(one->v, k_step, S, K, v_KS);
+    const float *k_SK = gathered(one->k, &k_step, S, K, S, q_space + BLOCK * K);
+    triangle scores = it->causal ? SCORES : ALL, up_to = it->causal ? UP_TO : ALL, from = it->causal ? FROM : ALL;
     for (int64_t t0 = 0; t0 < one->T; t0 += BLOCK) {
         int64_t count = smaller_of(BLOCK, one->T - t0), last = seen_by(it, one, t0 + count - 1);
-        const float *q = one->q + t0 * it->q_step, *dy_here = dy + t0 * it->y_step;
-        triangle scores = it->causal ? SCORES : ALL;
-        product(count, whole_registers(last), K, q, it->q_step, 1, k_KS, wide, p_TS, wide, 0, scores, t0);
-        product(count, whole_registers(last), K, dy_here, it->y_step, 1, v_KS, wide, d_TS, wide, 0, scores, t0);
-        for (int64_t t = 0; t < count; t++)
-            softmax_back(it, one, t0 + t, p_TS + t * wide, d_TS + t * wide, whole_registers(last));
-        product(count, K, last, d_TS, wide, 1, one->k, it->k_step, dq + t0 * it->q_step, it->q_step, 0,
-                it->causal ? UP_TO : ALL, t0);
+        int64_t q_step = it->q_step, dy_step = it->y_step, used = whole_registers(last);
+        const float *q = gathered(one->q + t0 * q_step, &q_step, count, K, S, q_space);
+        const float *dy_TK = gathered(dy + t0 * dy_step, &dy_step, count, K, S, dy_space);
+        product(count, used, K, q, q_step, 1, k_KS, PANEL, K * PANEL, p_TS, wide, 0, scores, t0);
+        product(count, used, K, dy_TK, dy_step, 1, v_KS, PANEL, K * PANEL, d_TS, wide, 0, scores, t0);
+        for (int64_t t = 0; t < count; t++) softmax_back(it, one, t0 + t, p_TS + t * wide, d_TS + t * wide, used);
+        product(count, K, last, d_TS, wide, 1, k_SK, k_step, PANEL, dq + t0 * it->q_step, it->q_step, 0, up_to, t0);
         /* keys that earlier queries saw too, then those that these are the first to see */
-        int64_t before = t0 ? it->causal ? smaller_of(t0, S) : S : 0;
-        if (before) {
-            product(before, K, count, p_TS, 1, wide, dy_here, it->y_step, dv, it->k_step, 1, ALL, 0);
-            product(before, K, count, d_TS, 1, wide, q, it->q_step, dk, it->k_step, 1, ALL, 0);
-        }
-        if (last > before) {
-            triangle shape = it->causal ? FROM : ALL;
-            product(last - before, K, count, p_TS + before, 1, wide, dy_here, it->y_step, dv + before * it->k_step,
-                    it->k_step, 0, shape, 0);
-            product(last - before, K, count, d_TS + before, 1, wide, q, it->q_step, dk + before * it->k_step,
-                    it->k_step, 0, shape, 0);
-        }
+        int64_t before = !t0 ? 0 : it->causal ? smaller_of(t0, S) : S;
+        back_to_keys(it, 0, before, count, p_TS, d_TS, wide, dy_TK, dy_step, q, q_step, dk, dv, 1, ALL);
+        back_to_keys(it, before, last, count, p_TS, d_TS, wide, dy_TK, dy_step, q, q_step, dk, dv, 0, from);
     }
 }
 
@@ -280,8 +307,8 @@ static void back_head(const attention *it, const one_head *one, const float *dy,
 #define AS_ONE                                                                                                       \
     {rows, heads, width, causal, q_ends, k_ends, q_step, k_step, y_step, q, k, v, log_sum, scale, growth, lost, seed}
 
-/* space: for each thread (width + 64) times the keys of the longest row, rounded up to 16; on the way back twice that.
-   lost of 2^32 weights are dropped. */
+/* space: for each thread (2 width + 64) (S + 16) + 64 width numbers, S being the keys of the longest row, rounded up to a
+   multiple of 64; on the way back twice as many. lost of 2^32 weights are dropped. */
 void attend(float *y, GIVEN_ATTENTION)
 {
     attention it = AS_ONE;

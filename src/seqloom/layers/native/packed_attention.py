@@ -143,8 +143,9 @@ def _backward(
 
 def _space(how: How, width: int, times: int) -> Tensor:
     """For each thread, what the kernel works in."""
-    wide = -(-how.most // MULTIPLE) * MULTIPLE
-    return torch.empty(torch.get_num_threads(), times * (width + BLOCK) * wide)
+    keys = -(-how.most // BLOCK) * BLOCK
+    each = (2 * width + BLOCK) * (keys + MULTIPLE) + BLOCK * width
+    return torch.empty(torch.get_num_threads(), times * each)
 
 
 def _common(q: Tensor, kv: Tensor, log_sum: Tensor, how: How, space: Tensor) -> tuple[object, ...]:
