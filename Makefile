@@ -44,6 +44,8 @@ bench: install
 
 bench-gpu: install
 	@$(BIN)/python benchmarks/bench.py --device cuda $(BENCH)
+	@$(BIN)/python benchmarks/training_gpu.py --out benchmarks/results/training_gpu.txt
+	@$(BIN)/python benchmarks/generation_gpu.py --out benchmarks/results/generation_gpu.txt
 
 install: $(INSTALLED)
 	@:

@@ -62,12 +62,17 @@ def built(settings: dict[str, object], vocabulary: int) -> torch.nn.Module:
     return build_model(ModelSettings.model_validate(settings), Sizes(vocabulary, vocabulary))
 
 
+def copying_model(size: Size) -> torch.nn.Module:
+    model = built(translator(size), size.vocabulary)
+    _copy(dict(weights(model)), size)
+    return model
+
+
 def copying_run(size: Size, folder: Path) -> Path:
     """A run folder, made once."""
     run = folder / f"copying-{size.width}"
     if not run.exists():
-        model = built(translator(size), size.vocabulary)
-        _copy(dict(weights(model)), size)
+        model = copying_model(size)
         words = " ".join(map(word, range(FIRST, size.vocabulary)))
         _save(run, model, translator(size), 'kind = "translate"', Words(), words)
     return run

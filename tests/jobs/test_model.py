@@ -102,9 +102,15 @@ def test_answers_in_eight_bits(runs: Runs) -> None:
     assert model.predict("abcde") == full, "only who asks for it gets it"
     writer = model._answerer
     assert isinstance(writer, Writer)
-    writer.device = torch.device("cuda")
+    writer.precisions.device = torch.device("cuda")
     with pytest.raises(UserError, match=r"generation\.precision: int8 is for a CPU, and this model runs on cuda"):
         model.predict("abcde", changes=changes)
+
+
+def test_half_precision_is_for_a_gpu(runs: Runs) -> None:
+    model = seqloom.load(runs["pairs"], device="cpu")
+    with pytest.raises(UserError, match=r"generation\.precision: bf16 is for a GPU, and this model runs on cpu"):
+        model.predict("abcde", changes=['generation.precision="bf16"'])
 
 
 def test_the_score_is_the_models_loss(pairs: Model) -> None:

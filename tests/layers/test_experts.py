@@ -268,8 +268,7 @@ def test_flops_of_all_places(capacity: float) -> None:
     layer = built(settings).train()
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         layer(tokens(16), Packed.of([16]))
-    joined = 2 * 2 * D  # of the experts' answers
-    assert counter.get_total_flops() == 16 * (settings.cost(D).flops + joined)
+    assert counter.get_total_flops() == 16 * settings.cost(D).flops
 
 
 def test_reports_add_up() -> None:

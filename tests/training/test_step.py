@@ -123,8 +123,13 @@ def test_which_examples_give_no_number(made: Small) -> None:
 def test_each_batch_of_a_step_has_a_chance_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dropout that is the same in all accumulated batches would not be that of one large batch."""
     made = small(tmp_path)
-    model, seeds, real = made.model(), list[int](), torch.manual_seed
-    monkeypatch.setattr(torch, "manual_seed", lambda seed: (seeds.append(seed), real(seed))[1])
+    model, seeds, real = made.model(), list[int](), Work.seed_chance
+
+    def seeded(self: Work, *at: int) -> None:
+        real(self, *at)
+        seeds.append(torch.initial_seed())
+
+    monkeypatch.setattr(Work, "seed_chance", seeded)
     work = Work(made.task, model, Goals(), torch.device("cpu"), None, 5, note=lambda text: None)
     batches = [made.task.batch(examples) for examples in Order([Weighted(made.cache)], 60, 1).epoch(0)][:3]
     work.gradients(1, batches)

@@ -64,15 +64,23 @@ def likeliest(scores_RV: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 def forks(total_AK: Tensor, log_probs_RV: Tensor, count: int, costs_AV: Tensor | None = None) -> Candidates:
     """The best ways on of each item. costs_AV: what a token costs in the ranking, though not in the totals."""
-    A, K = total_AK.shape
-    ranked_RV = log_probs_RV if costs_AV is None else log_probs_RV - costs_AV.repeat_interleave(K, 0)
-    rank_RC, token_RC = likeliest(ranked_RV, min(count, log_probs_RV.shape[-1]))
+    K = total_AK.shape[1]
+    costly_RV = log_probs_RV if costs_AV is None else log_probs_RV - costs_AV.repeat_interleave(K, 0)
+    rank_RC, token_RC = likeliest(costly_RV, min(count, log_probs_RV.shape[-1]))
     log_prob_RC = rank_RC if costs_AV is None else log_probs_RV.gather(1, token_RC)
-    C = token_RC.shape[1]
+    return ranked(total_AK, token_RC, log_prob_RC, count, None if costs_AV is None else rank_RC)
+
+
+def ranked(
+    total_AK: Tensor, token_RC: Tensor, log_prob_RC: Tensor, count: int, rank_RC: Tensor | None = None
+) -> Candidates:
+    """The best so many of each item, of some ways on of each hypothesis, best first. rank_RC: what they are ranked by,
+    if it is not their log_prob."""
+    (A, K), C = total_AK.shape, token_RC.shape[1]
     total_RC = total_AK.reshape(-1, 1) + log_prob_RC
     if K == 1:
         return Candidates(torch.zeros_like(token_RC), token_RC, log_prob_RC, total_RC)
-    rank_AC = (total_RC if costs_AV is None else total_AK.reshape(-1, 1) + rank_RC).view(A, K * C)
+    rank_AC = (total_RC if rank_RC is None else total_AK.reshape(-1, 1) + rank_RC).view(A, K * C)
     place_AC = rank_AC.sort(dim=-1, descending=True, stable=True).indices[:, :count]
     token_AC, log_prob_AC, total_AC = (part.view(A, K * C) for part in (token_RC, log_prob_RC, total_RC))
     origin_AC = torch.arange(K, device=token_AC.device).repeat_interleave(C).expand(A, -1)

@@ -102,8 +102,13 @@ def constrained(h: Hypotheses, log_probs_RV: Tensor, end: int, phrases: Phrases,
 
 
 def _split(h: Hypotheses, candidates: Candidates, end: int, size: int) -> Choice:
+    return split(candidates, h.step_A < h.longest_A, end, size)
+
+
+def split(candidates: Candidates, fits_A: Tensor, end: int, size: int) -> Choice:
+    """Which end and which go on. fits_A: whether an item may get one more token."""
     ends_AC = candidates.token_AC == end
-    goes_AC = ~ends_AC & (candidates.total_AC > NOTHING) & (h.step_A < h.longest_A)[:, None]
+    goes_AC = ~ends_AC & (candidates.total_AC > NOTHING) & fits_A[:, None]
     top = candidates.first(size)
     ended = replace(top, total_AC=torch.where(ends_AC[:, :size], top.total_AC, NOTHING))
     return Choice(followed(candidates, goes_AC, size), ended, candidates)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import torch
 from torch import Tensor
 
 from seqloom.generation.sampling import Sampling
@@ -80,3 +81,20 @@ class Pointer(Scorer, Protocol):
 
     def point(self, last_R: Tensor, state: State, shortlist: Shortlist) -> tuple[Tensor, State]:
         """Behind the last tokens: the likeliest of the shortlist's for each row, and the state behind them."""
+
+
+@runtime_checkable
+class StaticScorer(Scorer, Protocol):
+    """One whose states can be static, so that a GPU does a step by heart; see layers/static_state.py."""
+
+    never_N: Tensor
+    """Tokens that are not written, however likely."""
+
+    @property
+    def device(self) -> torch.device: ...
+
+    def needs(self, item: Item) -> tuple[int, int]:
+        """Steps that its decoder may have to remember, and positions of a memory."""
+
+    def scores(self, last_R: Tensor, state: State) -> tuple[Tensor, State]:
+        """Behind the last tokens: scores_RV before the softmax, and the state behind them."""

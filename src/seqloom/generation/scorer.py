@@ -2,7 +2,7 @@
 # B items  R rows  V tokens  N tokens that are never written  H heads  S source positions
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,8 @@ class PairScorer:
     """Reads a source and writes an answer. The model should be in eval mode.
 
     never: tokens that are not written, however likely. reverse: sources are read backwards, as the model was trained.
-    layer: which of the decoder's layers that look at the source tells where it looks; -1 is the last one.
+    layer: which of the decoder's layers that look at the source tells where it looks; -1 is the last one. half: the
+    precision of products, under autocast; see models/in_half.py.
     """
 
     def __init__(
@@ -45,8 +46,9 @@ class PairScorer:
         never: Sequence[int] = (),
         reverse: bool = False,
         layer: int = -1,
+        half: torch.dtype | None = None,
     ) -> None:
-        self.model, self.begin, self.end, self.reverse = model, begin, end, reverse
+        self.model, self.begin, self.end, self.reverse, self.half = model, begin, end, reverse, half
         self.never_N = torch.tensor(never, dtype=torch.int64, device=self.device)
         self.size = model.sizes.target
         looking = looks(model)
@@ -61,25 +63,37 @@ class PairScorer:
         sources = [[*(reversed(item.source) if self.reverse else item.source), self.end] for item in items]
         tokens_N = torch.tensor([token for source in sources for token in source], device=self.device)
         layout = Packed.of([len(source) for source in sources], device=self.device)
-        state = PairState(self.model.start(self.model.encode(tokens_N, layout)), layout.lengths_B - 1)
+        with _in(self.half, self.device):
+            state = PairState(self.model.start(self.model.encode(tokens_N, layout)), layout.lengths_B - 1)
         return state, torch.full((len(items),), self.begin, device=self.device)
 
     @torch.inference_mode()
     def step(self, last_R: Tensor, state: PairState, attention: bool) -> tuple[Tensor, Tensor | None, PairState]:
-        one = Padded.whole(len(last_R), 1, device=last_R.device)
-        with watched(self.looks if attention else None) as seen:
-            output = self.model.step(last_R[:, None], one, state.decoder)
+        with _in(self.half, self.device):
+            with watched(self.looks if attention else None) as seen:
+                output = self.model.step(last_R[:, None], _ones(last_R), state.decoder)
+            scores_R1V = self.model.scores(output)
         assert output.state is not None
-        log_probs_RV = log_probs_of(self.model.scores(output), self.never_N)
+        log_probs_RV = log_probs_of(scores_R1V, self.never_N)
         attention_RS = self._in_order(seen[0].mean(1)[:, 0], state.read_B) if seen else None
         return log_probs_RV, attention_RS, PairState(output.state, state.read_B)
 
     @torch.inference_mode()
     def point(self, last_R: Tensor, state: PairState, shortlist: Shortlist) -> tuple[Tensor, PairState]:
-        one = Padded.whole(len(last_R), 1, device=last_R.device)
-        output = self.model.step(last_R[:, None], one, state.decoder)
+        output = self.model.step(last_R[:, None], _ones(last_R), state.decoder)
         assert output.state is not None
         return _largest(self.model.head, output, shortlist), PairState(output.state, state.read_B)
+
+    @torch.inference_mode()
+    def scores(self, last_R: Tensor, state: PairState) -> tuple[Tensor, PairState]:
+        with _in(self.half, self.device):
+            output = self.model.step(last_R[:, None], _ones(last_R), state.decoder)
+            scores_R1V = self.model.scores(output)
+        assert output.state is not None
+        return scores_R1V[:, 0], PairState(output.state, state.read_B)
+
+    def needs(self, item: Item) -> tuple[int, int]:
+        return item.longest + 1, len(item.source) + 1
 
     def _in_order(self, attention_RS: Tensor, read_R: Tensor) -> Tensor:
         """Over the source as it was given, not as it was read; its end mark comes last in both."""
@@ -95,7 +109,7 @@ class TextScorer:
 
     framed: a text begins with the begin mark, as documents do; otherwise only an empty prompt does, as there must be
     something to go on from. never: tokens that are not written, however likely. separator: what stands between a prompt
-    that is a source, and its answer; reverse: such sources are read backwards.
+    that is a source, and its answer; reverse: such sources are read backwards. half: as of PairScorer.
     """
 
     def __init__(
@@ -108,9 +122,10 @@ class TextScorer:
         framed: bool = True,
         separator: int | None = None,
         reverse: bool = False,
+        half: torch.dtype | None = None,
     ) -> None:
         self.model, self.begin, self.end, self.framed = model, begin, end, framed
-        self.separator, self.reverse = separator, reverse
+        self.separator, self.reverse, self.half = separator, reverse, half
         self.never_N = torch.tensor(never, dtype=torch.int64, device=self.device)
         self.size = model.sizes.target
 
@@ -128,7 +143,8 @@ class TextScorer:
         if longest:
             tokens_BT = torch.tensor([[*tokens, *[0] * (longest - len(tokens))] for tokens in read], device=self.device)
             layout = Padded.of([len(tokens) for tokens in read], longest, device=self.device)
-            output = self.model(tokens_BT, layout, state)
+            with _in(self.half, self.device):
+                output = self.model(tokens_BT, layout, state)
             assert output.state is not None
             state = output.state
         return state, last_B
@@ -140,17 +156,34 @@ class TextScorer:
 
     @torch.inference_mode()
     def step(self, last_R: Tensor, state: DecoderState, attention: bool) -> tuple[Tensor, Tensor | None, DecoderState]:
-        one = Padded.whole(len(last_R), 1, device=last_R.device)
-        output = self.model(last_R[:, None], one, state)
-        assert output.state is not None
-        return log_probs_of(self.model.scores(output), self.never_N), None, output.state
+        scores_RV, after = self.scores(last_R, state)
+        return log_probs_of(scores_RV[:, None], self.never_N), None, after
 
     @torch.inference_mode()
     def point(self, last_R: Tensor, state: DecoderState, shortlist: Shortlist) -> tuple[Tensor, DecoderState]:
-        one = Padded.whole(len(last_R), 1, device=last_R.device)
-        output = self.model(last_R[:, None], one, state)
+        output = self.model(last_R[:, None], _ones(last_R), state)
         assert output.state is not None
         return _largest(self.model.head, output, shortlist), output.state
+
+    @torch.inference_mode()
+    def scores(self, last_R: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        with _in(self.half, self.device):
+            output = self.model(last_R[:, None], _ones(last_R), state)
+            scores_R1V = self.model.scores(output)
+        assert output.state is not None
+        return scores_R1V[:, 0], output.state
+
+    def needs(self, item: Item) -> tuple[int, int]:
+        return len(self._prompt(item)) + item.longest + 1, 0
+
+
+def _in(half: torch.dtype | None, device: torch.device) -> AbstractContextManager[object]:
+    """Products in half precision, if so."""
+    return nullcontext() if half is None else torch.autocast(device.type, half)
+
+
+def _ones(last_R: Tensor) -> Padded:
+    return Padded.whole(len(last_R), 1, device=last_R.device)
 
 
 def log_probs_of(scores_R1V: Tensor, never_N: Tensor) -> Tensor:

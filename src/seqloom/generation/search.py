@@ -7,7 +7,8 @@ from seqloom.generation.automaton import Phrase
 from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.phrases import conflict
-from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.settings import ROWS, GenerationSettings
+from seqloom.generation.static_writing import Static, is_static
 from seqloom.generation.tree import Tree
 from seqloom.generation.writing import Writing
 from seqloom.layers.shortlist import Shortlist
@@ -24,6 +25,7 @@ def write(
     *,
     attention: bool = False,
     shortlist: Shortlist | None = None,
+    static: Static | None = None,
 ) -> Iterator[tuple[int, list[Written]]]:
     """Each item's number and its answers, best first, in the order in which they are done. Reads a few items ahead.
 
@@ -33,15 +35,25 @@ def write(
     answers as `n_best` are drawn, the same one perhaps more than once.
 
     shortlist: of the scorer, where nobody asks how likely answers are; it is used where all is greedy.
+    static: of the scorer, for a GPU; it writes all that it can.
 
     Every answer that ended holds all phrases that it must; what was cut says in `unmet` which it lacks.
     """
     others: Iterable[Item] = (_checked(item, settings) for item in items)
+    if static is not None and static.works and is_static(settings, attention):
+        left: list[Item] = []
+        yield from static.write(_plain(others, left), settings, left)
+        others, settings = sorted(left, key=lambda item: item.number), _modest(settings)
     if is_greedy(settings, attention):
         aside: list[Item] = []
         yield from _written(Greedy(scorer, settings, shortlist), _plain(others, aside), settings)
         others = aside
     yield from _written(Writing(scorer, settings, attention), others, settings)
+
+
+def _modest(settings: GenerationSettings) -> GenerationSettings:
+    """With as many answers together as are worth while without a recording."""
+    return settings.model_copy(update={"batch": min(settings.together, max(1, ROWS // settings.beam))})
 
 
 def _plain(items: Iterable[Item], aside: list[Item]) -> Iterator[Item]:

@@ -16,6 +16,9 @@ ROWS = 512
 """Hypotheses that are written together: with fewer, matrix products are slow; with more, nothing is gained."""
 
 
+WritingPrecision = Literal["auto", "full", "bf16", "int8"]
+
+
 class WuLength(Frozen):
     """log_prob / ((5 + length) / 6) ** alpha (Wu et al. 2016, eq. 14); the end mark counts."""
 
@@ -55,9 +58,10 @@ class GenerationSettings(Frozen):
         default="auto",
         description="answers written together; it does not change what they say. auto: of all together 512 hypotheses",
     )
-    precision: Literal["full", "int8"] = Field(
-        default="full",
-        description="int8: products in eight bits, on a CPU: faster for wide models, and nearly the same answers",
+    precision: WritingPrecision = Field(
+        default="auto",
+        description="of products. auto: full on a CPU; on a GPU bf16, if the model was trained so. int8: in eight "
+        "bits, on a CPU: faster for wide models, and nearly the same answers",
     )
     engine: Literal["auto", "own", "ctranslate2"] = Field(
         default="auto",

@@ -141,7 +141,7 @@ class Engines:
         assert isinstance(self.task, TranslateTask)
         made = self._engines.get(settings.precision)
         if made is None and not self._broken:
-            kinds: tuple[Compute, ...] = ("float32",) if settings.precision == "full" else ("float32", "int8")
+            kinds: tuple[Compute, ...] = ("float32", "int8") if settings.precision == "int8" else ("float32",)
             marks = Marks(BEGIN, END, UNKNOWN, frozenset((*MARKS, UNKNOWN)))
             try:
                 made = self._engines[settings.precision] = Engine(network, marks, self.task.settings.reverse, kinds)
@@ -159,7 +159,7 @@ class Engines:
 
     def _theirs(self, engine: Engine, settings: GenerationSettings, own: Own, pieces: bool) -> Write:
         """What CTranslate2 must not write, or fails to, is written by ours."""
-        kind: Compute = "float32" if settings.precision == "full" else "int8"
+        kind: Compute = "int8" if settings.precision == "int8" else "float32"
 
         def write(items: Sequence[Item]) -> Iterator[tuple[int, list[Written]]]:
             left = {item.number: item for item in items}

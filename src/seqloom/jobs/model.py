@@ -143,7 +143,8 @@ class Model:
             case TranslateTask() | LanguageTask():
                 data = self.recipe.data
                 reads = data.longest_source if data.too_long == "truncate" else None
-                return Writer(self.task, self.networks, self.device, self.recipe.longest_seen, reads)
+                half = all(one.recipe.training.precision == "bf16" for one in self.opened)
+                return Writer(self.task, self.networks, self.device, self.recipe.longest_seen, reads, half)
             case MaskedTask():
                 return Filler(self.task, self.networks, self.device)
             case NodesTask():

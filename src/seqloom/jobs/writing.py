@@ -13,6 +13,7 @@ from seqloom.generation.greedy import is_greedy
 from seqloom.generation.scorer import PairScorer, TextScorer, shortlist_of
 from seqloom.generation.search import impossible_item, write, write_steps
 from seqloom.generation.settings import LONGEST, GenerationSettings
+from seqloom.generation.static_writing import Static, is_static
 from seqloom.generation.unknown import decode_replacing
 from seqloom.generation.writing import Writing
 from seqloom.jobs.alignment import word_pairs
@@ -20,6 +21,7 @@ from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored,
 from seqloom.jobs.engine_trial import Write
 from seqloom.jobs.engines import Engines
 from seqloom.jobs.forbidden_text import ForbiddenText
+from seqloom.jobs.precisions import Precisions
 from seqloom.jobs.recipe import learned_positions
 from seqloom.jobs.reranking import candidates_of, reranked
 from seqloom.jobs.scorer import scorer_of
@@ -28,7 +30,6 @@ from seqloom.jobs.streaming import behind
 from seqloom.jobs.wishes import must_not_of, must_of, prefix_of
 from seqloom.layers.shortlist import Shortlist
 from seqloom.models.build import Model as Network
-from seqloom.models.in_int8 import in_int8
 from seqloom.settings import UserError
 from seqloom.settings.words import show
 from seqloom.tasks.language import LanguageTask
@@ -38,6 +39,7 @@ from seqloom.text import END, SEPARATOR, UNKNOWN, Vocabulary
 
 BUDGET = 32_768
 """Source tokens before the eyes of all hypotheses together: a very long line is written with few others, or alone."""
+GPU_ROWS, GPU_TIMES = 4096, 16  # hypotheses that a GPU writes together by heart, and times that budget
 MANY = 64  # questions; for fewer it takes longer to make a shortlist than it saves
 MORE, TIMES = 50, 2  # how long an answer may get, if nothing is said: see `usual`
 
@@ -74,7 +76,7 @@ def nothing_said(asked: Prepared) -> Answer:
 
 class Writer:
     """networks: several write together, by the mean of their probabilities. seen: tokens that an example had at most
-    when they learnt. reads: tokens of a source at most."""
+    when they learnt. reads: tokens of a source at most. half: they learnt in bf16."""
 
     def __init__(
         self,
@@ -83,11 +85,13 @@ class Writer:
         device: torch.device,
         seen: int,
         reads: int | None = None,
+        half: bool = False,
     ) -> None:
         self.task, self.networks, self.device, self.seen = task, networks, device, seen
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
-        self._int8: Sequence[Network] | None = None
+        self.precisions = Precisions(networks, device, half)
         self._asked = 0
+        self._statics: dict[tuple[int, ...], Static] = {}
         self._shortlists: dict[tuple[int, ...], Shortlist | None] = {}
         self.engines = Engines(task, networks, device)
         self.most_read = sys.maxsize if reads is None else reads
@@ -169,11 +173,13 @@ class Writer:
         def own(asked: GenerationSettings) -> Write:
             scorer = self.scorer(asked)
             shortlist = self._shortlist(scorer) if wanted == "text" and is_greedy(asked, look) else None
-            return lambda items: write(scorer, iter(items), asked, attention=look, shortlist=shortlist)
+            static = self._static(scorer) if is_static(asked, look) else None
+            return lambda items: write(scorer, iter(items), asked, attention=look, shortlist=shortlist, static=static)
 
         other = self.engines.used(settings, look)
         items = [one.item for one in asked if one.item is not None]
-        for rows, group in _groups(items, settings):
+        many = is_static(candidates, look) and self._static(self.scorer(candidates)) is not None
+        for rows, group in _groups(items, settings, many):
             batched = candidates.model_copy(update={"batch": rows})
             found = self.engines.write(group, batched, own, wanted == "pieces") if other else own(batched)(group)
             for number, written in found:
@@ -189,7 +195,8 @@ class Writer:
         return used and self.engines.open(items, settings, pieces=True)
 
     def scorer(self, settings: GenerationSettings) -> Scorer:
-        return scorer_of(self.task, self._in(settings.precision), unknown=settings.replace_unknown)
+        networks, half = self.precisions.of(settings.precision)
+        return scorer_of(self.task, networks, unknown=settings.replace_unknown, half=half)
 
     def said(
         self, asked: Prepared, written: Sequence[Written], settings: GenerationSettings, attention: bool = False
@@ -225,18 +232,15 @@ class Writer:
             self._shortlists[never] = shortlist_of(scorer)
         return self._shortlists[never]
 
-    def _in(self, precision: Literal["full", "int8"]) -> Sequence[Network]:
-        """The networks that write; those in eight bits are made when they are first asked for."""
-        if precision == "full":
-            return self.networks
-        if self.device.type != "cpu":
-            raise UserError(
-                f"generation.precision: int8 is for a CPU, and this model runs on {self.device.type}; "
-                "leave it out, or ask with --device cpu"
-            )
-        if self._int8 is None:
-            self._int8 = [in_int8(network) for network in self.networks]
-        return self._int8
+    def _static(self, scorer: Scorer) -> Static | None:
+        """On a GPU, what writes there by heart; for a few questions it takes longer to make than it saves."""
+        if self.device.type != "cuda" or self._asked < MANY or not isinstance(scorer, PairScorer | TextScorer):
+            return None
+        key = (id(scorer.model), *scorer.never_N.tolist())
+        if key not in self._statics:
+            self._statics[key] = Static(scorer, note=lambda text: self.engines.notes.append(text))
+        static = self._statics[key]
+        return static if static.works else None
 
     def _answer(self, asked: Prepared, written: Written, replaced: bool, attention: bool) -> Answer:
         assert asked.item is not None
@@ -340,17 +344,18 @@ def room(networks: Sequence[Network], side: Literal["encoder", "decoder"]) -> in
     return min((length for one in networks for length in learned_positions(one.settings, side)), default=sys.maxsize)
 
 
-def together(item: Item, settings: GenerationSettings) -> int:
-    """How many that read as much as this one may be written together."""
+def together(item: Item, settings: GenerationSettings, many: bool = False) -> int:
+    """How many that read as much as this one may be written together. many: on a GPU, by heart."""
     candidates = candidates_of(settings)
     each = candidates.beam if candidates.sample is None else candidates.n_best
     size = 1 << (len(item.source) - 1).bit_length()
-    return max(1, min(settings.together, BUDGET // (size * each)))
+    most = max(1, GPU_ROWS // each) if many and settings.batch == "auto" else settings.together
+    return max(1, min(most, BUDGET * (GPU_TIMES if many else 1) // (size * each)))
 
 
-def _groups(items: Sequence[Item], settings: GenerationSettings) -> Iterator[tuple[int, list[Item]]]:
+def _groups(items: Sequence[Item], settings: GenerationSettings, many: bool) -> Iterator[tuple[int, list[Item]]]:
     """How many may be written together, and those for which it holds."""
     groups: dict[int, list[Item]] = {}
     for item in items:
-        groups.setdefault(together(item, settings), []).append(item)
+        groups.setdefault(together(item, settings, many), []).append(item)
     yield from groups.items()

@@ -31,6 +31,8 @@ from seqloom.layers.paths import fast
 from seqloom.layers.positions import T5, Music, Relative, RelativeSettings, Rotary, RotaryRelative, Shaw, build_relative
 from seqloom.layers.scores import DotScore, ScoreName, build_score, score_cost
 from seqloom.layers.short_attention import attend_itself, fits_short
+from seqloom.layers.static_cache import StaticCache
+from seqloom.layers.step_attention import attend_step, fits_step
 from seqloom.layers.varlen import attend_packed, fits
 from seqloom.settings import Frozen
 
@@ -143,7 +145,7 @@ class HeadProjections(nn.Module):
         super().__init__()
         self.H, self.G, self.K = settings.heads, settings.groups, settings.width_of_head(width)
         self.project, self.crosses = settings.project, memory_width is not None
-        self.activate = activate(settings.activation)
+        self.activate, self.activates_nothing = activate(settings.activation), settings.activation == "identity"
         source = width if memory_width is None else memory_width
         self.J = self.K if settings.project else source // self.H
         if settings.project and self.crosses:
@@ -198,7 +200,7 @@ ALL = Sight()
 
 Steps = Cache | ForkedCache
 """The steps so far."""
-StepsState = Steps | Cohorts[Steps]
+StepsState = Steps | Cohorts[Steps] | StaticCache
 
 
 @dataclass(frozen=True)
@@ -246,6 +248,8 @@ class SelfAttention(Mixer):
         q, k, v = self._turned(x, layout, state, self.relative)
         if layout.edges is not None:
             return self.heads.join(self._along(q, k, v, layout, layout.edges)), None
+        if isinstance(state, StaticCache):
+            return self.heads.join(self._one_step(q, k, v, layout, state)), state
         stepped = None if state is None else self._stepped(q, k, v, layout, state)
         if stepped is not None:
             return self.heads.join(stepped[0]), stepped[1]
@@ -288,12 +292,12 @@ class SelfAttention(Mixer):
         return y_NHK.view(*x.shape[:-1], self.heads.H, self.heads.K)
 
     def _stepped(
-        self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: StepsState
+        self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Steps | Cohorts[Steps]
     ) -> tuple[Tensor, StepsState] | None:
         """One step of each row onto its own past, in C; None where the plain lines are to do it."""
         layout.check(q)
         score = self.heads.score
-        if self._limited or not isinstance(score, DotScore) or self._dropout or not one_each(layout) or not usable():
+        if self.limited or not isinstance(score, DotScore) or self._dropout or not one_each(layout) or not usable():
             return None
         lib = ATTENTION.get()
         asks = None if lib is None else asked(lib, score.scale, state.rows, q, k, v)
@@ -336,6 +340,21 @@ class SelfAttention(Mixer):
         y_BHTK = meet.state.unfold(y_BHTK) if isinstance(meet.state, ForkedCache) else y_BHTK
         return layout.unpad(y_BHTK.transpose(1, 2)), meet.state
 
+    def _one_step(self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: StaticCache) -> Tensor:
+        """One step to each row, written in place: the heads' outputs y_R1HK."""
+        if not (layout.uniform and layout.longest == 1):
+            raise ValueError("a static cache takes one step at a time, of every row")
+        score, limited = self.heads.score, self.settings.window is not None or self.settings.block is not None
+        q_RHK, k_RGK, v_RGK = score.query(q.transpose(1, 2))[:, :, 0], score.key(k.transpose(1, 2))[:, :, 0], v[:, 0]
+        if not limited and not self._biased and fits_step(q, score, layout):
+            assert score.scale is not None
+            return attend_step(q_RHK, k_RGK, v_RGK, state, score.scale)[:, None]
+        state.extend(k_RGK, v_RGK)
+        sight = Sight(causal=True, window=self.settings.window, block=self.settings.block, surely=True)
+        at_R1 = state.lengths_B[:, None]
+        y_RH1K = attend(q_RHK[:, :, None], *state.seen, score=score, sight=sight, at_BT=at_R1, relative=self.relative)
+        return y_RH1K.transpose(1, 2)
+
     def _along(self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, edges: Edges) -> Tensor:
         """The heads' outputs of a graph, in the layout's own form."""
         if self._biased or self.causal or self.settings.window is not None or self.settings.block is not None:
@@ -362,7 +381,7 @@ class SelfAttention(Mixer):
         masked: False: as if the future were not hidden. placed: False: as if it had no relative positions.
         """
         state = state.together() if isinstance(state, Cohorts) else state
-        if isinstance(state, ForkedCache):
+        if isinstance(state, ForkedCache | StaticCache):
             raise ValueError("hypotheses that fork have no weights of their own; ask before they are fanned out")
         relative = self.relative if placed else None
         meet = self._meet(*self._turned(x, layout, state, relative), layout, state)
@@ -422,10 +441,10 @@ class SelfAttention(Mixer):
 
     def _sees_all(self, layout: Layout, state: Cache) -> bool:
         """One step onto even rows, with no window, block or distance to look at: there is nothing to hide."""
-        return state.even and layout.longest == 1 and layout.uniform and not self._limited
+        return state.even and layout.longest == 1 and layout.uniform and not self.limited
 
     @property
-    def _limited(self) -> bool:
+    def limited(self) -> bool:
         return self.settings.window is not None or self.settings.block is not None or self._biased
 
     def _sight(self, layout: Layout) -> Sight:

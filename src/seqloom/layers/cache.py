@@ -12,6 +12,9 @@ from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.forked_cache import MOST, ForkedCache, moved
 from seqloom.layers.layout import Layout
 from seqloom.layers.native.attention import ATTENTION, Asked, fits, over_steps
+from seqloom.layers.native.block import numbers_of
+from seqloom.layers.static_cache import StaticCache
+from seqloom.layers.static_state import Size
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,9 @@ class Cache:
         each = zip(self.keys_BGSK.split(sizes), self.values_BGSK.split(sizes), self.lengths_B.split(sizes), strict=True)
         return tuple(replace(self, keys_BGSK=k, values_BGSK=v, lengths_B=lengths_B) for k, v, lengths_B in each)
 
+    def static_like(self, size: Size) -> StaticCache:
+        return StaticCache.like(self, size)
+
     def reorder(self, rows: Tensor) -> "Cache":
         if self.room:
             used = self.keys_BGSK.shape[2] - self.free
@@ -124,13 +130,33 @@ class Cache:
 
     def stepped(self, asked: Asked) -> "Cache | None":
         """`extend` by one step, and attention over all of them, in C; None where it cannot be so."""
+        after = self._after_one()
+        if after is not None:
+            keys, values = after.keys_BGSK, after.values_BGSK
+            over_steps(asked, keys, values, self._size(after) if self.even else self.lengths_B)
+        return after
+
+    def for_c(self) -> "tuple[list[int], Cache] | None":
+        """What C must know to extend it by one step, and how it is then."""
+        after = self._after_one()
+        if after is None:
+            return None
+        lengths_B = None if self.even else self.lengths_B
+        return numbers_of(after.keys_BGSK, after.values_BGSK, lengths_B, self._size(after), self.rows, 1), after
+
+    def _after_one(self) -> "Cache | None":
+        """With one step more, which is still to be written; None where it would not be written in place."""
         if self.static or not self.room:
             return None
         keys, values, free = self._wide(1)
         if not fits(keys, values):
             return None
-        over_steps(asked, keys, values, keys.shape[2] - free if self.even else self.lengths_B)
-        return replace(self, keys_BGSK=keys, values_BGSK=values, lengths_B=self.lengths_B + 1, free=free - 1)
+        lengths_B = self.lengths_B + 1
+        return Cache(keys, values, lengths_B, False, self.even, self.room, free - 1, self.forks, self.apart)
+
+    def _size(self, after: "Cache") -> int:
+        """Steps of the longest row."""
+        return after.keys_BGSK.shape[2] - after.free - 1
 
     def _places(self, layout: Layout) -> Tensor:
         steps_BT = self.lengths_B[:, None] + torch.arange(layout.longest, device=self.lengths_B.device)

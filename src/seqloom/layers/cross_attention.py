@@ -24,9 +24,12 @@ from seqloom.layers.mixer import Memory, Mixer
 from seqloom.layers.native import usable
 from seqloom.layers.native.attention import ATTENTION, asked, one_each, over_memory
 from seqloom.layers.native.attention import fits as fits_native
+from seqloom.layers.native.block import numbers_of
 from seqloom.layers.paths import fast
 from seqloom.layers.scores import DotScore
 from seqloom.layers.short_attention import attend_over, fits_short
+from seqloom.layers.static_state import NotStaticError, Rows, Size
+from seqloom.layers.step_attention import attend_memory, fits_step
 from seqloom.layers.varlen import attend_packed, fits
 
 
@@ -67,6 +70,8 @@ class SharedMemory:
     """Nobody else needs these tensors: rows may be moved in place."""
     filled: bool = False
     """Every row is known to hold something; False also where nobody looked."""
+    static: bool = False
+    """Its tensors stay what and where they are."""
 
     @property
     def rows(self) -> int:
@@ -123,6 +128,43 @@ class SharedMemory:
         )
         filled = all(memory.filled for memory in memories)
         return cls(keys, values, lengths_A, even, memories[0].fan, memories[0].owned, filled)
+
+    def for_c(self) -> "tuple[list[int], SharedMemory] | None":
+        """What C must know to read it."""
+        if not fits_native(self.keys_AGSK, self.values_AGSK):
+            return None
+        lengths_A = None if self.even else self.lengths_A
+        return numbers_of(
+            self.keys_AGSK, self.values_AGSK, lengths_A, self.keys_AGSK.shape[2], self.rows, self.fan
+        ), self
+
+    def static_like(self, size: Size) -> "SharedMemory":
+        """One position is real in a row that nobody has filled yet: who sees nothing makes no numbers."""
+        keys, values = (
+            part.new_zeros(size.items, part.shape[1], size.source, part.shape[3])
+            for part in (self.keys_AGSK, self.values_AGSK)
+        )
+        lengths_A = torch.ones(size.items, dtype=torch.int64, device=keys.device)
+        return SharedMemory(keys, values, lengths_A, even=False, fan=size.fan, owned=True, filled=True, static=True)
+
+    def first(self, items: int) -> "SharedMemory":
+        parts = self.keys_AGSK[:items], self.values_AGSK[:items], self.lengths_A[:items]
+        return replace(self, keys_AGSK=parts[0], values_AGSK=parts[1], lengths_A=parts[2])
+
+    def put(self, rows: Rows, memory: "SharedMemory") -> None:
+        size = memory.keys_AGSK.shape[2]
+        if size > self.keys_AGSK.shape[2] or memory.fan > 1:
+            raise NotStaticError(f"a memory of {size} positions in one of {self.keys_AGSK.shape[2]}")
+        self.keys_AGSK[:, :, :size].index_copy_(0, rows.items_A, memory.keys_AGSK.to(self.keys_AGSK.dtype))
+        self.values_AGSK[:, :, :size].index_copy_(0, rows.items_A, memory.values_AGSK.to(self.values_AGSK.dtype))
+        self.lengths_A.index_copy_(0, rows.items_A, memory.lengths_A)
+
+    def move(self, to: Rows, origin: Rows) -> None:
+        for part in (self.keys_AGSK, self.values_AGSK, self.lengths_A):
+            part.index_copy_(0, to.items_A, part.index_select(0, origin.items_A))
+
+    def settle(self, after: "SharedMemory", from_R: Tensor | None) -> None:
+        """It does not change, and an item's hypotheses share it."""
 
     def fold(self, q_RHTK: Tensor) -> Tensor:
         """Queries of rows that share a memory as queries of one row: q_AHNK."""
@@ -194,6 +236,8 @@ class MemoryAttention(Mixer):
             return torch.cat([self._attended(*part) for part in each])
         if isinstance(state, PackedMemory) and isinstance(layout, Packed):
             return self._packed(q, layout, state)
+        if isinstance(state, SharedMemory) and state.static and fits_step(q, self.heads.score, layout):
+            return self._one_step(q, state)
         return self._attended(q, layout, self._padded(state))
 
     def _stepped(self, q: Tensor, layout: Layout, state: Cohorts[SharedMemory] | SharedMemory) -> Tensor | None:
@@ -214,6 +258,14 @@ class MemoryAttention(Mixer):
             over_memory(asks.of(begin, part.rows), part.keys_AGSK, part.values_AGSK, lengths_A)
             begin += part.rows
         return asks.y_RHK
+
+    def _one_step(self, q_B1HK: Tensor, state: SharedMemory) -> Tensor:
+        score = self.heads.score
+        assert score.scale is not None
+        q_RHK = score.query(q_B1HK.transpose(1, 2))[:, :, 0]
+        return attend_memory(q_RHK, state.keys_AGSK, state.values_AGSK, state.lengths_A, state.fan, score.scale)[
+            :, None
+        ]
 
     def _packed(self, q: Tensor, layout: Packed, state: PackedMemory) -> Tensor:
         """Packed over packed: the GPU's kernel, or rows of like length together."""

@@ -3,7 +3,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +16,8 @@ from seqloom.layers.faults import Faults
 from seqloom.layers.layout import Layout
 from seqloom.layers.paths import fast
 from seqloom.settings import Frozen
+
+FEW = 512  # tokens that a GPU has done with all experts sooner than it can tell who goes to which
 
 
 class Experts(Frozen):
@@ -95,7 +97,8 @@ class MixtureOfExperts(nn.Module):
         x_ND = x.flatten(0, -2)
         real_N = x_ND.new_ones(len(x_ND), dtype=torch.bool) if layout.real is None else layout.real.flatten()
         route = self._route(x_ND, real_N)
-        if not fast():
+        few = x_ND.is_cuda and not self.training and len(x_ND) <= FEW
+        if few or not fast():
             y_ND, kept_Nk = self._all(x_ND, route, real_N)
         elif self.training and self.settings.capacity is not None:
             y_ND, kept_Nk = self._within_capacity(x_ND, route, real_N)
@@ -168,9 +171,12 @@ class MixtureOfExperts(nn.Module):
 
     def _places(self, route: Routing, real_N: Tensor) -> Tensor:
         """Each pair's place in the queue for its expert; first choices of all tokens come before second ones."""
-        chosen_kNE = F.one_hot(route.expert_Nk.T, self.settings.experts) * real_N[:, None]
-        queue_kNE = chosen_kNE.flatten(0, 1).cumsum(0).view_as(chosen_kNE) - 1
-        return queue_kNE.gather(-1, route.expert_Nk.T[..., None])[..., 0].T
+        expert_P = route.expert_Nk.T.flatten()
+        # one row an expert: a GPU counts along rows by many threads, and down columns by one each
+        every_E1 = torch.arange(self.settings.experts, device=expert_P.device)[:, None]
+        chosen_EP = (expert_P == every_E1) & real_N.repeat(self.settings.active)
+        queue_EP = chosen_EP.cumsum(-1, dtype=torch.int32) - 1
+        return queue_EP.gather(0, expert_P[None])[0].view(self.settings.active, -1).T.long()
 
     @property
     def _share(self) -> float | None:
@@ -189,23 +195,27 @@ class MixtureOfExperts(nn.Module):
         precise = torch.float32 if real_N.device.type == "mps" else torch.float64
         return (self._share * real_N.sum().to(precise)).ceil().clamp(max=self._seats(len(real_N)))
 
-    def _kept(self, route: Routing, real_N: Tensor) -> Tensor:
+    def _kept(self, route: Routing, real_N: Tensor, place_Nk: Tensor | None = None) -> Tensor:
         real_Nk = real_N[:, None].expand_as(route.expert_Nk)
         if self._share is None:
             return real_Nk
-        return real_Nk & (self._places(route, real_N) < self._room(real_N))
+        place_Nk = self._places(route, real_N) if place_Nk is None else place_Nk
+        return real_Nk & (place_Nk < self._room(real_N))
 
     def _within_capacity(self, x_ND: Tensor, route: Routing, real_N: Tensor) -> tuple[Tensor, Tensor]:
         """Fixed shapes, whatever the gates say: each expert has the same number of places."""
-        C, E = self._seats(len(x_ND)), self.settings.experts
-        kept_Nk = self._kept(route, real_N)
-        # the last seat is for those without one
-        seat_Nk = torch.where(kept_Nk, route.expert_Nk * C + self._places(route, real_N), E * C)
-        token_Nk = torch.arange(len(x_ND), device=x_ND.device)[:, None].expand_as(seat_Nk)
-        seats = x_ND.new_zeros(E * C + 1, dtype=torch.int64).scatter(0, seat_Nk.flatten(), token_Nk.flatten())
-        y_ECD = self._run(x_ND[seats[:-1]].view(E, C, x_ND.shape[1]))
-        y_SD = F.pad(y_ECD.flatten(0, 1), (0, 0, 0, 1))
-        return torch.einsum("nk,nkd->nd", (route.gate_Nk * kept_Nk).to(y_SD.dtype), y_SD[seat_Nk]), kept_Nk
+        C, E, k = self._seats(len(x_ND)), self.settings.experts, self.settings.active
+        place_Nk = self._places(route, real_N)
+        kept_Nk = self._kept(route, real_N, place_Nk)
+        # the last seat is for those without one; who sits on a seat, as a number of a pair: nobody is the last
+        seat_Nk = torch.where(kept_Nk, route.expert_Nk * C + place_Nk, E * C)
+        pair_P = torch.arange(len(x_ND) * k, device=x_ND.device)
+        pair_S = pair_P.new_full((E * C + 1,), len(pair_P)).scatter(0, seat_Nk.flatten(), pair_P)[:-1]
+        x_SD: Tensor = _Seated.apply(x_ND, pair_S, seat_Nk)  # type: ignore[no-untyped-call]
+        y_ECD = self._run(x_SD.view(E, C, x_ND.shape[1]))
+        y_NkD: Tensor = _Left.apply(y_ECD.flatten(0, 1), pair_S, seat_Nk)  # type: ignore[no-untyped-call]
+        gate_Nk1 = (route.gate_Nk * kept_Nk).to(y_NkD.dtype)[..., None]
+        return (gate_Nk1 * y_NkD).sum(1), kept_Nk
 
     def _each(self, x_ND: Tensor, route: Routing, real_N: Tensor) -> tuple[Tensor, Tensor]:
         """One expert after the other, each on just its tokens."""
@@ -217,6 +227,43 @@ class MixtureOfExperts(nn.Module):
             out_MD = torch.addmm(self.out_ED[e], hidden_MF, self.out_EFD[e])
             y_ND = y_ND.index_add(0, token_M, (out_MD * route.gate_Nk[token_M, choice_M, None]).to(y_ND.dtype))
         return y_ND, kept_Nk
+
+
+# Who goes to a seat, and who leaves it: each is the other's way back. Written out, because the gradient of taking by
+# index adds row to row, and all seats that are empty are one row: on a GPU one thread then adds them one by one.
+
+
+def _to_seats(x_PD: Tensor, pair_S: Tensor) -> Tensor:
+    taken_S1 = (pair_S < len(x_PD))[:, None]
+    return torch.where(taken_S1, x_PD[pair_S.clamp(max=len(x_PD) - 1)], 0)
+
+
+def _from_seats(y_SD: Tensor, seat_Nk: Tensor) -> Tensor:
+    seated_Nk1 = (seat_Nk < len(y_SD))[..., None]
+    return torch.where(seated_Nk1, y_SD[seat_Nk.clamp(max=len(y_SD) - 1)], 0)
+
+
+class _Seated(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x_ND: Tensor, pair_S: Tensor, seat_Nk: Tensor) -> Tensor:
+        ctx.save_for_backward(seat_Nk)
+        taken_S1 = (pair_S < seat_Nk.numel())[:, None]
+        return torch.where(taken_S1, x_ND[(pair_S // seat_Nk.shape[1]).clamp(max=len(x_ND) - 1)], 0)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return _from_seats(grads[0], *ctx.saved_tensors).sum(1), None, None
+
+
+class _Left(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, y_SD: Tensor, pair_S: Tensor, seat_Nk: Tensor) -> Tensor:
+        ctx.save_for_backward(pair_S)
+        return _from_seats(y_SD, seat_Nk)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return _to_seats(grads[0].flatten(0, 1), *ctx.saved_tensors), None, None
 
 
 def _unevenness(x_E: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from torch import Tensor
 from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.layout import Layout
 from seqloom.layers.native.attention import Asked, fits, over_forks
+from seqloom.layers.native.block import numbers_of
 from seqloom.layers.native.rows import move
 
 MOST = 16
@@ -105,10 +106,24 @@ class ForkedCache:
 
     def stepped(self, asked: Asked) -> "ForkedCache | None":
         """`extend` by one step, and attention over the steps of each row's ancestors, in C; None: it cannot be so."""
+        after = self._after_one()
+        if after is not None:
+            over_forks(asked, after.keys_AGKSD, after.values_AGKSD, after.writer_AKS, self.lengths_B)
+        return after
+
+    def for_c(self) -> "tuple[list[int], ForkedCache] | None":
+        """What C must know to extend it by one step, and how it is then."""
+        after = self._after_one()
+        if after is None:
+            return None
+        keys, values, writer_AKS = after.keys_AGKSD, after.values_AGKSD, after.writer_AKS
+        return numbers_of(keys, values, self.lengths_B, keys.shape[3], self.rows, self.fan, writer_AKS), after
+
+    def _after_one(self) -> "ForkedCache | None":
+        """With one step more, which is still to be written."""
         wide = self._wide(1)
         if not fits(wide.keys_AGKSD, wide.values_AGKSD) or not wide.writer_AKS.is_contiguous():
             return None
-        over_forks(asked, wide.keys_AGKSD, wide.values_AGKSD, wide.writer_AKS, self.lengths_B)
         return replace(wide, lengths_B=self.lengths_B + 1, free=wide.free - 1)
 
     @property

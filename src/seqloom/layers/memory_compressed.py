@@ -19,6 +19,7 @@ from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
 from seqloom.layers.paths import fast
+from seqloom.layers.static_state import NotStaticError, Size
 
 
 class MemoryCompressed(Heads):
@@ -44,6 +45,9 @@ class CompressedState:
     cache: Cache
     pending_BFC: Tensor  # keys and values side by side, flush left
     lengths_B: Tensor
+
+    def static_like(self, size: Size) -> "CompressedState":
+        raise NotStaticError("memory-compressed attention, whose cache grows by groups of steps")
 
     @property
     def unbegun(self) -> bool:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from seqloom.layers.experts import ExpertsReport
 from seqloom.layers.layout import Layout, Packed
+from seqloom.layers.static_state import Rows, Size, move, put, settle, static_like
 from seqloom.models.stack import StackState
 
 
@@ -16,6 +17,21 @@ class DecoderState:
 
     lengths_B: Tensor
     layers: StackState
+
+    def static_like(self, size: Size) -> "DecoderState":
+        """Who stands where, its caches know too."""
+        return DecoderState(size.places.lengths_R, static_like(self.layers, size))
+
+    def put(self, rows: Rows, state: "DecoderState") -> None:
+        put(self.lengths_B, rows, state.lengths_B)
+        put(self.layers, rows, state.layers)
+
+    def settle(self, after: "DecoderState", from_R: Tensor | None) -> None:
+        """Its lengths are the places' to change: not all rows go on."""
+        settle(self.layers, after.layers, from_R)
+
+    def move(self, to: Rows, origin: Rows) -> None:
+        move(self.layers, to, origin)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from seqloom.training.schedules import Progress, build_schedule
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 from seqloom.training.steps import Begun, Steps
-from seqloom.training.stream import Numbered, stream
+from seqloom.training.stream import Numbered, short_turns, stream
 from seqloom.training.teller import Teller
 
 RECENT = 0.98  # how much of the mean loss each step keeps
@@ -154,7 +154,7 @@ class Loop:
 
     def train(self) -> Place:
         """Until the limits, the patience or the user end it. The best model is in the run folder then."""
-        with Interrupts() as stop:
+        with Interrupts() as stop, short_turns():
             batches = self._stream()
             try:
                 self._begin()

@@ -16,7 +16,7 @@ from seqloom.layers.paths import fast
 
 def usable(x: Tensor) -> bool:
     """Whether our kernels may work on this tensor. A compiler gets the plain lines: it makes kernels of its own."""
-    return x.is_cuda and not torch.compiler.is_compiling() and fast() and has_triton()
+    return x.is_cuda and fast() and has_triton()
 
 
 def half(x: Tensor) -> bool:
@@ -24,8 +24,13 @@ def half(x: Tensor) -> bool:
     return usable(x) and torch.is_autocast_enabled("cuda")
 
 
-@cache
 def has_triton() -> bool:
+    """Whether our kernels can be made here. Nobody asks while torch compiles."""
+    return not torch.compiler.is_compiling() and _found()
+
+
+@cache
+def _found() -> bool:
     """Triton, the compiler of C that it needs, and a GPU that it is made for."""
     compiler = os.environ.get("CC") or any(map(shutil.which, ("cc", "gcc", "clang")))
     new = torch.cuda.is_available() and torch.cuda.get_device_capability() >= (8, 0)

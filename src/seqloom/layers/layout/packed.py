@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
 from seqloom.layers.layout.contract import Layout, like
@@ -61,30 +62,31 @@ class Packed(Layout):
         for name, need, have in ("tokens", total, N), ("rows", real_B.numel(), B), ("steps", top, T):
             if need > have:
                 raise ValueError(f"{need} {name} do not fit into a frame of {have} {name}")
-        lengths_B = F.pad(real_B, (0, B - real_B.numel()))
-        offsets_B1 = F.pad(lengths_B.cumsum(0), (1, 0))
         # numpy: torch would begin threads for so little, and wait for them on a busy machine
-        row_n = torch.from_numpy(np.repeat(np.arange(B), lengths_B.numpy()))
-        step_n = torch.arange(total) - offsets_B1[row_n]
-        taken_BT = torch.arange(T) < lengths_B[:, None]
-        token_BT = torch.zeros(B, T, dtype=torch.int64)
-        token_BT[taken_BT] = torch.arange(total)
-        filler = (0, N - total)
+        lengths_B, offsets_B1 = np.zeros(B, np.int64), np.zeros(B + 1, np.int64)
+        lengths_B[: real_B.numel()] = real_B.numpy()
+        np.cumsum(lengths_B, out=offsets_B1[1:])
+        row_N, step_N, slot_N = np.full(N, max(B - 1, 0)), np.zeros(N, np.int64), np.zeros(N, np.int64)
+        row_N[:total] = row_n = np.repeat(np.arange(B), lengths_B)
+        step_N[:total] = step_n = np.arange(total) - np.repeat(offsets_B1[:-1], lengths_B)
+        slot_N[:total] = row_n * T + step_n
+        step_T = np.arange(T)
+        taken_BT = step_T < lengths_B[:, None]
 
-        def there(x: Tensor) -> Tensor:
-            return x.to(device, non_blocking=True)
+        def there(x: NDArray[Any]) -> Tensor:
+            return torch.from_numpy(x).to(device, non_blocking=True)
 
         return cls(
             lengths_B=there(lengths_B),
-            lengths_host_B=lengths_B,
-            offsets_B1=there(offsets_B1.int()),
-            row_N=there(F.pad(row_n, filler, value=max(B - 1, 0))),
-            step_N=there(F.pad(step_n, filler)),
-            slot_N=there(F.pad(row_n * T + step_n, filler)),
-            token_BT=there(token_BT),
+            lengths_host_B=torch.from_numpy(lengths_B),
+            offsets_B1=there(offsets_B1.astype(np.int32)),
+            row_N=there(row_N),
+            step_N=there(step_N),
+            slot_N=there(slot_N),
+            token_BT=there(np.where(taken_BT, offsets_B1[:-1, None] + step_T, 0)),
             taken_BT=there(taken_BT),
-            gap_M=None if framed else there((~taken_BT).flatten().nonzero()[:, 0]),
-            real_N=there(torch.arange(N) < total) if framed else None,
+            gap_M=None if framed else there(np.flatnonzero(~taken_BT)),
+            real_N=there(np.arange(N) < total) if framed else None,
             most=T,
             same=not framed and bool(taken_BT.all()),
         )

@@ -8,6 +8,7 @@ import ctypes
 import hashlib
 import logging
 import os
+import re
 import stat
 import tempfile
 import threading
@@ -109,7 +110,7 @@ class Library:
                     continue
                 made.replace(file)
             return found
-        raise CompilerError("; ".join(faults))
+        raise CompilerError(faults[0])
 
     def _opened(self, file: Path) -> ctypes.CDLL:
         _private(file)
@@ -129,7 +130,7 @@ class Library:
 
     def _file(self) -> Path:
         """Named by all that it is made of and for."""
-        parts = [file.read_bytes() for file in (self.source, *sorted(self.source.parent.glob("*.h")))]
+        parts = _with_included(self.source)
         facts = [*ALWAYS, *map(str, options()), *_compiler().facts, processor(), torch.__version__]
         key = hashlib.sha256(b"\0".join(parts + [fact.encode() for fact in facts])).hexdigest()[:24]
         user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
@@ -145,6 +146,13 @@ def _compiler() -> Compiler:
     if found is None:
         raise CompilerError("there is no C compiler; set CC, or install gcc or clang")
     return found
+
+
+def _with_included(source: Path) -> list[bytes]:
+    """A source, and the sources that it includes."""
+    text = source.read_bytes()
+    others = re.findall(rb'^#include "(.+)"', text, re.MULTILINE)
+    return [text, *(part for name in others for part in _with_included(source.with_name(name.decode())))]
 
 
 def _private(path: Path, make: bool = False) -> None:

@@ -1,6 +1,7 @@
 """Positions that join the input: sinusoidal, learned, or none; by addition or by concatenation."""
 # D width of the position vectors  P positions
 
+import math
 from typing import Annotated, Literal, assert_never
 
 import torch
@@ -55,9 +56,12 @@ class SinusoidalPositions(nn.Module):
             raise ValueError(f"sinusoids come in pairs of sine and cosine, so their width must be even, not {width}")
         self.width, self.base, self.order = width, settings.base, settings.order
         self.table_PD: Tensor | None = None
+        self.waves_2D: Tensor | None = None
 
     def forward(self, at: Tensor, dtype: torch.dtype) -> Tensor:
         """The first positions are looked up on a CPU, where sines take longer than a small model's layer."""
+        if at.is_cuda and torch.is_inference_mode_enabled() and not torch.compiler.is_compiling():
+            return self._waves(at, dtype)
         if self.training or at.device.type != "cpu" or torch.compiler.is_compiling() or not at.numel():
             return self._sines(at, dtype)
         if int(at.max()) >= TABLE:
@@ -66,6 +70,19 @@ class SinusoidalPositions(nn.Module):
             with torch.inference_mode(False):  # it outlives whoever asks first
                 self.table_PD = self._sines(torch.arange(TABLE), dtype)
         return nn.functional.embedding(at, self.table_PD)
+
+    def _waves(self, at: Tensor, dtype: torch.dtype) -> Tensor:
+        """The same in few kernels, each of which a step waits for: sin(rate · pos + phase)."""
+        if self.waves_2D is None or self.waves_2D.device != at.device:
+            with torch.inference_mode(False):  # they outlive whoever asks first
+                one = torch.ones(1, dtype=torch.int64, device=at.device)
+                rate_D2 = angles(one, self.width, self.base, torch.float64)[0]
+                zero_D2 = torch.zeros_like(rate_D2)
+                pairs = (rate_D2, rate_D2), (zero_D2, zero_D2 + math.pi / 2)
+                halves = self.order == "halves"
+                self.waves_2D = torch.stack([torch.cat(x) if halves else torch.stack(x, -1).flatten() for x in pairs])
+        rate_D, phase_D = self.waves_2D
+        return (at[..., None] * rate_D).add_(phase_D).sin_().to(dtype)
 
     def _sines(self, at: Tensor, dtype: torch.dtype) -> Tensor:
         # the angle of a far position has few digits left behind the point; some devices know no float64

@@ -1,0 +1,192 @@
+"""Greedy writing and beam search on buffers that never move, so that a GPU does each step by heart.
+
+The same answers as `Greedy` and `Writing` give. Those look at the tokens after each step, on the host; here the host
+looks every few steps whether somebody is done, and lets others take their places.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from seqloom.generation.contract import Item, StaticScorer, Written
+from seqloom.generation.recording import NotRecordedError, Tape
+from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.static_frame import FEWEST, Frame
+from seqloom.layers.mixer import State
+from seqloom.layers.static_state import NotStaticError, Places, Size, static_like
+
+WINDOW = 16  # batches read ahead, to write together what is of like length
+COHORTS = 2  # new ones begin when one part in so many of all places is free
+STEPS, SOURCE = 64, 32  # of the smallest frame; larger ones are a power of two times as large
+FRAMES = 4  # that are kept for the next time
+SHARE = 0.5  # of the memory that is free: the most that a frame takes
+
+
+def is_static(settings: GenerationSettings, attention: bool) -> bool:
+    """Whether nothing is asked for but the likeliest token, or the likeliest answers."""
+    steered = settings.coverage or settings.no_repeat or settings.shortest or attention or settings.groups > 1
+    return settings.sample is None and not steered
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Whatever a frame's recordings depend on."""
+
+    items: int
+    steps: int
+    source: int
+    beam: int
+    n_best: int
+    length: object
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """Items, and what the scorer starts them with."""
+
+    items: Sequence[Item]
+    state: State
+    last_A: Tensor
+
+
+class Static:
+    """What one scorer writes. Frames are kept, as it takes longer to make them than to write a few answers.
+
+    records: False: on a GPU, too, each step is asked for anew. note: hears why nothing can be recorded, if so.
+    """
+
+    def __init__(
+        self, scorer: StaticScorer, *, records: bool = True, note: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self.scorer, self.note = scorer, note
+        self.tape = Tape(scorer.device, records)
+        self.works = True
+        """Until it turns out that this model cannot be written with so."""
+        self._frames: dict[_Kind, Frame] = {}
+
+    def write(
+        self, items: Iterable[Item], settings: GenerationSettings, unwritten: list[Item]
+    ) -> Iterator[tuple[int, list[Written]]]:
+        """Items without wishes, each with its number and its answers, best first, in the order in which they are done.
+
+        unwritten: gets those that cannot be written so.
+        """
+        items = iter(items)
+        while self.works and (window := list(islice(items, WINDOW * settings.together))):
+            left = {item.number: item for item in window}
+            try:
+                for item, answers in self._window(window, settings):
+                    del left[item.number]
+                    yield item.number, answers
+            except NotStaticError as error:
+                self._give_up(f"{error}: no static state")
+            except (NotRecordedError, torch.OutOfMemoryError) as error:
+                self._give_up(str(error).strip().splitlines()[0])
+            unwritten += left.values()
+        unwritten += items
+
+    def _give_up(self, why: str) -> None:
+        self.works = False
+        self._frames.clear()
+        if self.tape.device.type == "cuda":
+            torch.cuda.empty_cache()
+            self.note(f"steps of writing are not recorded ({why}): writing is slower than it could be, and right")
+
+    def _window(self, window: Sequence[Item], settings: GenerationSettings) -> Iterator[tuple[Item, list[Written]]]:
+        """The longest first, so that those that come later fit where they leave."""
+        waiting = deque(sorted(window, key=lambda item: (-len(item.source), item.number)))
+        together = min(settings.together, len(waiting))
+        with self.tape.running():
+            begun = self._started(waiting, together)
+            frame = self._frame(window, begun.state, settings)
+            room = min(frame.room, settings.together)
+            if len(begun.items) > room:
+                waiting.extendleft(reversed(begun.items))
+                begun = self._started(waiting, room)
+            frame.begin(begun.items, begun.state, begun.last_A)
+        ready: _Begun | None = None
+        try:
+            while frame.writs or waiting or ready is not None:
+                with self.tape.running():
+                    if ready is not None and room - len(frame.writs) >= len(ready.items):
+                        frame.begin(ready.items, ready.state, ready.last_A)
+                        ready = None
+                    elif ready is None and not waiting:
+                        frame.narrow()
+                    frame.run()
+                    if ready is None and waiting:
+                        # while the device writes, the next ones are made ready behind it
+                        ready = self._started(waiting, -(-room // COHORTS))
+                    done = frame.done()
+                yield from done
+        finally:
+            if frame.writs:  # whoever reads stopped, or something failed
+                frame.clear()
+
+    def _started(self, waiting: deque[Item], count: int) -> "_Begun":
+        """The first so many of those who wait."""
+        items = [waiting.popleft() for _ in range(min(count, len(waiting)))]
+        return _Begun(items, *self.scorer.start(items))
+
+    def _frame(self, items: Sequence[Item], example: State, settings: GenerationSettings) -> Frame:
+        """One that holds all of them, one after the other."""
+        needs = [self.scorer.needs(item) for item in items]
+        steps = _up(max(each[0] for each in needs), STEPS)
+        source = _up(max(each[1] for each in needs), SOURCE)
+        room = self._room(example, settings, len(items), steps, source)
+        kind = _Kind(room, steps, source, settings.beam, settings.n_best, settings.length)
+        frame = self._frames.pop(kind, None)
+        if frame is None:
+            while len(self._frames) >= FRAMES:
+                del self._frames[next(iter(self._frames))]
+            frame = Frame(self.scorer, settings, self.tape, example, room, steps, source)
+        self._frames[kind] = frame  # the last one that was used stands last
+        return frame
+
+    def _room(self, example: State, settings: GenerationSettings, items: int, steps: int, source: int) -> int:
+        """As many as are to be written together, or as fit into the memory of a GPU."""
+        room = _up(min(settings.together, items), FEWEST)
+        if self.tape.device.type != "cuda":
+            return room
+        with torch.inference_mode():
+            places = Places.empty(1, settings.beam, steps, self.tape.device)
+            each = _bytes(static_like(example, Size(1, settings.beam, steps, source, places)))
+        index = self.tape.device
+        free = (
+            torch.cuda.mem_get_info(index)[0] + torch.cuda.memory_reserved(index) - torch.cuda.memory_allocated(index)
+        )
+        free += sum(_bytes(frame.state) for frame in self._frames.values())
+        while room * each > SHARE * free:
+            if room == FEWEST:
+                raise NotStaticError(f"answers of {steps} tokens do not fit into the memory that is free")
+            room //= 2
+        return room
+
+
+def _up(number: int, least: int) -> int:
+    """Some power of two times the least."""
+    while least < number:
+        least *= 2
+    return least
+
+
+def _bytes(state: State) -> int:
+    """Of all tensors that a state holds."""
+    found = dict[int, int]()
+    _count(state, found)
+    return sum(found.values())
+
+
+def _count(state: State, found: dict[int, int]) -> None:
+    if isinstance(state, torch.Tensor):
+        found[state.data_ptr()] = state.nbytes
+    elif isinstance(state, tuple):
+        for part in state:
+            _count(part, found)
+    elif hasattr(state, "__dataclass_fields__"):
+        for name in state.__dataclass_fields__:
+            _count(getattr(state, name), found)

@@ -1,0 +1,180 @@
+/* One step of a decoder's block: self-attention, attention over a memory, feed-forward, each with its norms and residual.
+   What models/block.py says layer by layer, in one call. Products of matrices are made by torch's own sgemm. */
+#include "attention.c"
+#include "norm.c"
+
+enum { NO_NORM, LAYER, RMS };
+enum { IDENTITY, RELU, GELU, GELU_TANH, SILU, TANH };
+
+typedef void (*Product)(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
+                        const int *, const float *, const int *, const float *, float *, const int *);
+
+typedef struct {
+    const float *weight, *bias; /* bias may be null */
+    int64_t in, out;
+    int64_t turned; /* the outputs of one input lie side by side */
+} Map;
+
+typedef struct {
+    const float *gain, *bias; /* both may be null */
+    double epsilon;
+    int64_t kind;
+} Norm;
+
+typedef struct {
+    Norm before, behind, sum;
+    double carry, scale;
+} Around;
+
+typedef struct {
+    Around around;
+    Map asks, out; /* asks: queries, and keys and values where there is no memory; out.weight may be null */
+    int64_t heads, groups, width;
+    double scale;
+} Heads;
+
+typedef struct {
+    Around around;
+    Map in, out;
+    int64_t activation, gated;
+} Dense;
+
+typedef struct {
+    Product product;
+    Heads self, cross; /* cross.heads 0: there is none */
+    Dense dense;       /* dense.in.out 0: there is none */
+    int64_t width, longest;
+} Block;
+
+/* Rows that are remembered together, as attend_one wants them. */
+typedef struct {
+    float *keys, *values;
+    int64_t row, head, fork, step;
+    const int64_t *lengths;
+    int64_t even;
+    int64_t *writers;
+    int64_t writers_row, rows, fan;
+} Part;
+
+/* y = x W' + b. As torch does it: what is added stands there before. */
+static void map(Product product, const Map *m, const float *x, int64_t rows, float *y, int threads)
+{
+    int in = m->in, out = m->out, n = rows;
+    float one = 1, before = m->bias ? 1 : 0;
+    if (m->bias) {
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * out >= LITTLE)
+        for (int64_t r = 0; r < rows; r++) memcpy(y + r * out, m->bias, out * sizeof(float));
+    }
+    product(m->turned ? "N" : "T", "N", &out, &n, &in, &one, m->weight, m->turned ? &out : &in, x, &in, &before, y,
+            &out);
+}
+
+static const float *normed_in(const Norm *norm, const float *x, float *to, int64_t rows, int64_t width, int threads)
+{
+    if (norm->kind == NO_NORM) return x;
+    normed(x, 0, norm->gain, norm->bias, to, rows, width, 1, 1, norm->epsilon, norm->kind == LAYER, threads);
+    return to;
+}
+
+/* x, y -> what goes on, in `to`, which may be x */
+static void joined(const Around *around, const float *x, float *y, float *to, int64_t rows, int64_t width, int threads)
+{
+    float carry = around->carry, scale = around->scale;
+    normed_in(&around->behind, y, y, rows, width, threads);
+    if (around->sum.kind != NO_NORM) {
+        const Norm *norm = &around->sum;
+        normed(x, y, norm->gain, norm->bias, to, rows, width, carry, scale, norm->epsilon, norm->kind == LAYER, threads);
+        return;
+    }
+    int64_t all = rows * width;
+#pragma omp parallel for simd num_threads(threads) schedule(static) if (threads > 1 && all >= LITTLE)
+    for (int64_t i = 0; i < all; i++) to[i] = (carry * x[i] + y[i]) * scale;
+}
+
+static inline float smooth(float x, int64_t kind)
+{
+    switch (kind) {
+    case RELU: return x < 0 ? 0 : x;
+    case GELU: return 0.5f * x * (1 + erff(x * 0.70710678f));
+    case GELU_TANH: {
+        float z = 1.59576912f * (x + 0.044715f * x * x * x), e = power(z < 0 ? z : -z);
+        return x * (z < 0 ? e : 1) / (1 + e);
+    }
+    case SILU: {
+        float e = power(x < 0 ? x : -x);
+        return x * (x < 0 ? e : 1) / (1 + e);
+    }
+    case TANH: return tanhf(x);
+    default: return x;
+    }
+}
+
+#define EACH(KIND) \
+    case KIND: \
+        if (gated) \
+            for (int64_t i = 0; i < half; i++) to[i] = smooth(own[i], KIND) * own[half + i]; \
+        else \
+            for (int64_t i = 0; i < half; i++) to[i] = smooth(own[i], KIND); \
+        break;
+
+/* x -> y. gated: the first half of a row, activated, times the second; rows become half as wide. */
+static void activated(const float *x, float *y, int64_t rows, int64_t width, int64_t kind, int64_t gated, int threads)
+{
+    int64_t half = gated ? width / 2 : width;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * width >= LITTLE)
+    for (int64_t r = 0; r < rows; r++) {
+        const float *restrict own = x + r * width;
+        float *restrict to = y + r * half;
+        switch (kind) {
+            EACH(IDENTITY)
+            EACH(RELU)
+            EACH(GELU)
+            EACH(GELU_TANH)
+            EACH(SILU)
+            EACH(TANH)
+        }
+    }
+}
+
+static void attended(const Block *block, const Heads *heads, const Part *parts, int64_t count, int own, float *x,
+                     int64_t rows, float *space, int threads)
+{
+    int64_t D = block->width, all = heads->heads * heads->width, wide = heads->asks.out, one = block->longest * rows;
+    float *a = space, *b = space + one, *y = space + 2 * one;
+    const float *read = normed_in(&heads->around.before, x, a, rows, D, threads);
+    map(block->product, &heads->asks, read, rows, b, threads);
+    int64_t keys = all, values = all + heads->groups * heads->width, begin = 0;
+    for (int64_t p = 0; p < count; p++) {
+        const Part *part = parts + p;
+        const float *q = b + begin * wide;
+        attend_one(q, wide, own ? q + keys : 0, wide, own ? q + values : 0, wide, part->keys, part->values, part->row,
+                   part->head, part->fork, part->step, part->lengths, part->even, part->writers, part->writers_row,
+                   y + begin * all, part->rows, part->fan, heads->heads, heads->groups, heads->width, heads->scale,
+                   threads);
+        begin += part->rows;
+    }
+    if (heads->out.weight) {
+        map(block->product, &heads->out, y, rows, a, threads);
+        y = a;
+    }
+    joined(&heads->around, x, y, x, rows, D, threads);
+}
+
+/* x: what goes in, and what comes out. space: three times rows * longest numbers. */
+void block_step(const Block *block, float *x, int64_t rows, const Part *past, int64_t pasts, const Part *memory,
+                int64_t memories, float *space, int threads)
+{
+    const Dense *dense = &block->dense;
+    for (int64_t p = 0; p < pasts; p++)
+        if (past[p].writers) sign(past[p].writers, past[p].writers_row, past[p].lengths, past[p].rows, past[p].fan);
+    attended(block, &block->self, past, pasts, 1, x, rows, space, threads);
+    if (block->cross.heads) attended(block, &block->cross, memory, memories, 0, x, rows, space, threads);
+    if (!dense->in.out) return;
+    int64_t D = block->width, one = block->longest * rows;
+    float *a = space, *b = space + one, *c = space + 2 * one;
+    const float *read = normed_in(&dense->around.before, x, a, rows, D, threads);
+    map(block->product, &dense->in, read, rows, b, threads);
+    activated(b, c, rows, dense->in.out, dense->activation, dense->gated, threads);
+    map(block->product, &dense->out, c, rows, a, threads);
+    joined(&dense->around, x, a, x, rows, D, threads);
+}

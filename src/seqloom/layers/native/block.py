@@ -1,0 +1,129 @@
+"""One step of a decoder's block, in one call: the forms in which C reads its weights and what its rows remember."""
+
+import ctypes
+from array import array
+from ctypes import POINTER, Structure, c_double, c_int, c_int64, c_void_p
+from functools import cache
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from seqloom.layers.activations import Activation
+from seqloom.layers.native.library import Library
+
+NO_NORM, LAYER, RMS = range(3)
+ACTIVATIONS: dict[Activation, int] = {"identity": 0, "relu": 1, "gelu": 2, "gelu-tanh": 3, "silu": 4, "tanh": 5}
+
+
+class Map(Structure):
+    _fields_ = [("weight", c_void_p), ("bias", c_void_p), ("inputs", c_int64), ("out", c_int64), ("turned", c_int64)]
+
+
+class Norm(Structure):
+    _fields_ = [("gain", c_void_p), ("bias", c_void_p), ("epsilon", c_double), ("kind", c_int64)]
+
+
+class Around(Structure):
+    _fields_ = [("before", Norm), ("behind", Norm), ("sum", Norm), ("carry", c_double), ("scale", c_double)]
+
+
+class Heads(Structure):
+    _fields_ = [
+        ("around", Around), ("asks", Map), ("out", Map),
+        ("heads", c_int64), ("groups", c_int64), ("width", c_int64), ("scale", c_double),
+    ]  # fmt: skip
+
+
+class Dense(Structure):
+    _fields_ = [("around", Around), ("inputs", Map), ("out", Map), ("activation", c_int64), ("gated", c_int64)]
+
+
+class Block(Structure):
+    _fields_ = [
+        ("product", c_void_p), ("itself", Heads), ("cross", Heads), ("dense", Dense),
+        ("width", c_int64), ("longest", c_int64),
+    ]  # fmt: skip
+
+
+def mapped(weight_ED: Tensor, bias_E: Tensor | None) -> Map | None:
+    """None if its weights do not lie side by side, in either order."""
+    E, D = weight_ED.shape
+    turned = weight_ED.stride() == (1, E) and E > 1
+    if not turned and weight_ED.stride() != (D, 1):
+        return None
+    return Map(weight_ED.data_ptr(), None if bias_E is None else bias_E.data_ptr(), D, E, turned)
+
+
+def numbers_of(
+    keys: Tensor, values: Tensor, lengths: Tensor | None, even: int, rows: int, fan: int, writer: Tensor | None = None
+) -> list[int]:
+    """What rows remember; see `attend_one`. even: how many steps each has, where lengths is None."""
+    strides = keys.stride()
+    return [
+        keys.data_ptr(), values.data_ptr(), strides[0], strides[1], 0 if writer is None else strides[2], strides[-2],
+        0 if lengths is None else lengths.data_ptr(), even,
+        0 if writer is None else writer.data_ptr(), 0 if writer is None else writer.stride(1), rows, fan,
+    ]  # fmt: skip
+
+
+PART = 12  # numbers of a part
+
+
+def step(lib: ctypes.CDLL, block: Block, x: Tensor, past: list[int], memory: list[int]) -> Tensor:
+    """past, memory: parts, one behind the other. What comes out, in the form of x."""
+    y, rows = x.clone(), x.numel() // block.width
+    space = torch.empty(3 * rows * block.longest)
+    first, second = array("q", past), array("q", memory)
+    lib.block_step(
+        ctypes.byref(block), y.data_ptr(), rows, first.buffer_info()[0], len(past) // PART,
+        second.buffer_info()[0], len(memory) // PART, space.data_ptr(), torch.get_num_threads(),
+    )  # fmt: skip
+    return y
+
+
+@cache
+def product() -> int:
+    """Where torch's own sgemm is."""
+    found = sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*"))
+    address = ctypes.cast(ctypes.CDLL(str(found[0])).sgemm_, c_void_p).value
+    assert address is not None
+    return address
+
+
+def _same(lib: ctypes.CDLL) -> bool:
+    numbers = torch.linspace(0, 99, 1000).sin()
+    x, keys, values = numbers[:16].view(2, 8), numbers[16:64].view(2, 2, 3, 4), numbers[64:112].view(2, 2, 3, 4)
+    qkv, q, out, wide = (
+        numbers[at:][: 8 * size].view(size, 8) for at, size in ((112, 24), (304, 8), (368, 8), (432, 16))
+    )
+    narrow, bias = wide.cos().t(), numbers[:16].cos()
+    turned, deeper, wider = out.t().contiguous().t(), F.pad(keys, (0, 0, 0, 1)), F.pad(values, (0, 0, 0, 1))
+    plain, heads = Around(carry=1, scale=1), (2, 2, 4, 0.5)
+    block = Block(
+        product(),
+        Heads(plain, mapped(qkv, None), mapped(turned, bias), *heads),
+        Heads(plain, mapped(q, None), mapped(turned, bias), *heads),
+        Dense(plain, mapped(wide, bias), mapped(narrow, None), ACTIVATIONS["relu"], 0),
+        8,
+        24,
+    )
+    y = step(lib, block, x, numbers_of(deeper, wider, None, 3, 2, 1), numbers_of(keys, values, None, 3, 2, 1))
+    asks, k, v = (x @ qkv.T).view(2, 3, 2, 1, 4).unbind(1)
+    mixed = F.scaled_dot_product_attention(asks, torch.cat((keys, k), 2), torch.cat((values, v), 2), scale=0.5)
+    x = x + F.linear(mixed.reshape(2, 8), out, bias[:8])
+    mixed = F.scaled_dot_product_attention((x @ q.T).view(2, 2, 1, 4), keys, values, scale=0.5)
+    x = x + F.linear(mixed.reshape(2, 8), out, bias[:8])
+    return torch.allclose(y, x + F.linear(F.linear(x, wide, bias).relu(), narrow), atol=1e-4)
+
+
+BLOCK = Library(
+    "block",
+    {
+        "block_step": (
+            POINTER(Block), c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_int,
+        )
+    },
+    _same,
+)  # fmt: skip

@@ -1,0 +1,177 @@
+"""One step of a decoder's block on a CPU, in one call of C: Python between its layers can take longer than they do.
+
+It says what `Block` says, layer by layer, and is compared with it. Only what is built of the usual parts can be written
+down for it: attention by scaled products without relative positions, dense layers, layer and RMS norms. All else, and
+whoever looks at a layer through a hook, goes the plain way.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+
+from seqloom.layers.attention import HeadProjections, SelfAttention
+from seqloom.layers.cache import Cache
+from seqloom.layers.cohorts import Cohorts
+from seqloom.layers.cross_attention import MemoryAttention, SharedMemory
+from seqloom.layers.dense import DenseFeedForward
+from seqloom.layers.feed_forward import FeedForward
+from seqloom.layers.forked_cache import ForkedCache
+from seqloom.layers.layout import Layout
+from seqloom.layers.linear import Linear
+from seqloom.layers.mixer import State
+from seqloom.layers.native import block as native
+from seqloom.layers.native import readable, usable
+from seqloom.layers.native.attention import one_each
+from seqloom.layers.norms import LayerNormalisation, NoNormalisation, RMSNormalisation
+from seqloom.layers.scores import DotScore
+
+if TYPE_CHECKING:
+    from seqloom.models.block import Around, Block
+
+
+class OtherError(Exception):
+    """It is built of something else."""
+
+
+@dataclass
+class Plan:
+    """A block as C reads it."""
+
+    block: native.Block
+    weights: list[tuple[dict[str, Any], str, int]]
+    """Where each weight is kept, and where its numbers were."""
+    modules: list[nn.Module]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all is still where it was, and nobody listens."""
+        for kept, name, at in self.weights:
+            if kept[name].data_ptr() != at:
+                return False
+        return not any(part._forward_hooks or part._forward_pre_hooks or part.training for part in self.modules)
+
+
+_plans: WeakKeyDictionary[nn.Module, Plan | None] = WeakKeyDictionary()
+
+
+def stepped(block: "Block", x: Tensor, layout: Layout, mixer: State, cross: State) -> tuple[Tensor, State] | None:
+    """What comes out, and the mixer's state; None where the plain lines are to do it."""
+    if not one_each(layout) or not usable(x):
+        return None
+    plan = _plan(block)
+    lib = None if plan is None else native.BLOCK.get()
+    if plan is None or lib is None:
+        return None
+    past = _parts(mixer, layout.rows)
+    memory = _parts(cross, layout.rows) if block.cross is not None else ([], [])
+    if past is None or memory is None:
+        return None
+    y = native.step(lib, plan.block, x, past[0], memory[0])
+    return y, Cohorts(tuple(past[1])) if isinstance(mixer, Cohorts) else past[1][0]
+
+
+def _parts(state: State, rows: int) -> tuple[list[int], list[Any]] | None:
+    """For C, one behind the other; and each as it is afterwards."""
+    numbers, after = list[int](), []
+    each = state.parts if isinstance(state, Cohorts) else (state,)
+    if not all(isinstance(part, Cache | ForkedCache | SharedMemory) for part in each):
+        return None
+    if sum(part.rows for part in each) != rows:
+        raise ValueError(f"{rows} rows of queries, but the state has {sum(part.rows for part in each)}")
+    for part in each:
+        made = part.for_c()
+        if made is None:
+            return None
+        numbers += made[0]
+        after.append(made[1])
+    return numbers, after
+
+
+def _plan(block: "Block") -> Plan | None:
+    if block in _plans:
+        plan = _plans[block]
+        if plan is None or plan.holds:
+            return plan
+    try:
+        plan = _made(block)
+    except OtherError:
+        plan = None
+    _plans[block] = plan
+    return plan if plan is not None and plan.holds else None
+
+
+def _made(block: "Block") -> Plan:
+    weights = list[tuple[dict[str, Any], str, int]]()
+    modules = [part for part in block.modules() if len(list(part.children())) or len(list(part.parameters(False)))]
+    for part in modules:
+        for name, weight in part._parameters.items():
+            if weight is not None:
+                weights.append((part._parameters, name, weight.data_ptr()))
+                _need(weight.is_cpu)
+    mixer, cross, feed_forward = block.mixer, block.cross, block.feed_forward
+    _need(type(mixer) is SelfAttention and (cross is None or type(cross) is MemoryAttention))
+    assert isinstance(mixer, SelfAttention)
+    usual = mixer.settings.output_activation == "identity" and mixer.causal and not mixer.limited
+    _need(usual and mixer.relative is None and block.mapped is None)
+    itself = _heads(mixer.heads, mixer.heads.qkv if mixer.heads.project else None, block.around_mixer)
+    other, dense = native.Heads(), native.Dense()
+    if isinstance(cross, MemoryAttention) and block.around_cross is not None:
+        other = _heads(cross.heads, cross.heads.q if cross.heads.project else None, block.around_cross)
+    if feed_forward is not None and block.around_feed_forward is not None:
+        dense = _dense(feed_forward, block.around_feed_forward)
+    width = itself.asks.inputs
+    longest = max(width, itself.asks.out, itself.heads * itself.width, other.asks.out, dense.inputs.out)
+    return Plan(native.Block(native.product(), itself, other, dense, width, longest), weights, modules)
+
+
+def _need(is_so: object) -> None:
+    if not is_so:
+        raise OtherError
+
+
+def _heads(heads: HeadProjections, asks: nn.Module | None, around: "Around") -> native.Heads:
+    score = heads.score
+    _need(isinstance(score, DotScore) and heads.project and heads.q_norm is None and heads.activates_nothing)
+    assert isinstance(score, DotScore)
+    out = native.Map() if heads.out is None else _map(heads.out)
+    return native.Heads(_around(around), _map(asks), out, heads.H, heads.G, heads.K, score.scale)
+
+
+def _dense(feed_forward: FeedForward, around: "Around") -> native.Dense:
+    layer = feed_forward.layer
+    _need(type(layer) is DenseFeedForward and layer.activation in native.ACTIVATIONS)
+    assert isinstance(layer, DenseFeedForward)
+    kind = native.ACTIVATIONS[layer.activation]
+    return native.Dense(_around(around), _map(layer.inputs), _map(layer.out), kind, layer.gated)
+
+
+def _map(module: nn.Module | None) -> native.Map:
+    _need(type(module) is Linear)
+    assert isinstance(module, Linear)
+    bias = module._parameters["bias"]
+    made = native.mapped(module.weight, bias)
+    _need(made is not None and module.weight.dtype is torch.float32 and (bias is None or readable(bias)))
+    assert made is not None
+    return made
+
+
+def _around(around: "Around") -> native.Around:
+    _need(around.residual is not None)
+    assert around.residual is not None
+    norms = (_norm(norm) for norm in (around.norm_in, around.norm_out, around.norm_sum))
+    return native.Around(*norms, around.residual.carry, around.residual.scale)
+
+
+def _norm(norm: nn.Module | None) -> native.Norm:
+    if norm is None or type(norm) is NoNormalisation:
+        return native.Norm()
+    kinds = {LayerNormalisation: native.LAYER, RMSNormalisation: native.RMS}
+    _need(type(norm) in kinds)
+    assert isinstance(norm, LayerNormalisation | RMSNormalisation)
+    weights = norm.gain_D, norm.bias_D
+    _need(all(weight is None or readable(weight) for weight in weights))
+    places = (None if weight is None else weight.data_ptr() for weight in weights)
+    return native.Norm(*places, norm.epsilon, kinds[type(norm)])

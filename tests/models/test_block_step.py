@@ -1,0 +1,205 @@
+"""A block's step in one call of C says what its layers say one by one."""
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqloom.layers.layout import Packed, Padded
+from seqloom.layers.mixer import fan_out, fork, join, reorder, roomy
+from seqloom.layers.native.block import BLOCK
+from seqloom.layers.paths import only_plain
+from seqloom.models import block_step, build_model
+from seqloom.models.decoder_only import DecoderOnly
+from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.laid_out import lay_out
+from seqloom.models.output import DecoderState
+from seqloom.models.settings import ModelSettings
+from seqloom.models.sizes import Sizes
+
+pytestmark = pytest.mark.skipif(BLOCK.wait() is None, reason="needs a C compiler")
+
+USUAL: dict[str, Any] = {"width": 32, "depth": 2, "mixer": {"kind": "attention", "heads": 4}}
+
+
+def built(**other: Any) -> EncoderDecoder:
+    torch.manual_seed(0)
+    model = build_model(ModelSettings.model_validate({**USUAL, **other}), Sizes(20, 20)).eval()
+    assert isinstance(model, EncoderDecoder)
+    for weight in model.parameters():  # norms and biases that do something
+        weight.data += 0.2 * torch.randn_like(weight)
+    return model
+
+
+def begun(model: EncoderDecoder, lengths: list[int], beam: int = 1) -> DecoderState:
+    tokens = torch.arange(sum(lengths)) % 20
+    state = model.start(model.encode(tokens, Packed.of(lengths)))
+    return roomy(fan_out(state, beam) if beam > 1 else state, 2, tuple([len(lengths) // 2] * 2))
+
+
+def stepped(model: EncoderDecoder, state: DecoderState, last: Tensor) -> tuple[Tensor, DecoderState]:
+    output = model.step(last[:, None], Padded.whole(len(last), 1), state)
+    assert output.state is not None
+    return output.hidden, output.state
+
+
+@torch.inference_mode()
+def written(model: EncoderDecoder) -> Tensor:
+    """Some steps of rows that join others, and leave."""
+    state, last, seen = begun(model, [5, 4, 2, 2]), torch.tensor([1, 2, 3, 4]), []
+    for step in range(7):
+        hidden, state = stepped(model, state, last)
+        seen.append(hidden.flatten())
+        last = (last * 7 + step) % 20
+        if step == 2:
+            state, last = join([state, begun(model, [3, 1])]), torch.cat((last, torch.tensor([5, 6])))
+        if step == 4:
+            rows = torch.tensor([3, 1, 2, 5])
+            state, last = reorder(state, rows), last[rows]
+    return torch.cat(seen)
+
+
+def used(model: torch.nn.Module) -> bool:
+    return all(block_step._plans.get(block) is not None for block in model.decoder.blocks)  # type: ignore[union-attr, operator]
+
+
+def same(model: EncoderDecoder, in_c: bool = True) -> None:
+    found = written(model)
+    assert used(model) == in_c
+    with only_plain():
+        wanted = written(model)
+    torch.testing.assert_close(found, wanted, atol=3e-5 * max(1.0, float(wanted.abs().max())), rtol=3e-5)
+
+
+@pytest.mark.parametrize("place", ["pre", "post", "both"])
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_norms(place: str, kind: str) -> None:
+    same(built(norm={"kind": kind, "place": place}))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"norm": {"kind": "none"}},
+        {"norm": {"kind": "layer", "gain": False, "bias": False}},
+        {"residual": {"kind": "add", "carry": 1.5, "scale": 0.7}},
+        {"feed_forward": {"kind": "none"}},
+        {"mixer": {"kind": "attention", "heads": 4, "key_heads": 2, "bias": False}},
+        {"mixer": {"kind": "attention", "heads": 4, "head_width": 3, "score": "dot"}},
+        {"mixer": {"kind": "attention", "heads": 4, "output": False}},
+    ],
+)
+def test_other_parts(other: dict[str, Any]) -> None:
+    same(built(**other))
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "silu", "tanh", "identity"])
+@pytest.mark.parametrize("gated", [False, True])
+def test_activations(activation: str, gated: bool) -> None:
+    same(built(feed_forward={"kind": "dense", "width": 48, "activation": activation, "gated": gated}))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"residual": {"kind": "none"}},
+        {"feed_forward": {"kind": "dense", "activation": "elu"}},
+        {"mixer": {"kind": "attention", "heads": 4, "qk_norm": True}},
+        {"mixer": {"kind": "attention", "heads": 4, "score": "additive"}},
+        {"mixer": {"kind": "attention", "heads": 4, "activation": "relu"}},
+        {"mixer": {"kind": "attention", "heads": 4, "window": 3}},
+        {"mixer": {"kind": "attention", "heads": 4, "relative": {"kind": "alibi"}}},
+    ],
+)
+def test_what_it_cannot_say_goes_the_plain_way(other: dict[str, Any]) -> None:
+    same(built(**other), in_c=False)
+
+
+def test_forks() -> None:
+    model = built()
+
+    @torch.inference_mode()
+    def run() -> Tensor:
+        state, seen = begun(model, [4, 2], beam=3), []
+        for step in range(6):
+            hidden, state = stepped(model, state, torch.arange(6) + step)
+            seen.append(hidden)
+            state = fork(state, torch.tensor([2, 0, 0, 4, 3, 4]))
+        return torch.cat(seen)
+
+    found = run()
+    assert used(model)
+    with only_plain():
+        torch.testing.assert_close(found, run(), atol=3e-5, rtol=3e-5)
+
+
+def test_a_language_model() -> None:
+    torch.manual_seed(0)
+    given = {**USUAL, "family": "decoder-only", "positions": {"kind": "learned", "length": 30}}
+    model = build_model(ModelSettings.model_validate(given), Sizes(20, 20)).eval()
+    assert isinstance(model, DecoderOnly)
+
+    @torch.inference_mode()
+    def run() -> Tensor:
+        output = model(torch.arange(8).view(2, 4), Padded.of([4, 2]), model.start(2))
+        state, seen = roomy(output.state, 2), []
+        for step in range(6):
+            output = model(torch.tensor([[step], [step + 3]]), Padded.whole(2, 1), state)
+            state = output.state
+            seen.append(output.hidden)
+        return torch.cat(seen)
+
+    found = run()
+    assert used(model)
+    with only_plain():
+        torch.testing.assert_close(found, run(), atol=3e-5, rtol=3e-5)
+
+
+def test_weights_that_lie_otherwise_or_change() -> None:
+    model = built()
+    before = written(model)
+    lay_out(model)
+    torch.testing.assert_close(written(model), before, atol=3e-5, rtol=3e-5)
+    for weight in model.decoder.parameters():
+        weight.data = weight.data * 0.5
+    same(model)
+    assert (written(model) - before).abs().max() > 0.1
+
+
+def test_whoever_listens_hears_every_layer() -> None:
+    model, heard = built(), []
+    without = written(model)
+    hook = model.decoder.blocks[0].feed_forward.register_forward_hook(lambda *given: heard.append(given))  # type: ignore[union-attr, operator]
+    torch.testing.assert_close(written(model), without, atol=3e-5, rtol=3e-5)
+    assert len(heard) == 7
+    hook.remove()
+    written(model)
+    assert len(heard) == 7
+
+
+def test_a_model_can_be_copied_after_it_has_written() -> None:
+    model = built()
+    found = written(model)
+    torch.testing.assert_close(written(copy.deepcopy(model)), found)
+
+
+def test_rows_do_not_depend_on_their_neighbours() -> None:
+    """To the last digits: products of matrices are made in another order for other numbers of rows."""
+    model = built()
+
+    @torch.inference_mode()
+    def last(rows: list[int]) -> Tensor:
+        state = roomy(model.start(model.encode(torch.arange(7 * len(rows)) % 7, Packed.of([7] * len(rows)))), 4)
+        for step in range(5):
+            hidden, state = stepped(model, state, torch.tensor(rows) + step)
+        return hidden
+
+    torch.testing.assert_close(last([3])[0], last([1, 2, 3, 4])[2], atol=1e-5, rtol=1e-5)
+
+
+def test_a_state_of_other_rows_is_refused() -> None:
+    model = built()
+    with torch.inference_mode(), pytest.raises(ValueError, match="the state has 4"):
+        stepped(model, begun(model, [2, 2, 2, 2]), torch.tensor([1, 2]))
