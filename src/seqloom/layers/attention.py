@@ -25,7 +25,7 @@ from seqloom.layers.linear import Linear
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer, no_state
 from seqloom.layers.native import usable
-from seqloom.layers.native.attention import ATTENTION, asked, one_each
+from seqloom.layers.native.attention import ATTENTION, asked, one_each, over_rows
 from seqloom.layers.norms import RMSNormalisation
 from seqloom.layers.paths import fast
 from seqloom.layers.positions import T5, Music, Relative, RelativeSettings, Rotary, RotaryRelative, Shaw, build_relative
@@ -265,6 +265,11 @@ class SelfAttention(Mixer):
             assert score.scale is not None
             q = score.query(q.transpose(0, 1)).transpose(0, 1)
             return self.heads.join(attend_packed(q, k, v, layout, layout, score.scale, sight, dropout)), None
+        free = not self.limited and _structure(layout) is None and not dropout
+        if free and isinstance(score, DotScore):
+            layout.check(q)
+            if (mixed := over_rows(q, k, v, layout, layout, score.scale, self.causal)) is not None:
+                return self.heads.join(mixed), None
         parts = parts_of(layout) if fast() else None
         if parts is None:
             return self.heads.join(self._attended(q, k, v, layout, None)[0]), None

@@ -22,7 +22,7 @@ from seqloom.layers.layout.parts import parts_like, parts_of
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer
 from seqloom.layers.native import usable
-from seqloom.layers.native.attention import ATTENTION, asked, one_each, over_memory
+from seqloom.layers.native.attention import ATTENTION, asked, one_each, over_memory, over_rows
 from seqloom.layers.native.attention import fits as fits_native
 from seqloom.layers.native.block import numbers_of
 from seqloom.layers.paths import fast
@@ -280,6 +280,10 @@ class MemoryAttention(Mixer):
             assert score.scale is not None
             layout.check(q)
             return attend_over(q, both, layout, state.layout, score.scale, self._dropout)
+        if isinstance(score, DotScore) and not self._dropout:
+            layout.check(q)
+            if (y := over_rows(q, k, v, layout, state.layout, score.scale, causal=False)) is not None:
+                return y
         parts = parts_of(layout)
         if parts is None or state.layout.real_N is not None:
             return self._attended(q, layout, self._padded(state))

@@ -9,9 +9,9 @@ from seqloom.layers.cache import Cache
 from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cross_attention import CrossAttention, MemoryAttention
 from seqloom.layers.forked_cache import ForkedCache
-from seqloom.layers.layout import Padded
+from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import Memory, State, fan_out, fork, join, reorder, roomy
-from seqloom.layers.native.attention import ATTENTION, asked, over_memory
+from seqloom.layers.native.attention import ATTENTION, asked, over_memory, over_rows
 from seqloom.layers.paths import only_plain
 
 pytestmark = pytest.mark.skipif(ATTENTION.wait() is None, reason="needs a C compiler")
@@ -185,6 +185,43 @@ def test_memories_of_several_lengths(fan: int) -> None:
     y = run()
     with only_plain():
         torch.testing.assert_close(y, run(), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("other", [{}, {"key_heads": 2}, {"qk_norm": True}, {"relative": {"kind": "rotary"}}])
+def test_whole_packed_sequences(causal: bool, other: dict[str, object]) -> None:
+    torch.manual_seed(6)
+    mixer = SelfAttention(Attention.model_validate({"heads": 4, **other}), 32, causal=causal).eval()
+    layout = Packed.of([5, 1, 0, 128, 3])
+    x = torch.randn(137, 32)
+    with torch.inference_mode():
+        q, k, v = mixer.heads.of_itself(x)
+        assert over_rows(q, k, v, layout, layout, 0.3, causal) is not None
+        y, _ = mixer(x, layout)
+        with only_plain():
+            wanted, _ = mixer(x, layout)
+        alone, _ = mixer(x[5:6], Packed.of([1]))
+    torch.testing.assert_close(y, wanted, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(alone[0], wanted[5], atol=1e-5, rtol=1e-5)
+
+
+def test_packed_over_packed() -> None:
+    torch.manual_seed(7)
+    mixer = MemoryAttention(CrossAttention(heads=4), 32).eval()
+    layout, read = Packed.of([3, 2, 0, 1]), Packed.of([4, 0, 2, 6])
+    x, memory = torch.randn(6, 32), Memory(torch.randn(12, 32), read)
+    with torch.inference_mode():
+        y, _ = mixer(x, layout, mixer.begin(4, memory))
+        with only_plain():
+            wanted, _ = mixer(x, layout, mixer.begin(4, memory))
+    torch.testing.assert_close(y, wanted, atol=1e-5, rtol=1e-5)
+
+
+def test_filler_and_long_sequences_go_another_way() -> None:
+    q = torch.randn(140, 2, 8)
+    with torch.inference_mode():
+        for layout in (Packed.of([129, 11]), Packed.of([5, 6], tokens=140)):
+            assert over_rows(q, q, q, layout, layout, 1.0, True) is None
 
 
 @pytest.mark.parametrize("rows", [2, 4])

@@ -166,6 +166,33 @@ void attend_one(const float *q, int64_t q_row, const float *k, int64_t k_row, co
             }
 }
 
+/* Whole sequences, one behind the other: query t of a sequence over its keys, or over those up to t (causal). The
+   sequences begin at q_begins and k_begins, which also say where the last one ends; q_row, k_row: from one token to the next. */
+void attend_rows(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v,
+                 const int32_t *q_begins, const int32_t *k_begins, float *out, int64_t rows, int heads, int groups,
+                 int width, float scale, int causal, int threads)
+{
+    int share = heads / groups;
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(guided) \
+    if (threads > 1 && q_begins[rows] * heads * width >= LITTLE)
+    for (int64_t b = 0; b < rows; b++)
+        for (int h = 0; h < heads; h++) {
+            int64_t at = h / share * width, n = k_begins[b + 1] - k_begins[b];
+            Past past = {k + k_begins[b] * k_row + at, v + k_begins[b] * k_row + at, k_row, 0, 0};
+            for (int64_t t = q_begins[b]; t < q_begins[b + 1]; t++) {
+                const float *own = q + t * q_row + h * width;
+                float *to = out + (t * heads + h) * width;
+                int64_t seen = causal ? t - q_begins[b] + 1 : n;
+                if (width == 32)
+                    head(own, &past, seen, scale, to, 32);
+                else if (width == 64)
+                    head(own, &past, seen, scale, to, 64);
+                else
+                    head(own, &past, seen, scale, to, width);
+            }
+        }
+}
+
 /* writers[r][lengths[r]] = f, before the step is attended */
 void sign(int64_t *writers, int64_t writers_row, const int64_t *lengths, int64_t rows, int fan)
 {

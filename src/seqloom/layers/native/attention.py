@@ -9,8 +9,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seqloom.layers.layout import Layout, Padded
+from seqloom.layers.layout import Layout, Packed, Padded
+from seqloom.layers.native import usable
 from seqloom.layers.native.library import Library
+
+SHORT = 128
+"""Tokens of a sequence up to which its queries are worth their own way; torch's kernel takes many at once."""
 
 
 def _same(lib: ctypes.CDLL) -> bool:
@@ -31,6 +35,9 @@ ATTENTION = Library(
         "attend_one": (
             *(c_void_p, c_int64) * 3, *(c_void_p,) * 2, *(c_int64,) * 4, c_void_p, c_int64, c_void_p, c_int64,
             c_void_p, c_int64, *(c_int,) * 4, c_float, c_int,
+        ),
+        "attend_rows": (
+            *(c_void_p, c_int64) * 2, *(c_void_p,) * 4, c_int64, *(c_int,) * 3, c_float, *(c_int,) * 2,
         ),
         "sign": (c_void_p, c_int64, c_void_p, c_int64, c_int),
     },
@@ -92,6 +99,28 @@ def over_forks(asked: Asked, keys_AGFSK: Tensor, values_AGFSK: Tensor, writer_AF
     fan = keys_AGFSK.shape[2]
     asked.lib.sign(writer_AFS.data_ptr(), writer_AFS.stride(1), lengths_R.data_ptr(), asked.rows, fan)
     _run(asked, keys_AGFSK, values_AGFSK, lengths_R, fan, keys_AGFSK.shape[3], writer_AFS)
+
+
+def over_rows(
+    q_NHK: Tensor, k_MGK: Tensor, v_MGK: Tensor, queries: Packed, keys: Packed, scale: float, causal: bool
+) -> Tensor | None:
+    """Each token of packed sequences over its own sequence; causal: up to itself. None where others do it better."""
+    known = all(layout.real_N is None and layout.longest <= SHORT for layout in (queries, keys))
+    if not known or len(q_NHK) == 0 or not usable():
+        return None
+    lib = ATTENTION.get()
+    if k_MGK.stride() != v_MGK.stride():  # one of them was changed, as by a norm
+        k_MGK, v_MGK = k_MGK.contiguous(), v_MGK.contiguous()
+    asks = None if lib is None else asked(lib, scale, len(queries.row_N), q_NHK, k_MGK, v_MGK)
+    if asks is None:
+        return None
+    H, K = q_NHK.shape[-2:]
+    y = asks.y_RHK
+    asks.lib.attend_rows(
+        *_rows(q_NHK, 0), *_rows(k_MGK, 0), v_MGK.data_ptr(), queries.offsets_B1.data_ptr(), keys.offsets_B1.data_ptr(),
+        y.data_ptr(), queries.rows, H, k_MGK.shape[-2], K, scale, causal, torch.get_num_threads(),
+    )  # fmt: skip
+    return y
 
 
 def _run(
