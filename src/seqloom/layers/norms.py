@@ -12,6 +12,7 @@ from seqloom.layers.dropout import plus_dropped
 from seqloom.layers.kernels import half
 from seqloom.layers.layout import Layout
 from seqloom.layers.native import norm as native
+from seqloom.layers.native import readable, residual
 from seqloom.settings import Frozen
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ class Norm(nn.Module):
     def of_sum(self, x: Tensor, y: Tensor, carry: float, scale: float, dropout: float, layout: Layout) -> Tensor:
         """norm(scale · (carry · x + dropout(y)))"""
         if not self._in_half(x):
+            if self._both_ways and residual.fits(x, y):
+                return residual.normed_sum(x, y, self.gain_D, self.bias_D, (carry, scale, dropout), self._kind)
             made = None if dropout else self._native(x, y, carry, scale)
             return self(sum_of(x, y, carry, scale, dropout), layout) if made is None else made
         from seqloom.layers.kernels.norm import Sum, added_normed
@@ -95,13 +98,25 @@ class Norm(nn.Module):
         return added_normed(x, y, self.gain_D, self.bias_D, Sum(carry, scale, dropout), self._how)
 
     def _native(self, x: Tensor, y: Tensor | None = None, carry: float = 1.0, scale: float = 1.0) -> Tensor | None:
-        """In one pass on a CPU, where nobody wants gradients."""
+        """In one pass on a CPU."""
+        if y is None and self._both_ways and residual.fits(x):
+            return residual.normed(x, self.gain_D, self.bias_D, self._kind)
         if torch.is_grad_enabled() or not isinstance(self, LayerNormalisation | RMSNormalisation):
             return None
         centres = isinstance(self, LayerNormalisation)
         return native.normed(
             x, y, self.gain_D, self.bias_D, carry=carry, scale=scale, epsilon=self.epsilon, centres=centres
         )
+
+    @property
+    def _both_ways(self) -> bool:
+        """A kernel of ours on a CPU has this norm, and its gradient."""
+        own = [part for part in (self.gain_D, self.bias_D) if part is not None]
+        return isinstance(self, LayerNormalisation | RMSNormalisation) and all(map(readable, own))
+
+    @property
+    def _kind(self) -> residual.How:
+        return residual.How(self.epsilon, isinstance(self, LayerNormalisation))
 
     def _in_half(self, x: Tensor) -> bool:
         """Where half precision is asked for, a kernel of ours writes it at once, and reads whatever there is."""
@@ -125,6 +140,8 @@ def sum_of(x: Tensor, y: Tensor, carry: float, scale: float, dropout: float) -> 
         from seqloom.layers.kernels.norm import Sum, added
 
         return added(x, y, Sum(carry, scale, dropout))
+    if (dropout or carry != 1 or scale != 1) and residual.fits(x, y):
+        return residual.summed(x, y, carry, scale, dropout)
     y = plus_dropped(x if carry == 1 else x * carry, y, dropout)
     return y if scale == 1 else y * scale
 
