@@ -209,7 +209,7 @@ def test_a_state_of_other_rows_is_refused() -> None:
 def test_without_a_product_the_plain_lines_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
     model = built()
     expected = written(model)
-    monkeypatch.setattr(block_step, "_plans", WeakKeyDictionary())
-    monkeypatch.setattr(block_step.native, "product", lambda: None)
+    monkeypatch.setattr(stack_step, "_plans", WeakKeyDictionary())
+    monkeypatch.setattr(stack_step.native, "product", lambda: None)
     torch.testing.assert_close(written(model), expected, atol=1e-4, rtol=1e-4)
-    assert set(block_step._plans.values()) == {None}
+    assert set(stack_step._plans.values()) == {None}

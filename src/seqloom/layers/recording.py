@@ -64,7 +64,7 @@ class Tape:
     def record(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
         """To be called on its stream. Nothing of the work is done yet: the recording does it when it is played.
 
-        A NotRecordedError, if it cannot be: then nothing more should be recorded. An OutOfMemoryError ends this one only.
+        A NotRecordedError, if it cannot be: nothing more should be recorded then. OutOfMemoryError ends this one only.
         """
         free, whole = torch.cuda.mem_get_info(self.device)
         if free < whole / 2:
