@@ -72,6 +72,8 @@ class Intake:
         try:
             recording.play()
         except (NotRecordedError, NotStaticError):
+            if self.tape.broken:
+                raise
             self.works = False
         return self.works
 

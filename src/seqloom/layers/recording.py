@@ -48,6 +48,8 @@ class Tape:
         self.device = device
         self.records = records and device.type == "cuda"
         self.stream = torch.cuda.Stream(device) if self.records else None
+        self.broken = False
+        """A recording broke off: nothing more is recorded."""
         self._pool = torch.cuda.graph_pool_handle() if self.records else None
 
     @contextmanager
@@ -64,7 +66,7 @@ class Tape:
     def record(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
         """To be called on its stream. Nothing of the work is done yet: the recording does it when it is played.
 
-        A NotRecordedError, if it cannot be: nothing more should be recorded then. OutOfMemoryError ends this one only.
+        A NotRecordedError, if it cannot be: then nothing more should be recorded. An OutOfMemoryError ends this alone.
         """
         free, whole = torch.cuda.mem_get_info(self.device)
         if free < whole / 2:
@@ -92,7 +94,7 @@ class Tape:
         try:
             graph.capture_end()
         except RuntimeError:
-            self.records = False
+            self.records, self.broken = False, True
             device = torch.cuda.current_device()
             assert self._pool is not None
             with suppress(RuntimeError, AttributeError):  # this torch may have done it by itself
