@@ -127,6 +127,9 @@ class TorchTransformer(nn.Module):
         self.body = nn.Transformer(
             size.width, size.heads, size.depth, size.depth, 4 * size.width, size.dropout, batch_first=True
         )
+        # with torch's own deviation of 1 the scores lie so far apart that products meet numbers too small to be normal,
+        # which take many times as long
+        nn.init.normal_(self.tokens.weight, std=size.width**-0.5)
         self.dropout = nn.Dropout(size.dropout)
         self.register_buffer("at_TD", torch.randn(512, size.width))
 
@@ -281,6 +284,7 @@ def opennmt(size: Size) -> tuple[nn.Module, Step]:
     for part in model.modules():
         if isinstance(part, nn.Linear):
             part.reset_parameters()  # it leaves that to whoever builds it
+    nn.init.xavier_uniform_(scores.weight)  # its option param_init_glorot
 
     def step(batch: list[Pair]) -> Tensor:
         source, given, labels = sides(batch)

@@ -132,6 +132,15 @@ def test_rows_with_neighbouring_numbers_drop_other_units() -> None:
         assert same == pytest.approx(0.5, abs=3 / gone.numel() ** 0.5), (down, right)
 
 
+def test_who_looks_at_a_norm_sees_it() -> None:
+    norm, seen = norm_of(LayerNorm(), 64), list[Tensor]()
+    norm.register_forward_hook(lambda module, given, made: seen.append(made))
+    x = torch.randn(70, 64, requires_grad=True)
+    y = norm.of_sum(x, x, 1.0, 1.0, 0.0, Packed.of([70]))
+    assert len(seen) == 1
+    assert seen[0] is y
+
+
 def test_little_is_left_to_torch() -> None:
     norm, x = norm_of(LayerNorm(), 32), torch.randn(FEW // 32 - 1, 32, requires_grad=True)
     y = norm(x, Packed.of([len(x)]))

@@ -87,14 +87,15 @@ def summed(x: Tensor, y: Tensor, carry: float, scale: float, dropout: float) -> 
     return _Summed.apply(x, y, Sum(carry, scale, chance(dropout)))  # type: ignore[no-untyped-call]
 
 
-def normed(x: Tensor, gain_D: Tensor | None, bias_D: Tensor | None, how: How) -> Tensor:
-    return _Normed.apply(x, None, gain_D, bias_D, Sum(), how)  # type: ignore[no-untyped-call]
-
-
-def normed_sum(
-    x: Tensor, y: Tensor, gain_D: Tensor | None, bias_D: Tensor | None, sum_: tuple[float, float, float], how: How
+def normed(
+    x: Tensor,
+    y: Tensor | None,
+    gain_D: Tensor | None,
+    bias_D: Tensor | None,
+    sum_: tuple[float, float, float],
+    how: How,
 ) -> Tensor:
-    """sum_: carry, scale, dropout."""
+    """sum_: carry, scale, dropout. y None: of x alone."""
     carry, scale, dropout = sum_
     return _Normed.apply(x, y, gain_D, bias_D, Sum(carry, scale, chance(dropout)), how)  # type: ignore[no-untyped-call]
 

@@ -3,6 +3,8 @@
    smoothing: so much of each goal is spread evenly over the vocabulary. times: how often each row counts; null: once. */
 #include "lanes.h"
 
+#define TINY 1e-30f /* beside the largest, 1: products with numbers too small to be normal take many times as long */
+
 void loss_in_place(float *scores, const int64_t *goal, const float *times, float *loss, int64_t rows, int64_t width,
                    float smoothing, int gradient, int threads)
 {
@@ -37,7 +39,7 @@ void loss_in_place(float *scores, const int64_t *goal, const float *times, float
         if (!gradient) continue;
         float grow = often / sum, shared = smoothing ? often * smoothing / width : 0;
 #pragma omp simd
-        for (int64_t c = 0; c < width; c++) x[c] = x[c] * grow - shared;
+        for (int64_t c = 0; c < width; c++) x[c] = (x[c] < TINY ? 0 : x[c] * grow) - shared;
         x[goal[r]] -= often * (1 - smoothing);
     }
 }
