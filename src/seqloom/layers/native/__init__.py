@@ -1,7 +1,7 @@
 """Kernels of our own for a CPU, in C. Each does what some plain lines do, which stay beside whoever calls it.
 
 They are made by the machine's own compiler when they are first of use, and kept in the cache folder; without a compiler
-the plain lines do it (docs/decisions/0027-native-kernels.md). SEQLOOM_NATIVE=0 turns them off; with SEQLOOM_NATIVE=1
+the plain lines do it (docs/decisions/0026-native-kernels.md). SEQLOOM_NATIVE=0 turns them off; with SEQLOOM_NATIVE=1
 the first who needs one waits for it.
 
     lib = NORM.get() if usable(x) else None     # None: the plain lines
