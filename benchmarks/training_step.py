@@ -33,7 +33,14 @@ from training_systems import SYSTEMS, Pair, Size
 from machine import describe
 
 TARGET_TOKENS, BATCHES, WARM = 2048, 6, 2
-TRANSLATE = ("seqloom", "transformers (Marian, SDPA)", "torch.nn.Transformer", "x-transformers", "JoeyNMT")
+TRANSLATE = (
+    "seqloom",
+    "transformers (Marian, SDPA)",
+    "torch.nn.Transformer",
+    "x-transformers",
+    "JoeyNMT",
+    "OpenNMT-py",
+)
 LANGUAGE = ("seqloom", "transformers (GPT-2, SDPA)", "x-transformers")
 ROWS = {
     "small": (Size(256, 3, 4, 8192, 0.0), TRANSLATE),

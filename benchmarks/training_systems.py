@@ -2,12 +2,16 @@
 
 A system is a model and a function from a batch to its loss. Peers are used as their manuals say: SDPA where they have
 it, batches padded to their longest row, the mean loss over real tokens. All have tied vectors. Where they drop differs:
-torch.nn.Transformer drops the feed-forward part's hidden layer too, x-transformers that instead of the sums.
+torch.nn.Transformer and OpenNMT-py drop the feed-forward part's hidden layer too, x-transformers that instead of the
+sums.
 """
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from types import SimpleNamespace
+from importlib import import_module
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -123,6 +127,9 @@ class TorchTransformer(nn.Module):
         self.body = nn.Transformer(
             size.width, size.heads, size.depth, size.depth, 4 * size.width, size.dropout, batch_first=True
         )
+        # with torch's own deviation of 1 the scores lie so far apart that products meet numbers too small to be normal,
+        # which take many times as long
+        nn.init.normal_(self.tokens.weight, std=size.width**-0.5)
         self.dropout = nn.Dropout(size.dropout)
         self.register_buffer("at_TD", torch.randn(512, size.width))
 
@@ -250,11 +257,51 @@ def joeynmt(size: Size) -> tuple[nn.Module, Step]:
     return model, step
 
 
+def opennmt(size: Size) -> tuple[nn.Module, Step]:
+    with suppress(ImportError):
+        import_module("spacy")
+    # only a way to prepare terms needs it, and its newer builds cannot be imported everywhere
+    sys.modules.setdefault("spacy", ModuleType("spacy"))
+    from onmt.decoders.transformer import TransformerDecoder
+    from onmt.encoders.transformer import TransformerEncoder
+    from onmt.models import NMTModel
+    from onmt.modules import Embeddings
+
+    made = [
+        Embeddings(size.width, size.vocabulary, PAD, position_encoding=True, dropout=size.dropout) for _ in range(2)
+    ]
+    made[1].word_lut.weight = made[0].word_lut.weight
+    shape = size.depth, size.width, size.heads, 4 * size.width
+    rates = size.dropout, size.dropout
+    encoder = TransformerEncoder(*shape, *rates, made[0], 0, 0, add_qkvbias=True)
+    absolute, unaligned = (0, 0), (False, False, 0, 0)
+    decoder = TransformerDecoder(
+        *shape, False, "scaled-dot-flash", *rates, made[1], *absolute, *unaligned, add_qkvbias=True
+    )
+    model: Any = NMTModel(encoder, decoder).train()
+    scores = nn.Linear(size.width, size.vocabulary)
+    scores.weight = made[0].word_lut.weight
+    for part in model.modules():
+        if isinstance(part, nn.Linear):
+            part.reset_parameters()  # it leaves that to whoever builds it
+    nn.init.xavier_uniform_(scores.weight)  # its option param_init_glorot
+
+    def step(batch: list[Pair]) -> Tensor:
+        source, given, labels = sides(batch)
+        lengths = torch.tensor([len(row) for row, _ in batch])
+        # it takes the target with its end, which it cuts off
+        hidden, _ = model(source[:, :, None], F.pad(given, (0, 1), value=PAD)[:, :, None], lengths)
+        return F.cross_entropy(scores(hidden).flatten(0, 1), labels.flatten(), ignore_index=NO)
+
+    return nn.ModuleList([model, scores]), step
+
+
 SYSTEMS: dict[str, Callable[[Size], tuple[nn.Module, Step]]] = {
     "seqloom": seqloom,
     "transformers (Marian, SDPA)": marian,
     "torch.nn.Transformer": torch_nn,
     "x-transformers": x_transformers,
     "JoeyNMT": joeynmt,
+    "OpenNMT-py": opennmt,
     "transformers (GPT-2, SDPA)": gpt2,
 }

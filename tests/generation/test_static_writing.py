@@ -10,13 +10,13 @@ import torch
 from seqloom.generation import static_writing
 from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.no_numbers import NoNumbersError
-from seqloom.generation.recording import NotRecordedError
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.scorer import PairScorer, TextScorer
 from seqloom.generation.search import write
 from seqloom.generation.settings import GenerationSettings, LengthSettings, MeanLength, NoLength, WuLength
 from seqloom.generation.static_frame import Frame
 from seqloom.generation.static_writing import Static, is_static
+from seqloom.layers.recording import NotRecordedError
 from seqloom.models import EncoderDecoder, Sizes, build_model
 from seqloom.models.in_half import in_half
 from seqloom.models.settings import ModelSettings
@@ -151,6 +151,21 @@ def test_whoever_stops_reading_leaves_nothing_behind() -> None:
     assert isinstance(reading, Iterator)
     reading.close()  # type: ignore[attr-defined]
     compare(scorer, items_of(30, 5), settings, static)
+
+
+def test_two_at_a_time() -> None:
+    """Who comes while another is being written goes the old way, and disturbs nobody."""
+    scorer = scorer_of("attention")
+    static, settings = Static(scorer), GenerationSettings(beam=2, batch=16)
+    plain = [dict(write(scorer, items_of(40, seed), settings)) for seed in (1, 2)]
+    found = [dict[int, list[Written]](), dict[int, list[Written]]()]
+    readers = [write(scorer, items_of(40, seed), settings, static=static) for seed in (1, 2)]
+    for _ in range(40):
+        for reader, one in zip(readers, found, strict=True):
+            number, answers = next(reader)
+            one[number] = answers
+    for one, other in zip(found, plain, strict=True):
+        assert {n: a[0].tokens for n, a in one.items()} == {n: a[0].tokens for n, a in other.items()}
 
 
 @pytest.mark.parametrize("beam", [1, 3])

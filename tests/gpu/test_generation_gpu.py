@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from seqloom.generation.contract import Item
-from seqloom.generation.recording import NotRecordedError, Tape
 from seqloom.generation.scorer import PairScorer, TextScorer
 from seqloom.generation.search import write
 from seqloom.generation.settings import GenerationSettings, LengthSettings, MeanLength, WuLength
@@ -17,6 +16,7 @@ from seqloom.generation.tops import tops
 from seqloom.layers import experts as experts_layer
 from seqloom.layers.kernels import has_triton
 from seqloom.layers.paths import only_plain
+from seqloom.layers.recording import NotRecordedError, Tape
 from seqloom.models import DecoderOnly, EncoderDecoder, Sizes, build_model
 from seqloom.models.in_half import in_half
 from seqloom.models.settings import ModelSettings

@@ -19,7 +19,6 @@ from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.dropout import dropped
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import ForkedCache
-from seqloom.layers.gathered import plan_itself
 from seqloom.layers.layout import Edges, Layout, Packed, Padded
 from seqloom.layers.layout.parts import parts_of
 from seqloom.layers.linear import Linear
@@ -283,7 +282,7 @@ class SelfAttention(Mixer):
 
     def _short(self, x: Tensor, layout: Layout) -> bool:
         even = self.heads.G == self.heads.H and self.heads.project and not self._biased
-        return even and fits_short(x, self.heads.score, self._sight(layout), self._dropout, layout)
+        return even and fits_short(x, self.heads.score, self._sight(layout), self._dropout, self.heads.K, layout)
 
     def _gathered(self, x: Tensor, layout: Layout) -> Tensor:
         """Short rows on a CPU: the heads' outputs, in the layout's own form."""
@@ -292,10 +291,10 @@ class SelfAttention(Mixer):
             heads = self.heads.side_by_side(x)
         else:
             heads = torch.cat(self._turned(x, layout, None, self.relative), -2)
-        plan = plan_itself(layout, self.heads.H, self.causal)
         scale = self.heads.score.scale
         assert scale is not None
-        return attend_itself(heads, plan, scale, self._dropout).view(*x.shape[:-1], self.heads.H, self.heads.K)
+        y_NHK = attend_itself(heads, layout, self.causal, scale, self._dropout)
+        return y_NHK.view(*x.shape[:-1], self.heads.H, self.heads.K)
 
     def _stepped(
         self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: Steps | Cohorts[Steps]
@@ -305,7 +304,7 @@ class SelfAttention(Mixer):
         score = self.heads.score
         if self.limited or not isinstance(score, DotScore) or self._dropout or not one_each(layout) or not usable():
             return None
-        lib = ATTENTION.get()
+        lib = ATTENTION.get() if q.is_cpu else None
         asks = None if lib is None else asked(lib, score.scale, state.rows, q, k, v)
         if asks is None:
             return None

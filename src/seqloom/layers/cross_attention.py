@@ -17,7 +17,6 @@ from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.cost import Cost, Use
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import moved
-from seqloom.layers.gathered import plan_over
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.layout.parts import parts_like, parts_of
 from seqloom.layers.masks import Sight
@@ -264,9 +263,8 @@ class MemoryAttention(Mixer):
         score = self.heads.score
         assert score.scale is not None
         q_RHK = score.query(q_B1HK.transpose(1, 2))[:, :, 0]
-        return attend_memory(q_RHK, state.keys_AGSK, state.values_AGSK, state.lengths_A, state.fan, score.scale)[
-            :, None
-        ]
+        memory = state.keys_AGSK, state.values_AGSK, state.lengths_A
+        return attend_memory(q_RHK, *memory, state.fan, score.scale)[:, None]
 
     def _packed(self, q: Tensor, layout: Packed, state: PackedMemory) -> Tensor:
         """Packed over packed: the GPU's kernel, or rows of like length together."""
@@ -276,10 +274,11 @@ class MemoryAttention(Mixer):
             q = score.query(q.transpose(0, 1)).transpose(0, 1)
             return attend_packed(q, k, v, layout, state.layout, score.scale, Sight(), self._dropout)
         both, filled = state.both_MGK, self.heads.G == self.heads.H and _filled(state.layout)
-        if both is not None and filled and fits_short(q, score, Sight(), self._dropout, layout, state.layout):
+        short = fits_short(q, score, Sight(), self._dropout, self.heads.K, layout, state.layout)
+        if both is not None and filled and short:
             assert score.scale is not None
             layout.check(q)
-            return attend_over(q, both, plan_over(layout, state.layout, self.heads.H), score.scale, self._dropout)
+            return attend_over(q, both, layout, state.layout, score.scale, self._dropout)
         if isinstance(score, DotScore) and not self._dropout:
             layout.check(q)
             if (y := over_rows(q, k, v, layout, state.layout, score.scale, causal=False)) is not None:

@@ -48,9 +48,9 @@ class DenseFeedForward(nn.Module):
         self.out = Linear(hidden, width, settings.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        drops = self.dropout > 0 and self.training
-        if not self.gated and not drops and fits(x, self.inputs, self.out, self.activation):
-            return mapped_twice(x, self.inputs, self.out, self.activation)
+        dropout = self.dropout if self.training else 0.0
+        if not self.gated and fits(x, self.inputs, self.out, self.activation, dropout):
+            return mapped_twice(x, self.inputs, self.out, self.activation, dropout)
         if self._at_once(x):
             # the activation comes with the product, which saves a kernel
             flat_ND = torch._addmm_activation(self.inputs.bias, x.flatten(0, -2), self.inputs.weight.t())
@@ -61,7 +61,7 @@ class DenseFeedForward(nn.Module):
             hidden = self.activate(gate) * value
         else:
             hidden = self._activated(hidden)
-        return self.out(dropped(hidden, self.dropout) if self.training else hidden)
+        return self.out(dropped(hidden, dropout))
 
     def _at_once(self, x: Tensor) -> bool:
         """Whether a GPU writes with weights that are of one type with what is read, and nobody looks."""

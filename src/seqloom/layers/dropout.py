@@ -1,8 +1,9 @@
 """Dropout: other units at each token, or the same at all tokens of a sequence.
 
-torch draws one random number a unit by a slow generator: on a CPU that is a tenth to a third of a training step. Here
-sixteen bits are drawn for each unit, four units at a time, from a generator that begins at a number of torch's own;
-so chance stays a function of torch's seed, whatever the number of threads.
+torch draws one random number a unit by a slow generator: on a CPU that is a tenth to a third of a training step. A
+kernel of our own mixes the unit's place with a number of torch's own, and keeps nothing for the way back. Without a
+compiler for it, sixteen bits are drawn for each unit, four units at a time, from a generator that begins at such a
+number. So chance stays a function of torch's seed, whatever the number of threads.
 """
 # B rows  D width
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from seqloom.layers.layout import Layout
+from seqloom.layers.native import residual
 from seqloom.layers.paths import fast
 
 FEW = 4096  # numbers: below it, to begin a generator costs more than it saves
@@ -25,6 +27,8 @@ def dropped(x: Tensor, rate: float) -> Tensor:
     """Each number is 0 with this probability; the others grow, so that the mean stays."""
     if not rate or not cheap(x):
         return F.dropout(x, rate) if rate else x
+    if residual.fits(x):
+        return residual.dropped(x, rate)
     return _Dropped.apply(x, *keeping(x, rate))  # type: ignore[no-untyped-call]
 
 
@@ -32,6 +36,8 @@ def plus_dropped(x: Tensor, y: Tensor, rate: float) -> Tensor:
     """x + dropped(y), in one pass."""
     if not rate or not cheap(y) or x.shape != y.shape or x.dtype != y.dtype:
         return x + dropped(y, rate)
+    if residual.fits(x, y):
+        return residual.summed(x, y, 1.0, 1.0, rate)
     return _PlusDropped.apply(x, y, *keeping(y, rate))  # type: ignore[no-untyped-call]
 
 

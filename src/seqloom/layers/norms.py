@@ -12,6 +12,7 @@ from seqloom.layers.dropout import plus_dropped
 from seqloom.layers.kernels import half
 from seqloom.layers.layout import Layout
 from seqloom.layers.native import norm as native
+from seqloom.layers.native import readable, residual
 from seqloom.settings import Frozen
 
 if TYPE_CHECKING:
@@ -88,20 +89,28 @@ class Norm(nn.Module):
     def of_sum(self, x: Tensor, y: Tensor, carry: float, scale: float, dropout: float, layout: Layout) -> Tensor:
         """norm(scale · (carry · x + dropout(y)))"""
         if not self._in_half(x):
-            made = None if dropout else self._native(x, y, carry, scale)
+            looked_at = self._forward_hooks or self._forward_pre_hooks
+            made = None if looked_at else self._native(x, y, carry, scale, dropout)
             return self(sum_of(x, y, carry, scale, dropout), layout) if made is None else made
         from seqloom.layers.kernels.norm import Sum, added_normed
 
         return added_normed(x, y, self.gain_D, self.bias_D, Sum(carry, scale, dropout), self._how)
 
-    def _native(self, x: Tensor, y: Tensor | None = None, carry: float = 1.0, scale: float = 1.0) -> Tensor | None:
-        """In one pass on a CPU, where nobody wants gradients."""
-        if torch.is_grad_enabled() or not isinstance(self, LayerNormalisation | RMSNormalisation):
+    def _native(
+        self, x: Tensor, y: Tensor | None = None, carry: float = 1.0, scale: float = 1.0, dropout: float = 0.0
+    ) -> Tensor | None:
+        """In one pass on a CPU; None: the plain lines are to do it."""
+        if not isinstance(self, LayerNormalisation | RMSNormalisation):
             return None
         centres = isinstance(self, LayerNormalisation)
-        return native.normed(
-            x, y, self.gain_D, self.bias_D, carry=carry, scale=scale, epsilon=self.epsilon, centres=centres
-        )
+        if not torch.is_grad_enabled() and not dropout:
+            return native.normed(
+                x, y, self.gain_D, self.bias_D, carry=carry, scale=scale, epsilon=self.epsilon, centres=centres
+            )
+        if not residual.fits(x, y) or not all(part is None or readable(part) for part in (self.gain_D, self.bias_D)):
+            return None
+        how = residual.How(self.epsilon, centres)
+        return residual.normed(x, y, self.gain_D, self.bias_D, (carry, scale, dropout), how)
 
     def _in_half(self, x: Tensor) -> bool:
         """Where half precision is asked for, a kernel of ours writes it at once, and reads whatever there is."""
@@ -125,6 +134,8 @@ def sum_of(x: Tensor, y: Tensor, carry: float, scale: float, dropout: float) -> 
         from seqloom.layers.kernels.norm import Sum, added
 
         return added(x, y, Sum(carry, scale, dropout))
+    if (dropout or carry != 1 or scale != 1) and residual.fits(x, y):
+        return residual.summed(x, y, carry, scale, dropout)
     y = plus_dropped(x if carry == 1 else x * carry, y, dropout)
     return y if scale == 1 else y * scale
 

@@ -1,7 +1,8 @@
-"""Attention over short rows on a CPU, there and back: plain products, which are faster there than a kernel's tiles.
+"""Attention over short rows on a CPU, there and back: a kernel of our own, or plain products.
 
-All heads of all rows are gathered once from the packed tokens, multiplied part by part, and gathered back once: no
-padded copy of queries, keys and values is made, nor of their gradients.
+The latter, where no compiler makes the kernel, are still faster than torch's tiles: all heads of all rows are gathered
+once from the packed tokens, multiplied part by part, and gathered back once. No padded copy of queries, keys and values
+is made, nor of their gradients.
 """
 # N query tokens  M key tokens  H heads  K head width  R rows × heads of a part  T queries  S keys  L, P places
 
@@ -13,22 +14,27 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from seqloom.layers.dropout import keeping
-from seqloom.layers.gathered import Part, Plan
+from seqloom.layers.gathered import Part, Plan, plan_itself, plan_over
 from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.masks import Sight
+from seqloom.layers.native import packed_attention as native
 from seqloom.layers.paths import fast
 from seqloom.layers.scores import DotScore, Score
 
 SHORT = 128  # tokens of the longest row: above it torch's kernel is as fast, and does not keep the weights
 SHORT_DROPPED = 384  # the same with dropout, for which torch has no kernel on a CPU
+NATIVE = 2048  # the same for our kernel, with dropout and without
 EVEN = 64  # keys: from there on torch's own softmax is faster than its parts
 TURNED = 128  # keys: from there on a product with turned keys is as fast as with others
 BLOCK = 64  # causal: so many queries meet only the keys up to the last of them
 
 
-def fits_short(x: Tensor, score: Score, sight: Sight, dropout: float, *layouts: Layout) -> bool:
-    """Whether it is for this: a gradient is asked for, a dot product, nobody narrows who sees whom, rows are short."""
-    return (
+def fits_short(x: Tensor, score: Score, sight: Sight, dropout: float, width: int, *layouts: Layout) -> bool:
+    """Whether it is for this: a gradient is asked for, a dot product, nobody narrows who sees whom, rows are short.
+
+    width: of a head.
+    """
+    if not (
         fast()
         and x.device.type == "cpu"
         and x.dtype in (torch.float32, torch.float64)
@@ -38,8 +44,10 @@ def fits_short(x: Tensor, score: Score, sight: Sight, dropout: float, *layouts: 
         and isinstance(score, DotScore)
         and sight.window is None
         and sight.block is None
-        and all(_plain(layout, SHORT_DROPPED if dropout else SHORT) for layout in layouts)
-    )
+    ):
+        return False
+    most = NATIVE if native.fits(x, width) else SHORT_DROPPED if dropout else SHORT
+    return all(_plain(layout, most) for layout in layouts)
 
 
 def _plain(layout: Layout, most: int) -> bool:
@@ -48,14 +56,22 @@ def _plain(layout: Layout, most: int) -> bool:
     return known and free and 0 < layout.longest <= most
 
 
-def attend_itself(x: Tensor, plan: Plan, scale: float, dropout: float) -> Tensor:
-    """x_N(3H)K: each token's queries, keys and values, head by head; y_NHK."""
-    return _ShortAttention.apply(x.flatten(0, -3).contiguous(), None, plan, scale, dropout)  # type: ignore[no-untyped-call]
+def attend_itself(x: Tensor, layout: Layout, causal: bool, scale: float, dropout: float) -> Tensor:
+    """x_…(3H)K: each token's queries, keys and values, head by head; y_NHK."""
+    x = x.flatten(0, -3).contiguous()
+    if native.fits(x, x.shape[2]):
+        return native.attend_itself(x, layout, causal, scale, dropout)
+    plan = plan_itself(layout, x.shape[1] // 3, causal)
+    return _ShortAttention.apply(x, None, plan, scale, dropout)  # type: ignore[no-untyped-call]
 
 
-def attend_over(q_NHK: Tensor, kv: Tensor, plan: Plan, scale: float, dropout: float) -> Tensor:
+def attend_over(q_NHK: Tensor, kv: Tensor, layout: Packed, memory: Packed, scale: float, dropout: float) -> Tensor:
     """kv_M(2H)K: keys and values of a memory; y_NHK."""
-    return _ShortAttention.apply(q_NHK.contiguous(), kv.contiguous(), plan, scale, dropout)  # type: ignore[no-untyped-call]
+    q_NHK, kv = q_NHK.contiguous(), kv.contiguous()
+    if native.fits(q_NHK, q_NHK.shape[2]):
+        return native.attend_over(q_NHK, kv, layout, memory, scale, dropout)
+    plan = plan_over(layout, memory, q_NHK.shape[1])
+    return _ShortAttention.apply(q_NHK, kv, plan, scale, dropout)  # type: ignore[no-untyped-call]
 
 
 class _ShortAttention(torch.autograd.Function):

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from seqloom.layers.kernels import usable
+from seqloom.layers.native import token_loss as native
 from seqloom.layers.paths import fast
 
 # scores that are held at once: on a CPU few enough for its cache, but enough rows for a good product
@@ -67,7 +68,7 @@ class _TokenLoss(torch.autograd.Function):
         size = max(ROWS, CHUNK.get(kind, CHUNK_ELSEWHERE) // len(weight_VD))
         for at in range(0, len(hidden_ND), size):
             here = slice(at, at + size)
-            if usable(x_ND) and product != torch.float64:
+            if (usable(x_ND) and product != torch.float64) or native.fits(x_ND, grads.wanted):
                 total += _in_place(x_ND, w_VD, b_V, goal_N, real_N, smoothing, weight_N, here, grads)
                 continue
             log_p = F.log_softmax(F.linear(x_ND[here], w_VD, b_V), -1, dtype=total.dtype)
@@ -105,8 +106,11 @@ def _in_place(
     here: slice,
     grads: "_Gradients",
 ) -> Tensor:
-    """The loss of some tokens on a GPU: one kernel makes their gradients where the scores were."""
-    from seqloom.layers.kernels.loss import loss_in_place
+    """The loss of some tokens: one kernel makes their gradients where the scores were."""
+    if x_ND.is_cuda:
+        from seqloom.layers.kernels.loss import loss_in_place
+    else:
+        loss_in_place = native.loss_in_place
 
     scores = F.linear(x_ND[here], w_VD, b_V)
     times_N = None if weight_N is None else weight_N[here].float()

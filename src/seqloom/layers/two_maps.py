@@ -1,7 +1,8 @@
 """f(xW₁ + b₁)W₂ + b₂ on a CPU, there and back, without a copy for the activation.
 
-A rectifier overwrites what goes in, and its way back overwrites the gradient. The smooth activation leaves its slope
-while its numbers are in the cache; torch works the same out twice, each time slower.
+A kernel of our own adds the bias, and drops, in the same pass. Without a compiler for it: a rectifier overwrites what
+goes in, and its way back overwrites the gradient; the smooth activation leaves its slope while its numbers are in the
+cache, where torch works the same out twice, each time slower.
 """
 # N tokens  D width  F hidden width
 
@@ -13,6 +14,8 @@ from torch.autograd.function import once_differentiable
 
 from seqloom.layers.activations import Activation
 from seqloom.layers.linear import Linear
+from seqloom.layers.native import activation as native
+from seqloom.layers.native.chance import Chance, chance
 from seqloom.layers.paths import fast
 
 CHUNK = 1 << 17  # numbers that are worked on at once: a few tensors of them fit into a core's cache
@@ -21,7 +24,7 @@ LINE = 2 * (2 / torch.pi) ** 0.5
 CUBE = LINE * 0.044715
 
 
-def fits(x: Tensor, inputs: nn.Module, out: nn.Module, activation: Activation) -> bool:
+def fits(x: Tensor, inputs: nn.Module, out: nn.Module, activation: Activation, dropout: float) -> bool:
     """Whether it is for this: a gradient is asked for, and nobody looks at what is between the maps."""
     return (
         activation in ("relu", "gelu-tanh")
@@ -31,14 +34,52 @@ def fits(x: Tensor, inputs: nn.Module, out: nn.Module, activation: Activation) -
         and torch.is_grad_enabled()
         and not torch.is_autocast_enabled("cpu")
         and not torch.compiler.is_compiling()
+        and (not dropout or native.fits(x))
         and all(
             type(part) is Linear and not part._forward_hooks and not part._forward_pre_hooks for part in (inputs, out)
         )
     )
 
 
-def mapped_twice(x: Tensor, inputs: Linear, out: Linear, activation: Activation) -> Tensor:
-    return _TwoMaps.apply(x, inputs.weight, inputs.bias, out.weight, out.bias, activation)  # type: ignore[no-untyped-call]
+def mapped_twice(x: Tensor, inputs: Linear, out: Linear, activation: Activation, dropout: float = 0.0) -> Tensor:
+    """dropout: of the hidden layer."""
+    weights = inputs.weight, inputs.bias, out.weight, out.bias
+    if native.fits(x):
+        return _NativeMaps.apply(x, *weights, activation, chance(dropout))  # type: ignore[no-untyped-call]
+    return _TwoMaps.apply(x, *weights, activation)  # type: ignore[no-untyped-call]
+
+
+class _NativeMaps(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        in_FD: Tensor,
+        in_F: Tensor | None,
+        out_DF: Tensor,
+        out_D: Tensor | None,
+        name: Activation,
+        chance: Chance,
+    ) -> Tensor:
+        x_ND = x.flatten(0, -2)
+        hidden_NF = x_ND @ in_FD.T
+        slope_NF = native.activate_(hidden_NF, in_F, name == "gelu-tanh", chance)
+        ctx.save_for_backward(x_ND, in_FD, out_DF, hidden_NF, slope_NF)
+        ctx.chance, ctx.shape = chance, x.shape
+        return torch.nn.functional.linear(hidden_NF, out_DF, out_D).view(*x.shape[:-1], len(out_DF))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        x_ND, in_FD, out_DF, hidden_NF, slope_NF = ctx.saved_tensors
+        needs_x, needs_in, needs_in_bias, needs_out, needs_out_bias, *_ = ctx.needs_input_grad
+        dy_ND = grads[0].flatten(0, -2)
+        d_out = dy_ND.T @ hidden_NF if needs_out else None
+        d_out_bias = dy_ND.sum(0) if needs_out_bias else None
+        d_NF = dy_ND @ out_DF
+        d_in_bias = native.back_(d_NF, hidden_NF, slope_NF, ctx.chance, needs_in_bias)
+        d_in = d_NF.T @ x_ND if needs_in else None
+        return (d_NF @ in_FD).view(ctx.shape) if needs_x else None, d_in, d_in_bias, d_out, d_out_bias, None, None
 
 
 class _TwoMaps(torch.autograd.Function):

@@ -53,6 +53,18 @@ def test_likeliest_is_the_plain_one(width: int, kind: str) -> None:
         assert torch.equal(place[some], found[1][some])
 
 
+def test_where_one_is_no_number_none_is() -> None:
+    x_RV = torch.randn(3, 200)
+    x_RV[1, 150] = torch.nan
+    with torch.no_grad():
+        found = likeliest(x_RV, 4)
+    assert found is not None
+    assert found[0].isnan().all(1).tolist() == [False, True, False]
+    assert not found[0][[0, 2]].isnan().any()
+    assert found[1].min() >= 0
+    assert found[1].max() < 200
+
+
 def test_who_gets_the_plain_lines() -> None:
     x_RV = torch.randn(2, 100)
     with torch.no_grad():

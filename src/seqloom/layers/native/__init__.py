@@ -13,7 +13,7 @@ from torch import Tensor
 from seqloom.layers.native.library import Library
 from seqloom.layers.paths import fast
 
-__all__ = ["Library", "address", "readable", "usable"]
+__all__ = ["Library", "address", "readable", "usable", "usable_both_ways"]
 
 
 def usable(*tensors: Tensor) -> bool:
@@ -21,9 +21,13 @@ def usable(*tensors: Tensor) -> bool:
 
     Whoever records what is done (a compiler, a tracer, a counter of operations) gets the plain lines.
     """
+    return not torch.is_grad_enabled() and usable_both_ways(*tensors)
+
+
+def usable_both_ways(*tensors: Tensor) -> bool:
+    """The same for kernels with a way back. They are waited for (`Library.wait`): a run must not change its way."""
     return (
         fast()
-        and not torch.is_grad_enabled()
         and all(readable(x) for x in tensors)
         and not torch.compiler.is_compiling()
         and not torch.is_autocast_enabled("cpu")

@@ -24,7 +24,8 @@ void log_softmax(float *x, int64_t rows, int64_t width, int threads)
     }
 }
 
-/* The largest so many of each row, the largest first, and where they stand; of equals the lower place. */
+/* The largest so many of each row, the largest first, and where they stand; of equals the lower place. Where one is no
+   number, none is. */
 void likeliest(const float *x, int64_t rows, int64_t width, int64_t row, int count, float *best, int64_t *places,
                int threads)
 {
@@ -33,15 +34,18 @@ void likeliest(const float *x, int64_t rows, int64_t width, int64_t row, int cou
         const float *own = x + r * row;
         float top[MOST + 1];
         int64_t at[MOST + 1];
-        int have = 0;
+        int have = 0, none = 0;
         for (int64_t begin = 0; begin < width; begin += BLOCK) {
             int64_t end = begin + BLOCK < width ? begin + BLOCK : width;
             float high = -INFINITY;
-#pragma omp simd reduction(max : high)
-            for (int64_t i = begin; i < end; i++) high = own[i] > high ? own[i] : high;
+#pragma omp simd reduction(max : high) reduction(| : none)
+            for (int64_t i = begin; i < end; i++) {
+                high = own[i] > high ? own[i] : high;
+                none |= own[i] != own[i];
+            }
             if (have == count && !(high > top[count - 1])) continue;
             for (int64_t i = begin; i < end; i++) {
-                float v = own[i] == own[i] ? own[i] : -INFINITY;
+                float v = own[i];
                 if (have == count && !(v > top[count - 1])) continue;
                 int place = have < count ? have++ : count - 1;
                 while (place > 0 && v > top[place - 1]) {
@@ -51,6 +55,6 @@ void likeliest(const float *x, int64_t rows, int64_t width, int64_t row, int cou
                 top[place] = v, at[place] = i;
             }
         }
-        for (int i = 0; i < count; i++) best[r * count + i] = top[i], places[r * count + i] = at[i];
+        for (int i = 0; i < count; i++) best[r * count + i] = none ? NAN : top[i], places[r * count + i] = at[i];
     }
 }
