@@ -1,6 +1,8 @@
 """A step of blocks in one call of C says what its layers say one by one."""
 
 import copy
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -183,6 +185,16 @@ def test_a_model_can_be_copied_after_it_has_written() -> None:
     model = built()
     found = written(model)
     torch.testing.assert_close(written(copy.deepcopy(model)), found)
+
+
+def test_a_model_that_has_written_can_go() -> None:
+    model = built()
+    written(model)
+    gone = weakref.ref(model.decoder.blocks[0])
+    assert gone() is not None
+    del model
+    gc.collect()
+    assert gone() is None
 
 
 def test_rows_do_not_depend_on_their_neighbours() -> None:

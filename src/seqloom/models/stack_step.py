@@ -110,7 +110,8 @@ def _plan(blocks: nn.ModuleList) -> Plan | None:
 
 def _made(blocks: nn.ModuleList) -> Plan:
     weights = list[tuple[dict[str, Any], str, int]]()
-    modules = [part for part in blocks.modules() if len(list(part.children())) or len(list(part.parameters(False)))]
+    # not the list itself: it would keep itself alive
+    modules = [part for block in blocks for part in block.modules() if [*part.children(), *part.parameters(False)]]
     for part in modules:
         for name, weight in part._parameters.items():
             if weight is not None:

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from seqloom.layers.activations import Activation
+from seqloom.layers.native.compiler import MissingError
 from seqloom.layers.native.library import Library
 
 NO_NORM, LAYER, RMS = range(3)
@@ -100,10 +101,12 @@ class Blocks:
 @cache
 def product() -> int:
     """Where torch's own sgemm is."""
-    found = sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*"))
-    address = ctypes.cast(ctypes.CDLL(str(found[0])).sgemm_, c_void_p).value
-    assert address is not None
-    return address
+    for file in sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*")):
+        found = getattr(ctypes.CDLL(str(file)), "sgemm_", None)
+        address = None if found is None else ctypes.cast(found, c_void_p).value
+        if address is not None:
+            return address
+    raise MissingError("torch has no sgemm that others could call")
 
 
 def _same(lib: ctypes.CDLL) -> bool:
@@ -133,4 +136,6 @@ def _same(lib: ctypes.CDLL) -> bool:
     return torch.allclose(y, x + F.linear(F.linear(x, wide, bias).relu(), narrow), atol=1e-4)
 
 
-BLOCK = Library("block", {"stack_step": (c_void_p, c_int64, c_void_p, c_int64, *(c_void_p,) * 5, c_int)}, _same)
+BLOCK = Library(
+    "block", {"stack_step": (c_void_p, c_int64, c_void_p, c_int64, *(c_void_p,) * 5, c_int)}, _same, product
+)
