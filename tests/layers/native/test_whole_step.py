@@ -68,7 +68,7 @@ def test_it_is_the_plain_step(place: str, activation: str) -> None:
 
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_chance_is_a_function_of_the_seed(place: str) -> None:
-    """To the last bit: so a run that is resumed ends as one that never stopped. Threads change at most torch's products."""
+    """To the last bit: a run that is resumed ends as one that never stopped. Threads change only torch's products."""
     model, before, found = model_of(place, "relu", 0.2), torch.get_num_threads(), []
     for threads in (1, 2):
         torch.set_num_threads(threads)
