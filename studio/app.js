@@ -25,7 +25,7 @@
 // Imports are static and relative, each on its own line: `seqloom look` puts all of these files into one.
 
 import { chooser } from "./chooser.js";
-import { askedForInput, faultBox, h, say } from "./element.js";
+import { askedForInput, faultBox, h, needsInput, say } from "./element.js";
 import { openSource } from "./source.js";
 import { read, State } from "./state.js";
 import { svg } from "./svg.js";
@@ -82,7 +82,7 @@ async function show() {
 async function drawn(view, place, state, waiting) {
   const { gone } = state;
   try {
-    const made = state.input === "" && !view.inputless ? void place.append(askedForInput()) : await view.draw(place, state, source);
+    const made = needsInput(state) && !view.inputless ? void place.append(askedForInput(state.model)) : await view.draw(place, state, source);
     if (gone.aborted) made?.();
     else cleanUp = made ?? null;
   } catch (error) {
@@ -108,12 +108,20 @@ function navigation(state, views) {
   const current = (view) => (view.name === state.view ? "page" : null);
   document.getElementById("views").replaceChildren(...views.map((view) =>
     h("a", { href: state.link({ view: view.name }), "aria-current": current(view) }, view.title)));
+  const row = document.getElementById("views");
+  const here = row.querySelector("[aria-current]");
+  if (here) row.scrollLeft = here.offsetLeft - row.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
 }
 
 function copyLink() {
   const title = "Copy a link to this view";
   const copied = async () => {
-    await navigator.clipboard?.writeText(location.href);
+    try {
+      await navigator.clipboard.writeText(location.href);
+    } catch { // without TLS, browsers give a page of another machine no clipboard
+      window.prompt("The link to this view:", location.href);
+      return;
+    }
     say("The link is copied");
     button.classList.add("done");
     setTimeout(() => button.classList.remove("done"), 1500);

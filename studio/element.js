@@ -23,6 +23,14 @@ let last = 0;
 /** An id that no other element has, for labels. */
 export const fresh = (name) => `${name}-${++last}`;
 
+/** An element's children anew; null and false are left out, as everywhere. */
+export function fill(element, ...children) {
+  element.replaceChildren(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
+}
+
+/** A text of any script within a sentence: its direction is its own, and turns nothing around it. */
+export const apart = (...said) => h("bdi", {}, ...said);
+
 /** Told to who listens instead of looking. */
 export function say(text) {
   const place = document.getElementById("said");
@@ -49,8 +57,21 @@ export function faultBox(error, again) {
     again && h("button", { type: "button", onclick: again }, "Try again"));
 }
 
+/** What whoever reads an answer should know: words that the model does not, what was left out. */
+export const notes = (document) => (document.notes ?? []).map((said) => h("p", { class: "remark", role: "note" }, `${said[0].toUpperCase()}${said.slice(1)}.`));
+
+const WANTED = {
+  pairs: "a text such as those that the model learnt to answer", prompt: "how a text begins", words: "a sentence, with spaces between its words",
+  text: "a text to be classified", series: "numbers with spaces between them, a step a line", image: "grey levels with spaces between them, row by row",
+  forecast: "a table as CSV, with the columns that the model was trained on, or numbers, a step a line", graph: "the name of a node",
+};
+
+/** Whether nothing was given that could be answered; a text can also begin from nothing. */
+export const needsInput = ({ input, model }) => input === "" && model.kind !== "prompt";
+
 /** In place of what needs an input. */
-export const askedForInput = () => h("p", { class: "card ask" }, "Type an input above, and press Enter.");
+export const askedForInput = ({ kind, task } = {}) => h("p", { class: "card ask" }, "Type an input above, and press Enter",
+  WANTED[kind] ? `: ${task === "masked" ? "a text with [MASK] for each word to fill in" : WANTED[kind]}.` : ".");
 
 /** What a place of a sequence looks like: a space that a tokenizer marks is shown, a line's end too. */
 export function shown(place) {

@@ -18,6 +18,8 @@ import { exact, short, Tensor } from "./tensor.js";
 
 const READABLE = 36; // pixels of a cell that holds a number
 const SMALL = 132; // pixels of the longer side of a head's picture
+const THIN = 24; // of its shorter side, at least
+const FLAT = 16; // of a cell's height, where rows are few
 const ZOOMS = [2, 4, 7, 11, 16, 24, 36, 46, 60];
 const FONT = '11px ui-monospace, "DejaVu Sans Mono", Consolas, monospace';
 
@@ -128,7 +130,7 @@ class Map2D {
   }
 
   /** Cells are [width, height]. */
-  get size() { return [this.zoom, Math.min(this.zoom, 26)]; }
+  get size() { return [this.zoom, Math.min(26, Math.max(this.zoom, Math.min(FLAT, 280 / this.rows.length)))]; }
 
   /** [left, top]: where labels stand. */
   #margin() {
@@ -231,10 +233,10 @@ class Map2D {
   #drawHeads() {
     [...this.picked?.children ?? []].forEach((button, index) => {
       const canvas = button.querySelector("canvas");
-      const { rows, columns, data } = this.tensor.head(index);
+      const { rows, columns, data } = this.tensor.head(index).pooled(SMALL);
       const size = Math.min(12, SMALL / Math.max(rows, columns));
       Object.assign(canvas, { width: columns, height: rows });
-      Object.assign(canvas.style, { width: `${Math.max(4, columns * size)}px`, height: `${Math.max(4, rows * size)}px` });
+      Object.assign(canvas.style, { width: `${Math.max(THIN, columns * size)}px`, height: `${Math.max(THIN, rows * size)}px` });
       const pen = canvas.getContext("2d");
       const image = pen.createImageData(columns, rows);
       data.forEach((value, i) => image.data.set([...colour(value, this.limit, this.options.kind), 255], 4 * i));

@@ -15,7 +15,9 @@ class Source {
   answer(request, signal) { return this.#once("answer", request, signal); }
   trace(request, signal) { return this.#once("trace", request, signal); }
   box(request, box, signal) { return this.#once("box", { ...request, box }, signal); }
-  attention(request, signal) { return this.#once("attention", request, signal); }
+  /** which: {weights: "light"} leaves the weights out where they are many ([heads, 0, 0]); {layer} is one of them, whole. */
+  attention(request, which, signal) { return this.#once("attention", this.live ? { ...request, ...which } : request, signal); }
+  influence(request, signal) { return this.#once("influence", request, signal); }
   beam(request, signal) { return this.#once("beam", request, signal); }
   /** Never kept: a training may be under way. */
   training(model, signal) { return this.ask("training", { model }, signal); }
@@ -63,7 +65,8 @@ class Served extends Source {
     if (asked) url.search = new URLSearchParams(meant(request)).toString();
     const headers = asked ? {} : { "Content-Type": "application/json" };
     if (this.#token) headers.Authorization = `Bearer ${this.#token}`;
-    const body = asked ? undefined : JSON.stringify(meant(request));
+    const nothing = request?.input === "" ? { input: "" } : {}; // a text can begin from it
+    const body = asked ? undefined : JSON.stringify({ ...meant(request), ...nothing });
     let answer;
     try {
       answer = await fetch(url, { method: asked ? "GET" : "POST", headers, body, signal });

@@ -1,5 +1,7 @@
 // The model's own numbers: matrices as they come in documents, and numbers as text.
 
+const LITTLE = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1; // as the numbers of documents are
+
 export class Tensor {
   /** data: row by row, the last axis fastest. */
   constructor(shape, data) {
@@ -10,10 +12,12 @@ export class Tensor {
   /** {"shape", "data": base64 of little-endian float32} */
   static of(matrix) {
     if (matrix instanceof Tensor) return matrix;
-    const bytes = Uint8Array.from(atob(matrix.data), (letter) => letter.charCodeAt(0));
+    const letters = atob(matrix.data);
+    const bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; i += 1) bytes[i] = letters.charCodeAt(i);
+    if (LITTLE) return new Tensor(matrix.shape, new Float32Array(bytes.buffer));
     const view = new DataView(bytes.buffer);
-    const data = Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
-    return new Tensor(matrix.shape, data);
+    return new Tensor(matrix.shape, Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true)));
   }
 
   get rows() { return this.shape.length > 1 ? this.shape.at(-2) : 1; }
@@ -35,6 +39,21 @@ export class Tensor {
     const mean = new Float32Array(size);
     for (let h = 0; h < this.heads; h += 1) for (let i = 0; i < size; i += 1) mean[i] += this.data[h * size + i] / this.heads;
     return new Tensor([this.rows, this.columns], mean);
+  }
+
+  /** A matrix with `most` rows and columns at most, for small pictures: of each part of it the number that is furthest from 0. */
+  pooled(most) {
+    const [rows, columns] = [Math.min(most, this.rows), Math.min(most, this.columns)];
+    if (rows === this.rows && columns === this.columns) return this;
+    const data = new Float32Array(rows * columns);
+    for (let r = 0; r < this.rows; r += 1) {
+      for (let c = 0; c < this.columns; c += 1) {
+        const at = Math.floor((r * rows) / this.rows) * columns + Math.floor((c * columns) / this.columns);
+        const value = this.at(r, c);
+        if (Math.abs(value) > Math.abs(data[at])) data[at] = value;
+      }
+    }
+    return new Tensor([rows, columns], data);
   }
 
   /** [least, most] of the finite numbers. */

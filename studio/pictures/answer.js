@@ -1,6 +1,6 @@
 // An answer as its kind is best seen: text, class bars, coloured tags, a forecast's bands, a graph.
 
-import { h } from "../element.js";
+import { apart, h } from "../element.js";
 import { classBars } from "./class_bars.js";
 import { forecastBands } from "./forecast_bands.js";
 import { framed } from "./framed.js";
@@ -11,11 +11,11 @@ import { tagChips } from "./tag_chips.js";
 /** An Answer of the protocol → element. of: {model, input, before: another answer, from which changes are marked}. */
 export function answerPicture(answer, of = {}) {
   const { before = null } = of;
-  if (answer.classes) return h("div", { class: "answer-classes" }, givenPicture(of), framed("classes", classBars(answer.classes, before?.classes)));
+  if (answer.classes) return h("div", { class: "answer-classes" }, givenPicture(of), framed("classes", (wide) => classBars(answer.classes, before?.classes, wide)));
   if (answer.tags) return tagged(answer.tags, before?.tags);
-  if (answer.forecast) return framed("forecast", forecastBands(answer.forecast, before?.forecast));
+  if (answer.forecast) return framed("forecast", (wide) => forecastBands(answer.forecast, before?.forecast, wide));
   if (answer.graph) return graphed(answer.graph, before?.graph);
-  return h("p", { class: "answer-text" }, answer.text);
+  return h("p", { class: "answer-text", dir: "auto" }, answer.text);
 }
 
 /** What was read, where that is better seen than read: null where it is not. */
@@ -51,11 +51,10 @@ function inRows(values, image) {
 const parted = (list, size) => Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size));
 
 function tagged(tags, before) {
-  const wide = Math.min(900, Math.max(280, document.documentElement.clientWidth - 80));
-  const rows = tags.map((one) => h("tr", {}, h("th", { scope: "row" }, one.word), h("td", {}, one.tag), h("td", { class: "number" }, one.probability.toFixed(3)),
+  const rows = tags.map((one) => h("tr", {}, h("th", { scope: "row" }, apart(one.word)), h("td", {}, one.tag), h("td", { class: "number" }, one.probability.toFixed(3)),
     h("td", {}, (one.alternatives ?? []).filter((other) => other.label !== one.tag).slice(0, 3).map((other) => `${other.label} ${other.probability.toFixed(3)}`).join(", "))));
   const head = ["word", "tag", "probability", "else"].map((title) => h("th", { scope: "col" }, title));
-  return h("div", {}, framed("tags", tagChips(tags, before ?? null, wide)),
+  return h("div", {}, framed("tags", (wide) => tagChips(tags, before ?? null, Math.min(900, wide))),
     h("details", {}, h("summary", {}, "As a table, with alternatives"), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)))));
 }
 

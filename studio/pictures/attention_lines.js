@@ -6,9 +6,14 @@ import { bent, picture, svg, text } from "../svg.js";
 import { percent } from "../tensor.js";
 import { cut, textWidth } from "./measure.js";
 
-const LEAST = 0.01; // thinner lines are not drawn
+const LEAST = 0.01; // thinner lines are not drawn, unless all are thin
 const MOST = 6000; // lines: more are only a blot
 const WORD = 170;
+
+/** The least weight of which a line is drawn. A weight spread over hundreds of words has only thin ones. */
+export const leastDrawn = (weights, heads) => Math.min(LEAST, largest(weights, heads) / 4);
+
+const largest = (weights, heads) => Math.max(...heads.map((head) => weights.head(head).range()[1]), 1e-9);
 
 /**
  * layer: of the attention document, with `weights` a Tensor of heads, rows and columns. heads: those that are drawn.
@@ -24,7 +29,10 @@ export function attentionLines(layer, heads, title) {
   const right = Math.max(80, widest(columns, size)) + 12;
   const width = left + middle + right;
   const top = 24;
-  const at = { row: (i) => top + (i + 0.5) * high, column: (j) => top + (j + 0.5) * high, left, right: left + middle };
+  const spread = (places) => (i) => top + (i + 0.5) * high * (count / places.length);
+  const at = { row: spread(rows), column: spread(columns), left, right: left + middle };
+  const least = leastDrawn(weights, heads);
+  const full = Math.min(1, 4 * largest(weights, heads)); // drawn as strong as can be
   const strands = svg("g", { class: "strands" });
   const numbers = svg("g", { class: "numbers" });
   const words = svg("g", { class: "words" });
@@ -32,8 +40,8 @@ export function attentionLines(layer, heads, title) {
     text(at.left - 6, 14, "asks", { class: "side", "text-anchor": "end" }),
     text(at.right + 6, 14, "is looked at", { class: "side" }), strands, numbers, words);
   const show = (focus) => {
-    strands.replaceChildren(...strandsOf(weights, heads, focus, at));
-    numbers.replaceChildren(...numbersOf(weights, heads, focus, at, size));
+    strands.replaceChildren(...strandsOf(weights, heads, focus, at, { least, full }));
+    numbers.replaceChildren(...numbersOf(weights, heads, focus, at, size, least));
     for (const word of words.children) word.classList.toggle("chosen", focus !== null && word.dataset.key === `${focus.side}${focus.index}`);
   };
   const word = (side) => (place, index) => {
@@ -53,7 +61,7 @@ export function attentionLines(layer, heads, title) {
 
 const widest = (places, size) => Math.min(WORD, Math.max(24, ...places.map((place) => textWidth(shown(place), size))));
 
-function strandsOf(weights, heads, focus, at) {
+function strandsOf(weights, heads, focus, at, { least, full }) {
   const found = [];
   const share = 1 / heads.length;
   for (const head of heads) {
@@ -62,7 +70,7 @@ function strandsOf(weights, heads, focus, at) {
       if (focus?.side === "row" && focus.index !== i) continue;
       for (let j = 0; j < of.columns; j += 1) {
         const weight = of.at(i, j);
-        if ((focus?.side === "column" && focus.index !== j) || !(weight >= LEAST)) continue;
+        if ((focus?.side === "column" && focus.index !== j) || !(weight >= least)) continue;
         found.push({ head, i, j, weight });
       }
     }
@@ -70,19 +78,19 @@ function strandsOf(weights, heads, focus, at) {
   found.sort((a, b) => a.weight - b.weight);
   return found.slice(-MOST).map(({ head, i, j, weight }) => svg("path", {
     d: bent([at.left, at.row(i)], [at.right, at.column(j)], "x"), fill: "none", stroke: hue(head),
-    "stroke-width": 0.6 + 3.4 * weight, "stroke-opacity": Math.min(1, 0.06 + 0.94 * weight * (0.4 + 0.6 * share)).toFixed(3),
+    "stroke-width": (0.6 + 3.4 * weight / full).toFixed(2), "stroke-opacity": Math.min(1, 0.06 + 0.94 * (weight / full) * (0.4 + 0.6 * share)).toFixed(3),
   }));
 }
 
 /** Beside each word, how much of the chosen word's attention it has: the mean of the heads that are drawn. */
-function numbersOf(weights, heads, focus, at, size) {
+function numbersOf(weights, heads, focus, at, size, least) {
   if (focus === null) return [];
   const along = focus.side === "row" ? weights.columns : weights.rows;
   return Array.from({ length: along }, (_, other) => other).flatMap((other) => {
     const weight = meanWeight(weights, heads, focus, other);
-    if (!(weight >= LEAST)) return [];
+    if (!(weight >= least)) return [];
     const [x, y] = focus.side === "row" ? [at.right - 4, at.column(other)] : [at.left + 4, at.row(other)];
-    return [text(x, y, weight.toFixed(2).replace(/^0/, ""), {
+    return [text(x, y, weight.toFixed(weight < LEAST ? 4 : 2).replace(/^0/, ""), {
       class: "number", "font-size": size - 2, "text-anchor": focus.side === "row" ? "end" : "start", "dominant-baseline": "central",
     })];
   });

@@ -26,7 +26,7 @@ const count = (marks) => marks.filter(Boolean).length;
 function marked(title, list, marks, answer) {
   const places = list.map((one) => one.token ?? one);
   const words = places.map((place, index) => h(marks[index] ? "mark" : "span", { class: "token" }, shown(place)));
-  return h("div", { class: "said" }, h("h3", {}, title), h("p", { class: "answer-text" }, answer.text || "∅"), words.length > 0 && h("p", { class: "tokens" }, words));
+  return h("div", { class: "said" }, h("h3", {}, title), h("p", { class: "answer-text", dir: "auto" }, answer.text || "∅"), words.length > 0 && h("p", { class: "tokens" }, words));
 }
 
 /** Steps of an answer that says the same, with the probabilities that it has now. */

@@ -2,12 +2,14 @@
 
 import { h } from "../element.js";
 import { arrowHead, picture, rounded, svg, text } from "../svg.js";
+import { roving } from "./roving.js";
 
 /**
  * placed: of flow_layout.js. chosen: the id of the box that is looked at. shapes: id → text below a title.
- * does: {choose(id), turn(group, by), toggle(id)}; steps: ids of the boxes that can be opened.
+ * does: {choose(id), turn(group, by), toggle(id)}; steps: ids of the boxes that can be opened. groups: id → title.
+ * Tab stops once for all boxes; arrow keys go from one to the next.
  */
-export function flowPicture(placed, sizes, { chosen, steps, title }, does) {
+export function flowPicture(placed, sizes, { chosen, steps, title, groups }, does) {
   const drawn = picture(placed.width, placed.height, title, { class: "flow-picture", role: "group", "font-size": sizes.font },
     svg("defs", {}, arrowHead("arrow"), arrowHead("arrow-memory", { class: "arrow-head memory" })));
   drawn.append(...placed.frames.toSorted((a, b) => b.w * b.h - a.w * a.h).map((one) => frame(one, does)));
@@ -17,16 +19,17 @@ export function flowPicture(placed, sizes, { chosen, steps, title }, does) {
     "marker-end": `url(#arrow${edge.kind === "memory" ? "-memory" : ""})`,
     "data-from": edge.from, "data-to": edge.to,
   })));
-  drawn.append(...placed.boxes.map((one) => boxShape(one, sizes, one.box.id === chosen, steps.has(one.box.id), does)));
-  return drawn;
+  const boxes = placed.boxes.map((one) => boxShape(one, sizes, { chosen: one.box.id === chosen, folds: steps.has(one.box.id), within: groups.get(one.box.group) }, does));
+  drawn.append(...boxes);
+  return roving(drawn, boxes, boxes.find((one) => one.dataset.box === chosen));
 }
 
-function boxShape({ box, x, y, w, h: high, lines, opened }, sizes, chosen, folds, does) {
+function boxShape({ box, x, y, w, h: high, lines, opened }, sizes, { chosen, folds, within }, does) {
   const choose = () => does.choose(box.id);
   const group = svg("g", {
-    class: `box kind-${look(box.kind)}${chosen ? " chosen" : ""}`, role: "button", tabindex: "0",
+    class: `box kind-${look(box.kind)}${chosen ? " chosen" : ""}`, role: "button",
     "data-box": box.id, "aria-pressed": String(chosen),
-    "aria-label": `${box.title}, ${box.group}`, onclick: choose, onkeydown: pressed(choose),
+    "aria-label": `${box.title}${within ? `, ${within}` : ""}`, onclick: choose, onkeydown: pressed(choose),
   });
   if (box.kind === "add") {
     const [r, middle] = [11, y + high / 2];

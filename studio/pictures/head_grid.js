@@ -40,7 +40,7 @@ function cell(layer, row, head, x, y, chosen, onHead) {
   const pressed = chosen !== null && chosen[0] === row && chosen[1] === head;
   return svg("g", { class: `small${pressed ? " chosen" : ""}`, role: "button", "aria-label": label, onclick: () => onHead(row, head), onkeydown: keyed },
     svg("title", {}, label),
-    svg("image", { x, y, width: SIDE, height: SIDE, preserveAspectRatio: "none", "image-rendering": "pixelated", href: pixels(layer.weights.head(head)) }),
+    svg("image", { x, y, width: SIDE, height: SIDE, preserveAspectRatio: "none", "image-rendering": "pixelated", href: pixels(layer.weights.head(head).pooled(SIDE)) }),
     svg("rect", { x, y, width: SIDE, height: SIDE, rx: 3, fill: "none" }));
 }
 

@@ -4,22 +4,25 @@
  * nodes: [{id, parent, step, total, kept}] → Map of id → {x, y} in columns and rows, and how many of each there are.
  *
  * Within a column, nodes stand in the order of their parents, likelier ones first, so that edges cannot cross. The
- * likeliest child stands straight behind its parent, the others below it; all give way downwards only.
+ * likeliest child stands straight behind its parent, the others below it; they give way downwards, and upwards where the
+ * fullest column ends.
  */
 export function placeTree(nodes) {
   const children = childrenOf(nodes);
+  const levels = [];
+  for (let level = children.get(null) ?? []; level.length; level = level.flatMap((node) => children.get(node.id) ?? [])) levels.push(level);
+  const rows = Math.max(0, ...levels.map((level) => level.length));
   const places = new Map();
-  let column = (children.get(null) ?? []).map((node) => ({ node, wish: 0 }));
-  let columns = 0;
-  let most = 0;
-  while (column.length) {
-    const rows = apart(column.map((one) => one.wish));
-    column.forEach((one, index) => places.set(one.node.id, { x: columns, y: rows[index] }));
-    most = Math.max(most, ...rows);
-    column = column.flatMap(({ node }) => besides(children.get(node.id) ?? [], places.get(node.id).y));
-    columns += 1;
-  }
-  return { places, columns, rows: most + 1 };
+  levels.forEach((level, x) => {
+    const turn = new Map();
+    const wishes = level.map(({ parent }) => {
+      const index = turn.get(parent) ?? 0;
+      turn.set(parent, index + 1);
+      return (places.get(parent)?.y ?? 0) + index;
+    });
+    apart(wishes, rows).forEach((y, index) => places.set(level[index].id, { x, y }));
+  });
+  return { places, columns: levels.length, rows };
 }
 
 /** id of a node (null: of none) → its children, likeliest first. */
@@ -42,14 +45,13 @@ export function pathTo(nodes, id) {
   return path;
 }
 
-const besides = (children, y) => children.map((node, index) => ({ node, wish: y + index }));
-
-/** Rows at or below the wishes, in their order, at least 1 apart. */
-export function apart(wishes) {
+/** Rows near the wishes, in their order, at least 1 apart, the last before `end`. */
+export function apart(wishes, end = Infinity) {
   let free = -Infinity;
-  return wishes.map((wish) => {
+  const rows = wishes.map((wish) => {
     const row = Math.max(wish, free);
     free = row + 1;
     return row;
   });
+  return rows.map((row, index) => Math.min(row, end - (rows.length - index)));
 }

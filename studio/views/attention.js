@@ -1,12 +1,13 @@
 // Who looks at whom, in every layer and head: as lines, as a matrix, or all at a glance; two inputs or models side by side.
 
 import { hue } from "../colours.js";
-import { choice, faultBox, fresh, h } from "../element.js";
+import { apart, choice, faultBox, fill, fresh, h } from "../element.js";
 import { heatMap } from "../matrix.js";
-import { attentionLines } from "../pictures/attention_lines.js";
+import { attentionLines, leastDrawn } from "../pictures/attention_lines.js";
 import { framed } from "../pictures/framed.js";
+import { hanging, HANGS } from "../pictures/hanging.js";
 import { headGrid } from "../pictures/head_grid.js";
-import { short, Tensor } from "../tensor.js";
+import { percent, short, Tensor } from "../tensor.js";
 import { onTheme } from "../theme.js";
 
 const SHOWN = [["lines", "Lines"], ["matrix", "Matrix"], ["grid", "All heads"]];
@@ -19,62 +20,102 @@ const SUMMARIES = [
   ["first", "first", "weight on the first place"],
 ];
 
+const LONG = 80; // words: lines between more of them are a blot
+
 export const view = {
   name: "attention",
   title: "Attention",
-  about: "Who looks at whom, in every layer and head.",
+  about: "Who looks at whom, in every layer and head; and what the answer hangs on.",
   fits: (model) => model.kind !== "",
   async draw(place, state, source) {
-    const layers = opened(await source.attention(state.request(), state.gone));
-    if (!layers.length) {
+    const side = await Side.of(state.model.name, state.request(), source, state.gone);
+    const hangs = HANGS.has(state.model.kind) ? hanging(state, source, side.layers.length === 0) : null;
+    if (!side.layers.length) {
       place.append(h("p", { class: "card" }, "No layer of this model attends: its places read each other through recurrence or convolution. The flow shows what they pass on."));
+      if (hangs) place.append(hangs.element);
+      await hangs?.shown;
       return;
     }
-    const page = new Page(place, state, source, layers);
-    page.draw();
+    const page = new Page(place, state, source, side);
+    await page.draw(hangs?.element);
     await page.compare();
+    await hangs?.shown;
   },
 };
 
-const opened = ({ layers }) => layers.map((layer) => ({ ...layer, weights: Tensor.of(layer.weights) }));
+/** One model that reads one input: its layers, and the weights of those that were looked at. */
+class Side {
+  #whole = new Map();
+  #small = null;
 
-class Page {
-  constructor(place, state, source, layers) {
-    Object.assign(this, { place, state, source, layers, other: null });
-    const named = layers.findIndex((layer) => layer.id === state.get("layer"));
-    this.row = named >= 0 ? named : Math.max(0, layers.findLastIndex((layer) => layer.kind === "cross"));
-    this.head = state.get("head", "all") === "all" ? "all" : Number(state.get("head"));
-    this.how = SHOWN.some(([how]) => how === state.get("show")) ? state.get("show") : "lines";
+  constructor(name, request, source, layers, gone) { Object.assign(this, { name, request, source, layers, gone }); }
+
+  static async of(name, request, source, gone) {
+    const { layers } = await source.attention(request, { weights: "light" }, gone);
+    return new Side(name, request, source, layers, gone);
   }
 
+  get input() { return this.request.input; }
+
+  /** A layer with its weights as a Tensor; where they are many, they are asked for now. */
+  async whole(layer) {
+    if (!this.#whole.has(layer.id)) {
+      const here = layer.weights.shape.at(-1) > 0;
+      const found = here ? layer : (await this.source.attention(this.request, { layer: layer.id }, this.gone)).layers[0];
+      this.#whole.set(layer.id, { ...found, weights: Tensor.of(found.weights) });
+    }
+    return this.#whole.get(layer.id);
+  }
+
+  /** All layers, with weights that are enough for small pictures. */
+  async small() {
+    const here = this.layers.every((layer) => layer.weights.shape.at(-1) > 0);
+    this.#small ??= here ? this.layers : (await this.source.attention(this.request, { weights: "small" }, this.gone)).layers;
+    return this.#small.map((layer) => ({ ...layer, weights: Tensor.of(layer.weights) }));
+  }
+}
+
+class Page {
+  constructor(place, state, source, side) {
+    Object.assign(this, { place, state, source, side, other: null });
+    const named = this.layers.findIndex((layer) => layer.id === state.get("layer"));
+    this.row = named >= 0 ? named : Math.max(0, this.layers.findLastIndex((layer) => layer.kind === "cross"));
+    this.head = state.get("head", "all") === "all" ? "all" : Number(state.get("head"));
+    this.how = SHOWN.some(([how]) => how === state.get("show")) ? state.get("show") : this.usual;
+  }
+
+  get layers() { return this.side.layers; }
   get layer() { return this.layers[this.row]; }
+  get usual() { return Math.max(this.layer.rows.length, this.layer.columns.length) > LONG ? "matrix" : "lines"; }
 
   /** The heads that are drawn: of this layer, or of the one beside it. */
   heads(layer) {
-    const all = Array.from({ length: layer.weights.heads }, (_, head) => head);
+    const all = layer.heads.map((_, head) => head);
     return this.head === "all" || this.head >= all.length ? all : [this.head];
   }
 
-  draw() {
+  async draw(below = null) {
     this.tools = h("div", { class: "tools" });
     this.sides = h("div", { class: "sides" });
     this.summary = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The heads in numbers" });
-    this.place.append(this.tools, this.sides, h("h2", {}, "The heads in numbers"), this.summary, this.#comparing());
-    this.#again();
+    fill(this.place, this.tools, this.sides, h("h2", {}, "The heads in numbers"), this.summary, this.#comparing(), below);
+    await this.#again();
     onTheme(() => this.#again(), this.state.gone);
   }
 
-  #again() {
-    this.tools.replaceChildren(this.#layerField(), this.#headChoice(), choice("Shown as", SHOWN, this.how, (how) => this.#go({ how })));
-    this.#pictures();
-    this.summary.replaceChildren(...this.#summaries());
+  async #again() {
+    fill(this.tools, this.#layerField(), this.#headChoice(), choice("Shown as", SHOWN, this.how, (how) => this.#go({ how })));
+    fill(this.summary, this.#summaries());
+    await this.#pictures();
   }
 
   #go(fields) {
+    const usual = this.how === this.usual;
     Object.assign(this, fields);
-    if (fields.row !== undefined && this.head !== "all" && this.head >= this.layer.weights.heads) this.head = "all";
-    this.state.keep({ layer: this.layer.id, head: this.head === "all" ? null : String(this.head), show: this.how === "lines" ? null : this.how });
-    this.#again();
+    if (fields.row !== undefined && usual && fields.how === undefined) this.how = this.usual;
+    if (fields.row !== undefined && this.head !== "all" && this.head >= this.layer.heads.length) this.head = "all";
+    this.state.keep({ layer: this.layer.id, head: this.head === "all" ? null : String(this.head), show: this.how === this.usual ? null : this.how });
+    return this.#again();
   }
 
   #layerField() {
@@ -84,7 +125,7 @@ class Page {
   }
 
   #headChoice() {
-    const { heads } = this.layer.weights;
+    const heads = this.layer.heads.length;
     if (heads < 2) return null;
     const choices = [["all", "all"], ...Array.from({ length: heads }, (_, head) => [head, [h("i", { class: "swatch", style: { background: hue(head) } }), String(head + 1)]])];
     const row = choice("Head", choices, this.head, (head) => this.#go({ head }));
@@ -92,14 +133,25 @@ class Page {
     return h("span", { class: "field" }, h("span", { class: "label" }, "Head"), row);
   }
 
-  #pictures() {
-    const both = [this.#picture(this.layers, this.layer, this.#name(this.state.model.name))];
-    if (this.other) both.push(this.#picture(this.other.layers, this.#beside(), this.#name(this.other.name, " beside it")));
-    this.sides.replaceChildren(...both);
-    this.sides.classList.toggle("two", both.length > 1);
+  /** Only the pictures that were asked for last are shown, whichever weights come first. */
+  async #pictures() {
+    const turn = (this.turn ?? 0) + 1;
+    this.turn = turn;
+    this.sides.setAttribute("aria-busy", "true");
+    try {
+      const both = [await this.#picture(this.side, this.layer, this.#name(this.side.name))];
+      if (this.other) both.push(await this.#picture(this.other, this.#beside(), this.#name(this.other.name, " beside it")));
+      if (turn !== this.turn) return;
+      fill(this.sides, both);
+      this.sides.classList.toggle("two", both.length > 1);
+    } catch (error) {
+      if (error.name !== "AbortError" && turn === this.turn) fill(this.sides, faultBox(error, () => this.#pictures()));
+    } finally {
+      if (turn === this.turn) this.sides.setAttribute("aria-busy", "false");
+    }
   }
 
-  #name(model, more = "") { return `${model}, ${this.layer.title}${this.heads(this.layer).length === 1 && this.layer.weights.heads > 1 ? `, head ${this.head + 1}` : ""}${more}`; }
+  #name(model, more = "") { return `${model}, ${this.layer.title}${this.heads(this.layer).length === 1 && this.layer.heads.length > 1 ? `, head ${this.head + 1}` : ""}${more}`; }
 
   /** The layer of the other model that stands for this one: of the same name, else of the same kind and turn. */
   #beside() {
@@ -109,23 +161,21 @@ class Page {
     return layers.find((layer) => layer.id === this.layer.id) ?? alike(layers)[Math.min(turn, alike(layers).length - 1)] ?? layers[0];
   }
 
-  #picture(layers, layer, name) {
-    const caption = this.other ? h("p", { class: "what" }, layers === this.layers ? this.#said(this.state.model.name, this.state.input) : this.#said(this.other.name, this.other.input)) : null;
-    return h("div", { class: "side card" }, caption, this.#drawing(layers, layer, name));
+  async #picture(side, layer, name) {
+    const said = [h("strong", {}, side.name), " ", apart(typeof side.input === "string" ? side.input : "")];
+    return h("div", { class: "side card" }, this.other && h("p", { class: "what" }, said), await this.#drawing(side, layer, name));
   }
 
-  #said(model, input) { return [h("strong", {}, model), " ", typeof input === "string" ? input : ""]; }
-
-  #drawing(layers, layer, name) {
+  async #drawing(side, layer, name) {
     if (this.how === "grid") {
-      const chosen = this.head === "all" || layers !== this.layers ? null : [this.row, this.head];
-      const drawn = headGrid(layers, chosen, (row, head) => this.#go({ row: Math.min(row, this.layers.length - 1), head, how: "matrix" }));
+      const chosen = this.head === "all" || side !== this.side ? null : [this.row, this.head];
+      const drawn = headGrid(await side.small(), chosen, (row, head) => this.#go({ row: Math.min(row, this.layers.length - 1), head, how: "matrix" }));
       return framed(`${name}, all heads`, drawn, { note: "Rows of each picture ask, columns are looked at; the darkest cell of each is its own largest weight." });
     }
-    const heads = this.heads(layer);
-    if (this.how === "matrix") return this.#matrix(layer, heads, name);
-    const note = "Point at a word, or go there with the arrow keys, to see only its lines. Weights below 1 % are not drawn.";
-    return framed(name, attentionLines(layer, heads, name), { note });
+    const [whole, heads] = [await side.whole(layer), this.heads(layer)];
+    if (this.how === "matrix") return this.#matrix(whole, heads, name);
+    const note = `Point at a word, or go there with the arrow keys, to see only its lines. Weights below ${percent(leastDrawn(whole.weights, heads))} are not drawn.`;
+    return framed(name, attentionLines(whole, heads, name), { note });
   }
 
   /** With all heads chosen the heat map has them side by side to pick from. */
@@ -133,7 +183,8 @@ class Page {
     const all = heads.length > 1;
     const onHead = (head) => this.#go({ head });
     const tensor = all ? layer.weights : layer.weights.head(heads[0]);
-    return heatMap({ name, title: "rows ask, columns are looked at", tensor, rows: layer.rows, columns: layer.columns, kind: "weights", limit: 1, onHead });
+    const limit = Math.max(...layer.weights.range(), 1e-9);
+    return heatMap({ name, title: "rows ask, columns are looked at", tensor, rows: layer.rows, columns: layer.columns, kind: "weights", limit: limit > 0.5 ? 1 : limit, onHead });
   }
 
   #summaries() {
@@ -179,11 +230,10 @@ class Page {
     const input = typeof state.input === "string" ? text : parsed(text);
     const same = JSON.stringify(input) === JSON.stringify(state.input);
     try {
-      const found = await this.source.attention({ model: name, input, target: same ? state.target : null }, state.gone);
-      const layers = opened(found);
-      this.other = layers.length ? { name, input, layers } : null;
-      this.compared?.replaceChildren(layers.length ? "" : h("p", { class: "note" }, `No layer of ${name} attends.`));
-      this.#again();
+      const other = await Side.of(name, { model: name, input, target: same ? state.target : null }, this.source, state.gone);
+      this.other = other.layers.length ? other : null;
+      this.compared?.replaceChildren(other.layers.length ? "" : h("p", { class: "note" }, `No layer of ${name} attends.`));
+      await this.#again();
     } catch (error) {
       if (error.name !== "AbortError") this.compared?.replaceChildren(faultBox(error, () => this.compare()));
     }

@@ -1,6 +1,6 @@
 // How the answer was found among others: the search tree, what was given up, and why the winner won.
 
-import { choice, fresh, h, shown } from "../element.js";
+import { apart, choice, fill, fresh, h, shown } from "../element.js";
 import { beamTree } from "../pictures/beam_tree.js";
 import { framed } from "../pictures/framed.js";
 import { penalty, penaltyWords, rank, winners } from "../pictures/length.js";
@@ -15,6 +15,7 @@ const ALPHAS = Array.from({ length: Math.round(HIGHEST / STEP) + 1 }, (_, i) => 
 const KINDS = [["wu", "Wu et al."], ["mean", "mean"], ["none", "none"]];
 const BEAMS = [1, 2, 3, 4, 6, 8, 12, 16];
 const LONG = 60; // letters of an answer within a sentence
+const LISTED = 50; // answers in the table
 
 export const view = {
   name: "beam",
@@ -99,8 +100,8 @@ class Search {
     this.alpha.textContent = this.length.kind === "none" ? "–" : this.length.alpha.toFixed(2);
     this.slider.disabled = this.length.kind === "none";
     this.again.hidden = this.#searchedSo || !this.source.live;
-    this.why.replaceChildren(...this.#reasons(ranked));
-    this.table.replaceChildren(this.#answers(ranked));
+    fill(this.why, this.#reasons(ranked));
+    fill(this.table, this.#answers(ranked));
     this.#drawTree(ranked);
   }
 
@@ -155,18 +156,20 @@ class Search {
     if (all.length < 2) return [h("p", {}, `Of these answers it wins whatever alpha is, from 0 to ${HIGHEST}.`)];
     const said = all.map(({ alpha, index }, i) => {
       const to = all[i + 1] ? (all[i + 1].alpha - STEP).toFixed(2) : String(HIGHEST);
-      return `${quoted(this.found.finished[index])}${index === best.index ? " (now)" : ""} for alpha ${alpha.toFixed(2)} to ${to}`;
+      return [i ? "; " : "", quoted(this.found.finished[index]), `${index === best.index ? " (now)" : ""} for alpha ${alpha.toFixed(2)} to ${to}`];
     });
-    return [h("p", {}, `Who wins hangs on alpha: ${said.join("; ")}.`)];
+    return [h("p", {}, "Who wins hangs on alpha: ", said, ".")];
   }
 
   #answers(ranked) {
     const first = rank(this.found.finished, this.found.length).map((one) => one.index);
     const head = ["rank", "answer", "log p", "tokens", "penalty", "score", "probability"].map((title, i) => h("th", { scope: "col", class: i === 1 ? null : "number" }, title));
     const row = (one, place) => h("tr", { class: place === 0 ? "best" : null, "data-index": one.index },
-      number(`${place + 1}${moved(first.indexOf(one.index) - place)}`), h("td", {}, one.text || "∅"), number(short(one.total)), number(one.length),
+      number(`${place + 1}${moved(first.indexOf(one.index) - place)}`), h("td", {}, apart(one.text || "∅")), number(short(one.total)), number(one.length),
       number(short(penalty(this.length, one.length))), number(one.score.toFixed(4).replace("-", "−")), number(Math.exp(one.total).toPrecision(3)));
-    return h("table", { class: "answers" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, ranked.map(row)));
+    const rest = ranked.length - LISTED;
+    return [h("table", { class: "answers" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, ranked.slice(0, LISTED).map(row))),
+      rest > 0 && h("p", { class: "note" }, `and ${rest} more`)];
   }
 }
 
@@ -179,5 +182,5 @@ function followed({ nodes, finished }, winner) {
 
 const number = (said) => h("td", { class: "number" }, String(said));
 const moved = (up) => (up === 0 ? "" : up > 0 ? ` ▲${up}` : ` ▼${-up}`);
-const quoted = ({ text }) => `“${text.length > LONG ? `${text.slice(0, LONG - 1)}…` : text}”`;
+const quoted = ({ text }) => ["“", apart(text.length > LONG ? `${text.slice(0, LONG - 1)}…` : text), "”"];
 const penaltyName = ({ kind, alpha }) => (kind === "none" ? "no length penalty" : `${kind === "wu" ? "Wu et al.’s" : "the mean’s"} with alpha ${alpha}`);

@@ -1,4 +1,4 @@
-import { askedForInput, faultBox, h, say } from "../element.js";
+import { askedForInput, faultBox, fill, h, needsInput, notes, say } from "../element.js";
 import { downloads } from "../download.js";
 import { boxFacts, boxPanel, equation, ways } from "../pictures/box_panel.js";
 import { folded, openable, runs } from "../pictures/flow_folds.js";
@@ -28,6 +28,7 @@ class Flow {
     Object.assign(this, { place, state, source, flow });
     this.boxes = new Map(flow.boxes.map((box) => [box.id, box]));
     this.groups = new Map(flow.groups.flatMap((group) => group.boxes.map((id) => [id, group])));
+    this.titles = new Map(flow.groups.map((group) => [group.id, group.title]));
     this.steps = openable(flow);
     const listed = (name) => new Set((state.get(name) ?? "").split(" ").filter(Boolean));
     this.shown = listed("blocks");
@@ -49,14 +50,14 @@ class Flow {
     this.#picture();
     this.#hint();
     if (this.box) this.#choose(this.box);
-    if (this.state.input !== "") this.#trace();
+    if (!needsInput(this.state)) this.#trace();
   }
 
   /** What each box made, summed up: it comes later than the drawing, as the model must write its answer first. */
   async #trace() {
     try {
       this.trace = await this.source.trace(this.state.request(), this.state.gone);
-      if (this.trace.loss) this.loss.replaceChildren(lossPicture(this.trace.loss));
+      fill(this.loss, notes(this.trace), this.trace.loss && lossPicture(this.trace.loss));
       const facts = this.panel.querySelector(".facts");
       if (facts && this.box) facts.replaceWith(boxFacts(this.boxes.get(this.box), this.trace.boxes[this.box]));
     } catch (error) {
@@ -84,7 +85,7 @@ class Flow {
     const { boxes, edges } = this.flow;
     const title = `${this.state.model.name}: ${boxes.length} boxes, ${edges.length} arrows`;
     const focused = document.activeElement?.dataset?.box;
-    this.drawn = flowPicture(layout(seen, sizes, this.open), sizes, { chosen: this.box, steps: this.steps, title }, {
+    this.drawn = flowPicture(layout(seen, sizes, this.open), sizes, { chosen: this.box, steps: this.steps, title, groups: this.titles }, {
       choose: (id) => this.#pressed(id), turn: (group, other) => this.#turn(group, other), toggle: (id) => this.#toggle(id, false),
     });
     this.#scaled(this.drawn, PHONE.matches ? 1 : this.#scale(sizes));
@@ -186,8 +187,8 @@ class Flow {
     const group = this.flow.groups.find((one) => one.id === box.group);
     const close = h("button", { type: "button", class: "icon close", "aria-label": "Close the panel", onclick: () => this.#close() }, "×");
     const head = h("header", {}, h("div", {}, h("p", { class: "note" }, group?.title ?? ""), h("h2", {}, box.title)), close);
-    if (this.state.input === "") {
-      this.panel.replaceChildren(head, h("p", { class: "sentence" }, box.sentence), askedForInput());
+    if (needsInput(this.state)) {
+      this.panel.replaceChildren(head, h("p", { class: "sentence" }, box.sentence), askedForInput(this.state.model));
       return;
     }
     this.panel.replaceChildren(head, h("p", { class: "wait" }, "One moment …"));

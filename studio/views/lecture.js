@@ -1,6 +1,6 @@
 // The lecture: a model so small that every number of it can be looked at, walked through step by step.
 
-import { h, say, shown } from "../element.js";
+import { h, notes, say, shown } from "../element.js";
 import { heatMap } from "../matrix.js";
 import { framed } from "../pictures/framed.js";
 import { lectureMap } from "../pictures/lecture_map.js";
@@ -40,7 +40,7 @@ class Walk {
     this.head = h("div", { class: "walk-head" });
     this.body = h("div", { class: "walk-body" });
     this.map = h("aside", { class: "walk-map", "aria-label": "Where in the model this is" });
-    this.place.append(h("p", { class: "walk-sentence" }, h("strong", {}, words(answer.source)), " → ", h("strong", {}, words(answer.target))), this.head,
+    this.place.append(h("p", { class: "walk-sentence" }, h("strong", {}, words(answer.source)), " → ", h("strong", {}, words(answer.target))), ...notes(answer), this.head,
       h("div", { class: "walk" }, this.map, this.body));
     window.addEventListener("keydown", this.keyed);
     await this.#show();

@@ -1,6 +1,6 @@
 // Switch a part off, change a word or a weight, and see what becomes of the answer. The server computes it anew.
 
-import { faultBox, fresh, h, say, shown } from "../element.js";
+import { faultBox, fresh, h, notes, say, shown } from "../element.js";
 import { heatMap } from "../matrix.js";
 import { changeWords, holds, toggled } from "../pictures/changes.js";
 import { differences } from "../pictures/differences.js";
@@ -17,7 +17,7 @@ export const view = {
   async draw(place, state, source) {
     const plain = state.request({ changes: [] });
     const [flow, found, before] = await Promise.all([
-      source.flow(state.model.name, state.gone), source.attention(plain, state.gone), source.answer(plain, state.gone)]);
+      source.flow(state.model.name, state.gone), source.attention(plain, { weights: "light" }, state.gone), source.answer(plain, state.gone)]);
     const bench = new Bench(place, state, source, { flow, layers: found.layers, before });
     bench.draw();
     await bench.answer();
@@ -51,7 +51,7 @@ class Bench {
       layers.length > 0 && section("Switch off a head", true, this.#heads()),
       section("Switch off a layer", true, this.#layers()),
       TEXTS.has(this.state.model.kind) && this.places.source.length > 0 && section("Change a word", true, this.#words("source"), this.state.target && this.#words("target")),
-      section("Positions and mask", true, this.#rules()),
+      this.flow.rules?.length > 0 && section("Positions and mask", true, this.#rules()),
       layers.length > 0 && section("Edit an attention weight", false, this.#weights()),
     ];
   }
@@ -96,19 +96,30 @@ class Bench {
   }
 
   #rules() {
-    const sides = [...new Set(this.flow.groups.map((group) => group.side))].filter(Boolean);
-    return h("div", { class: "row" }, h("span", { class: "switches" },
-      sides.map((side) => this.#button(`no positions in the ${side}`, `no positions in the ${side}`, { kind: "positions", side })),
-      sides.includes("decoder") && this.#button("no mask", "no mask in the decoder", { kind: "mask" })));
+    const button = (rule) => (rule.kind === "mask" ? this.#button("no mask", "no mask in the decoder", rule)
+      : this.#button(`no positions in the ${rule.side}`, `no positions in the ${rule.side}`, rule));
+    return h("div", { class: "row" }, h("span", { class: "switches" }, this.flow.rules.map(button)));
   }
 
   #weights() {
     const place = h("div", {});
     const id = fresh("layer");
-    const draw = (index) => place.replaceChildren(this.#weightMap(this.layers[index]));
+    const draw = async (index) => {
+      try {
+        place.replaceChildren(this.#weightMap(await this.#whole(this.layers[index])));
+      } catch (error) {
+        if (error.name !== "AbortError") place.replaceChildren(faultBox(error));
+      }
+    };
     const options = this.layers.map((layer, index) => h("option", { value: index }, layer.title));
     draw(0);
     return h("div", {}, h("span", { class: "field" }, h("label", { for: id }, "Layer"), h("select", { id, onchange: (event) => draw(Number(event.target.value)) }, options)), place);
+  }
+
+  /** A layer with its weights; where they are many, they are asked for now. */
+  async #whole(layer) {
+    if (layer.weights.shape.at(-1) > 0) return layer;
+    return (await this.source.attention(this.state.request({ changes: [] }), { layer: layer.id }, this.state.gone)).layers[0];
   }
 
   /** A cell that is clicked can be given another weight. */
@@ -175,7 +186,7 @@ class Bench {
       const after = this.changes.length ? await source.answer(request, state.gone) : before;
       const forced = this.changes.length && before.steps?.length && !state.target && before.text ? await this.#again(request) : null;
       if (turn !== this.turn) return;
-      this.result.replaceChildren(...differences(before, after, forced, { model: state.model, input: state.input, changes: this.changes }));
+      this.result.replaceChildren(...notes(after), ...differences(before, after, forced, { model: state.model, input: state.input, changes: this.changes }));
       if (this.changes.length) say(after.text === before.text ? "The answer stays the same" : `The answer is now ${after.text}`);
     } catch (error) {
       if (error.name !== "AbortError" && turn === this.turn) this.result.replaceChildren(faultBox(error));

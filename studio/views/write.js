@@ -1,5 +1,5 @@
 import { downloads } from "../download.js";
-import { h, say, shown } from "../element.js";
+import { h, notes, say, shown } from "../element.js";
 import { answerPicture } from "../pictures/answer.js";
 import { certainty } from "../pictures/certainty.js";
 import { percent, short } from "../tensor.js";
@@ -62,7 +62,7 @@ class Writing {
     this.steps = answer.steps?.length === this.steps.length ? answer.steps : this.steps;
     const score = Number.isFinite(answer.score) && !answer.forecast ? h("span", { class: "note" }, `score ${short(answer.score)}`) : null;
     const forced = this.forced > 0 && h("button", { type: "button", onclick: () => this.#again([]) }, "The model's own answer");
-    this.whole.replaceChildren(answerPicture(answer, this.state), h("div", { class: "tools" }, score, this.#loss(answer), forced));
+    this.whole.replaceChildren(answerPicture(answer, this.state), h("div", { class: "tools" }, score, this.#loss(answer), forced), ...notes(answer));
     if (this.steps.length > 1) {
       const drawn = certainty(this.steps, (index) => this.#choose(index));
       this.curve.replaceChildren(drawn, downloads(`${this.state.model.name}-answer`, () => drawn));

@@ -32,6 +32,23 @@ def test_pictures_alone(runs: Runs) -> None:
     assert "head 1" in Path("a.svg").read_text(encoding="utf-8")
 
 
+def test_nothing_is_written_over_unless_asked(runs: Runs) -> None:
+    for name in "a.html", "a.svg", "a.png":
+        Path(name).write_text("mine", encoding="utf-8")
+        option = "-o" if name == "a.html" else f"--{name[2:]}"
+        said = run("look", "lecture", option, name)
+        assert said.code == 2
+        assert f"{option} {name}: is there already; name another file, or write over it with --force" in said.error
+        assert Path(name).read_text(encoding="utf-8") == "mine"
+    assert run("look", "lecture", "-o", "a.html", "--force").code == 0
+    assert "black cat sleeps" in Path("a.html").read_text(encoding="utf-8")
+
+
+def test_the_usual_name_goes_on_counting() -> None:
+    assert [run("look", "lecture").out for _ in range(3)] == ["look.html\n", "look-2.html\n", "look-3.html\n"]
+    assert run("look", "lecture", "--force").out == "look.html\n"
+
+
 def test_the_lecture_and_an_example_of_its_own(runs: Runs) -> None:
     assert run("look", "lecture", "-o", "a.html").out == "a.html\n"
     assert "black cat sleeps" in Path("a.html").read_text(encoding="utf-8")
@@ -46,11 +63,13 @@ def test_the_lecture_and_an_example_of_its_own(runs: Runs) -> None:
         (["lecture", "a", "--svg", "a.png"], "--svg a.png: should end in .svg"),
         (["lecture", "a", "-o", "no/a.html"], "-o no/a.html: no is no folder that is there"),
         (["lecture", "a", "--head", "1"], "--layer and --head: are of the heat map; name its file: --svg"),
-        (["lecture", "a", "--svg", "a.svg", "--head", "5"], "has 2 heads, 0 to 1, and no head 5"),
+        (["lecture", "a", "--svg", "a.svg", "--head", "5"], "--head 5: that layer has 2, 1 to 2"),
         (
             ["lecture", "a", "--longest", "5"],
             "--longest: is no option of look, but a setting: --set generation.longest=5",
         ),
+        (["lecture", "a", "--font", "a.ttf"], "--font: is of a PNG; name its file: --png"),
+        (["lecture", "a", "--png", "a.png", "--font", "a.ttf"], "a.ttf: is no font that can be read"),
         (["lecture", ""], "input is empty"),
     ],
 )

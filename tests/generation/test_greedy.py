@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, write
 from seqloom.generation import search as searching
-from seqloom.generation.greedy import is_greedy, is_plain
+from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import shortlist_of
 from seqloom.generation.settings import MeanLength
@@ -62,6 +62,29 @@ def test_the_same_texts_where_nobody_asks_how_likely_they_are(name: str) -> None
             assert math.isnan(texts[number].log_prob)
             ends.add(written.ended)
     assert ends == {True, False}, "some end, some are cut"
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_items_join_and_leave_at_any_step(name: str) -> None:
+    """And what is written so far is how the answer begins."""
+    settings = GenerationSettings(beam=1, length=MeanLength())
+    scorer = PairScorer(pair_model(name, 1, sharpness=3), BEGIN, END, never=[4])
+    alone, greedy = answers(scorer, ITEMS, settings), Greedy(scorer, settings)
+    waiting, found, gone = list(ITEMS), dict[int, Written](), ITEMS[4].number
+    while waiting or greedy.drafts:
+        greedy.begin([waiting.pop(0) for _ in range(min(2, len(waiting)))])
+        greedy.leave({place for place, draft in enumerate(greedy.drafts) if draft.item.number == gone})
+        for draft in greedy.step():
+            (found[draft.item.number],) = greedy.answers(draft)
+        for draft, written in zip(greedy.drafts, greedy.so_far(range(len(greedy.drafts))), strict=True):
+            whole = alone[draft.item.number]
+            assert written.tokens == whole.tokens[: len(written.tokens)] != ()
+            assert written.log_probs == pytest.approx(whole.log_probs[: len(written.tokens)], abs=1e-5)
+            assert not written.ended
+    assert set(found) == {item.number for item in ITEMS} - {gone}
+    for number, written in found.items():
+        assert (written.tokens, written.ended) == (alone[number].tokens, alone[number].ended)
+        assert written.score == pytest.approx(alone[number].score, abs=1e-5)
 
 
 def test_a_shortlist_of_texts_that_go_on() -> None:

@@ -10,13 +10,13 @@ import torch
 from seqloom.generation import static_writing
 from seqloom.generation.contract import Item, Scorer, Written
 from seqloom.generation.no_numbers import NoNumbersError
-from seqloom.generation.recording import NotRecordedError
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.scorer import PairScorer, TextScorer
 from seqloom.generation.search import write
 from seqloom.generation.settings import GenerationSettings, LengthSettings, MeanLength, NoLength, WuLength
 from seqloom.generation.static_frame import Frame
 from seqloom.generation.static_writing import Static, is_static
+from seqloom.layers.recording import NotRecordedError
 from seqloom.models import EncoderDecoder, Sizes, build_model
 from seqloom.models.in_half import in_half
 from seqloom.models.settings import ModelSettings
@@ -153,6 +153,21 @@ def test_whoever_stops_reading_leaves_nothing_behind() -> None:
     compare(scorer, items_of(30, 5), settings, static)
 
 
+def test_two_at_a_time() -> None:
+    """Who comes while another is being written goes the old way, and disturbs nobody."""
+    scorer = scorer_of("attention")
+    static, settings = Static(scorer), GenerationSettings(beam=2, batch=16)
+    plain = [dict(write(scorer, items_of(40, seed), settings)) for seed in (1, 2)]
+    found = [dict[int, list[Written]](), dict[int, list[Written]]()]
+    readers = [write(scorer, items_of(40, seed), settings, static=static) for seed in (1, 2)]
+    for _ in range(40):
+        for reader, one in zip(readers, found, strict=True):
+            number, answers = next(reader)
+            one[number] = answers
+    for one, other in zip(found, plain, strict=True):
+        assert {n: a[0].tokens for n, a in one.items()} == {n: a[0].tokens for n, a in other.items()}
+
+
 @pytest.mark.parametrize("beam", [1, 3])
 def test_a_state_that_cannot_be_static_goes_the_old_way(beam: int) -> None:
     settings = {**BASE, "mixer": {"kind": "memory-compressed", "heads": 2, "factor": 2}}
@@ -187,6 +202,16 @@ def test_what_fails_on_the_way_is_written_all_the_same(monkeypatch: pytest.Monke
     }
     assert not static.works
     assert times[0] == 4, "it is not tried again"
+
+
+def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Frame) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(Frame, "run", fails)
+    scorer = scorer_of("attention")
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        list(write(scorer, items_of(5), GenerationSettings(beam=1), static=Static(scorer)))
 
 
 def test_in_half_precision() -> None:

@@ -281,3 +281,41 @@ def test_a_recorded_step_is_the_step(number: int, optimiser: Any, tmp_path: Any)
     np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=1e-3)
     for name, value in ends[0][1].items():
         torch.testing.assert_close(value, ends[1][1][name], rtol=0, atol=2e-3)
+
+
+def test_a_forbidden_token_does_not_spoil_the_loss() -> None:
+    """A score of -inf, as a bias gives it, is 0 times nothing without smoothing."""
+    scores_NV, goal_N = torch.randn(7, 300, device="cuda"), torch.arange(7, device="cuda")
+    scores_NV[:, 20] = -torch.inf
+    wanted_N = torch.nn.functional.cross_entropy(scores_NV, goal_N, reduction="none")
+    torch.testing.assert_close(loss_in_place(scores_NV, goal_N, None, 0.0, gradient=False), wanted_N)
+
+
+def test_training_goes_on_where_a_recording_breaks_off(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits for the device ends the recordings of a run, and neither its dropout nor those of the next run."""
+    made, gradients = small(tmp_path), Recorder._gradients
+
+    def waits(self: Recorder, *given: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        told = gradients(self, *given)
+        if torch.cuda.is_current_stream_capturing():
+            told[0].item()
+        return told
+
+    (examples,) = made.cache.read([0])
+    batches: list[Batch] = [made.task.batch(examples.take(part)) for part in np.array_split(np.arange(47), 2)] * 6
+    for broken in True, False:
+        monkeypatch.setattr(Recorder, "_gradients", waits if broken else gradients)
+        model = made.model(dropout=0.2, cross={"kind": "attention", "heads": 2}, **MODELS[0]).cuda()
+        work = Work(made.task, model, Goals(0.1), torch.device("cuda"), None, 1, lambda text: None)
+        notes, losses = list[str](), list[float]()
+        recorder = Recorder(work, build_optimiser(AdamW(rate=0.01), model), None, 1.0, 64, notes.append)
+        tell = lambda _, loss, norm, __, losses=losses: losses.append(loss)  # noqa: E731
+        steps = Steps(work, recorder.optimiser, None, 1.0, recorder, lambda *_: None, tell)
+        for step, batch in enumerate(batches, 1):
+            steps.take(Begun(step, 0.5, math.inf, batch.count, [batch]))
+        steps.settle()
+        assert len(losses) == len(batches)
+        assert all(map(math.isfinite, losses))
+        assert len(notes) == broken
+        assert bool(recorder._recordings) is not broken
+        torch.randn(9, device="cuda")

@@ -111,3 +111,9 @@ def test_svg_holds_all_that_is_in_it() -> None:
 
 def test_svg_leaves_out_what_cannot_be_seen() -> None:
     assert attention_svg([[0.001, 0.999]], ["x"], ["a", "b"]).count('class="weight"') == 1
+
+
+def test_weights_that_are_spread_are_seen_too() -> None:
+    text = attention_svg(torch.full((1, 50), 0.02), ["x"], list("a" * 50), about="rows ask")
+    assert text.count('opacity="1.00"') == 50
+    assert "rows ask; the darkest is 0.02" in text

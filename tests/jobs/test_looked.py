@@ -78,7 +78,7 @@ def test_pictures_are_the_model_s_numbers(tmp_path: Path) -> None:
     cross = looked.layers[-1]
     assert cross.kind == "cross"
     svg = looked.svg(head=1)
-    assert "attention over the source, head 1" in svg
+    assert "attention over the source, head 2" in svg
     assert f"chat looked at cat: {float(cross.weights[1, 0, 1]):.2f}" in svg
     assert "mean of all heads" in looked.svg()
     assert "encoder block 1" in looked.svg("encoder.blocks.0.mixer")

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -13,6 +14,7 @@ from seqloom.jobs.answer import Answer, Question
 from seqloom.jobs.writing import Prepared
 from seqloom.serving.asking import UNREAD, Pending
 from seqloom.serving.desk import Desk
+from seqloom.serving.errand import Errand
 from seqloom.serving.prompting import Told
 from seqloom.serving.ticket import Going, Said
 from tests.jobs.asked_runs import Runs
@@ -107,6 +109,53 @@ def test_a_killed_client_frees_its_place(small: Live, desk: Desk, path: str, str
             each.close()
         until(lambda: desk.writing == desk.waiting == 0)
         assert time.monotonic() - began < 1.2  # well before its time would have been over
+
+
+def post(live: Live, path: str, asked: dict[str, Any], room: int | None = None) -> socket.socket:
+    """A request whose answer nobody reads. room: bytes that the client's side takes of it."""
+    body = httpx.Request("POST", live.url, json=asked).read()
+    client = socket.socket()
+    if room is not None:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+    client.connect(("127.0.0.1", live.port))
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+    client.sendall(head.encode() + body)
+    return client
+
+
+@pytest.mark.parametrize("path", ["write", "beam", "influence"])
+def test_a_killed_client_of_the_studio_is_not_worked_for(
+    small: Live, desk: Desk, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, real = [0], Errand.go_on
+
+    def slow(errand: Errand) -> bool:
+        done[0] += 1
+        time.sleep(0.02)
+        return real(errand)
+
+    monkeypatch.setattr(Errand, "go_on", slow)
+    asked = {"model": "text", "input": f"the film {path}", "settings": {"shortest": 200, "longest": 200}}
+    clients = [post(small, f"/studio/api/{path}", asked) for _ in range(3)]
+    until(lambda: done[0] > 4)
+    began = time.monotonic()
+    for client in clients:
+        client.close()
+    until(lambda: not desk._errands)
+    assert time.monotonic() - began < 1.2  # well before its time would have been over
+    assert done[0] < 100
+
+
+def test_a_slow_reader_of_the_studio_holds_up_nobody(small: Live, desk: Desk) -> None:
+    asked = {"model": "text", "input": "the film", "settings": {"shortest": 400, "longest": 400, "beam": 1}}
+    slow = post(small, "/studio/api/write", asked, room=1024)
+    until(lambda: desk._errands)
+    for _ in range(3):
+        short = {"model": "text", "input": "film", "settings": {"shortest": 1, "longest": 5, "beam": 1}}
+        assert small.post("/studio/api/answer", short).status_code == 200
+        assert small.post("/v1/completions", {**LONG, "max_tokens": 25}).status_code == 200
+    slow.close()
+    until(lambda: not desk._errands)
 
 
 def test_a_slow_reader_holds_up_nobody(small: Live, desk: Desk) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from seqloom.generation.contract import Item
+from seqloom.generation.draft import Draft
+from seqloom.generation.greedy import Greedy
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import GenerationSettings
@@ -167,6 +169,33 @@ def test_who_is_gone_is_not_written(opened: Opened, runs: Runs) -> None:
     tickets[2][0].gone = True
     until(lambda: desk.writing == 0)
     assert not any(heard.done.is_set() for _, heard in tickets)
+
+
+def test_who_takes_the_likeliest_token_goes_the_short_way(
+    opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless there are wishes; both say what predict says, together with others, token by token."""
+    desk, ways, real = opened(runs["text"]), dict[str, type](), Group._finish
+
+    def finish(group: Group, draft: Draft) -> None:
+        ways[str(group.tickets[id(draft.item)].asked.question.source)] = type(group.writing)
+        real(group, draft)
+
+    monkeypatch.setattr(Group, "_finish", finish)
+    greedy = GenerationSettings(beam=1, longest=12)
+    texts = ["the", "a good film", "so"]
+    heard = [ask(desk, text, greedy, watched=True)[1] for text in texts]
+    wished = ask(desk, "very", greedy.model_copy(update={"shortest": 8}))[1]
+    beam = ask(desk, "good", greedy.model_copy(update={"beam": 2}))[1]
+    for text, one in zip(texts, heard, strict=True):
+        own = desk.model.predict(text, beam=1, changes=["generation.longest=12", "generation.engine=own"])
+        assert isinstance(one.last, Said)
+        assert one.last.answers[0].text == own.text
+        assert one.last.answers[0].score == pytest.approx(own.score, abs=1e-5)
+        assert all(own.text.startswith(event.text) for event in one.events if isinstance(event, Going))
+    assert isinstance(wished.last, Said)
+    assert isinstance(beam.last, Said)
+    assert ways == {**dict.fromkeys(texts, Greedy), "very": Writing, "good": Writing}
 
 
 def test_a_watched_ticket_hears_each_token(opened: Opened, runs: Runs) -> None:

@@ -105,6 +105,72 @@ def test_attention_is_to_the_last_bit_the_model_s(studio: Live) -> None:
     assert np.allclose(cross, said.attention_TS.numpy(), atol=1e-6)
 
 
+def test_weights_come_layer_by_layer_where_they_are_many(studio: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ask(studio, "attention", **CAT)["layers"]
+    light = ask(studio, "attention", **CAT, weights="light")["layers"]
+    assert light == whole
+    monkeypatch.setattr("seqloom.jobs.look_attention.LIGHT", 50)
+    other = {**CAT, "input": "white cat eats"}
+    light = ask(studio, "attention", **other, weights="light")["layers"]
+    assert [layer["weights"]["shape"] for layer in light] == [[2, 0, 0]] * 3
+    whole = ask(studio, "attention", **other)["layers"]
+    for layer, there in zip(light, whole, strict=True):
+        assert layer["heads"] == there["heads"]
+        assert ask(studio, "attention", **other, layer=layer["id"])["layers"] == [there]
+
+
+def test_small_weights_lose_no_peak(studio: Live) -> None:
+    long = {"model": "text", "input": "the film " * 40, "settings": {"longest": 2}}
+    whole, small = (ask(studio, "attention", **long, weights=each)["layers"] for each in ("all", "small"))
+    for layer, there in zip(small, whole, strict=True):
+        assert max(layer["weights"]["shape"]) == 96 < max(there["weights"]["shape"])
+        assert numbers(layer["weights"]).max() == numbers(there["weights"]).max()
+
+
+def test_what_the_answer_hangs_on(studio: Live) -> None:
+    """log p of each token, less what the model says when the embedding of a word is zeros."""
+    found = ask(studio, "influence", **CAT, target="chat noir mange")
+    assert [place["text"] for place in found["columns"]] == ["black", "cat", "eats", "</s>"]
+    assert [place["text"] for place in found["rows"]] == ["chat", "noir", "mange", "</s>"]
+    model = lecture.lecture()
+    plain = [piece.log_prob for piece in model.score(CAT["input"], "chat noir mange").pieces]
+    vectors = model.networks[0].get_submodule("source").get_parameter("embedding.weight_VD").data
+    for column, place in enumerate(found["columns"][:3]):
+        kept = vectors[place["id"]].clone()
+        vectors[place["id"]] = 0
+        without = [piece.log_prob for piece in model.score(CAT["input"], "chat noir mange").pieces]
+        vectors[place["id"]] = kept
+        lost = [before - now for before, now in zip(plain, without, strict=True)]
+        assert numbers(found["values"])[:, column] == pytest.approx(lost, abs=1e-5)
+
+
+def test_words_that_it_does_not_know_are_told(studio: Live) -> None:
+    assert ask(studio, "answer", **CAT)["notes"] == []
+    (note,) = ask(studio, "answer", model="lecture", input="black zebra eats zebra")["notes"]
+    assert note == "the vocabulary has no 'zebra': the model reads <unk> instead"
+    assert ask(studio, "trace", model="lecture", input="black zebra eats zebra")["notes"] == [note]
+    (note,) = ask(studio, "answer", model="text", input="good", settings={"shortest": 5, "longest": 5})["notes"]
+    assert note == "the answer is cut at 5 tokens (generation.longest)"
+
+
+def test_a_loss_needs_the_right_answer(studio: Live) -> None:
+    asked = {"model": "tags", "input": "the film", "box": "head.loss"}
+    assert "give it, and its loss is computed" in ask(studio, "box", **asked)["equation"]["symbols"]
+    tags = " ".join(one["tag"] for one in ask(studio, "answer", model="tags", input="the film")["tags"])
+    assert ask(studio, "box", **asked, target=tags)["equation"]["numbers"].startswith("L")
+
+
+def test_the_flow_says_what_can_be_taken_away(studio: Live) -> None:
+    flow = studio.client.get(f"{API}/flow", params={"model": "lecture"}).json()
+    assert flow["rules"] == [
+        {"kind": "positions", "side": "encoder"},
+        {"kind": "positions", "side": "decoder"},
+        {"kind": "mask"},
+    ]
+    flow = studio.client.get(f"{API}/flow", params={"model": "classes"}).json()
+    assert {"kind": "mask"} not in flow["rules"]
+
+
 def test_a_target_has_its_loss(studio: Live) -> None:
     answer = ask(studio, "answer", **CAT, target="chien noir mange")
     scored = lecture.lecture().score(CAT["input"], "chien noir mange")
@@ -165,8 +231,12 @@ def test_it_is_told_as_it_is_written(studio: Live) -> None:
         ("answer", {"input": "a\0b"}, "NUL byte"),
         ("answer", {"input": 5}, "input should be text, but is 5"),
         ("answer", {"input": "a", "inpt": 5}, "inpt: there is no such field"),
-        ("answer", {"input": "a b " * 400}, r"800 tokens, but at most 512 are looked into \(serving.look_tokens\)"),
-        ("answer", {"input": "a", "target": "a b " * 400}, r"target: 80. tokens, but at most 512"),
+        ("trace", {"input": "a b " * 400}, r"800 tokens, but at most 512 are looked into \(serving.look_tokens\)"),
+        ("trace", {"input": "a", "target": "a b " * 400}, r"target: 80. tokens, but at most 512"),
+        ("influence", {"input": "a b " * 400}, "800 tokens, but at most 512 are looked into"),
+        ("answer", {"input": "a b " * 2400}, r"4800 tokens, but at most 4096 are read \(serving.input_tokens\)"),
+        ("attention", {"input": "a", "layer": "encoder.blocks.0.mixr"}, "did you mean 'encoder.blocks.0.mixer'"),
+        ("attention", {"input": "a", "weights": "some"}, "weights"),
         ("answer", {"input": "a", "settings": {"bean": 1}}, "settings.bean: there is no such field"),
         ("answer", {"input": "a", "settings": {"beam": 0}}, "settings.beam: should be at least 1"),
         ("answer", {"input": "a", "settings": {"beam": 17}}, r"settings.beam: at most 16 .* \(serving.n_best\)"),
@@ -186,6 +256,11 @@ def test_it_is_told_as_it_is_written(studio: Live) -> None:
 def test_what_is_refused(studio: Live, path: str, asked: dict[str, Any], why: str) -> None:
     message = refused(studio, path, model="lecture", **asked)
     assert re.search(why, message), message
+
+
+def test_a_long_text_is_answered_though_not_looked_into(studio: Live) -> None:
+    answer = ask(studio, "answer", model="lecture", input="black cat " * 400, settings={"longest": 4})
+    assert len(answer["source"]) == 801
 
 
 def test_there_is_no_such_model(studio: Live) -> None:

@@ -26,6 +26,15 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 LAPTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+STRAYS = r"""() => {
+    const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+    while (all.nextNode()) {
+        const { data, parentElement } = all.currentNode;
+        const stray = /^(null|undefined|false|NaN)$|\[object |\bNaN\b/.test(data.trim());
+        if (stray && !parentElement.closest("script, textarea, option")) found.push(data.trim());
+    }
+    return found;
+}"""
 PATIENCE = 30_000  # milliseconds, on a busy machine
 
 
@@ -95,9 +104,18 @@ class Studio:
 
     def close(self) -> None:
         for page in self.pages:
+            self.faults += [f"the page says {word!r}" for word in strays(page)]
             page.context.close()
         faults, self.faults = self.faults, []
         assert not faults, "\n".join(faults)
+
+
+def strays(page: Page) -> list[str]:
+    """What a page says that was meant for nobody: a value that is none, written out."""
+    if page.is_closed() or not page.url.startswith(("http", "file")):
+        return []
+    words: list[str] = page.evaluate(STRAYS)
+    return words
 
 
 def drawn(page: Page) -> Page:

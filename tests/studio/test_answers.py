@@ -16,7 +16,7 @@ from tests.jobs.series import write_forecaster, write_series
 from tests.jobs.test_look_labels import SERIES
 from tests.jobs.test_node_labels import SHORT, write_graph
 from tests.serving.live import Live
-from tests.studio.browser import Studio, accessible, fits, number
+from tests.studio.browser import Studio, accessible, downloaded, fits, number
 
 PICTURE = np.random.default_rng(2).random((4, 6)).round(3)
 MOTION = np.random.default_rng(3).normal(size=(9, 2)).round(3)
@@ -127,6 +127,38 @@ def test_a_forecast_with_its_bands(tasks: Studio, folder: Path) -> None:
         # up the page is up in numbers, by the same measure everywhere
         assert np.corrcoef(heights, own.said_HCQ[:, column, 0])[0, 1] == pytest.approx(-1, abs=1e-3)
     checked(page)
+
+
+def test_a_phone_sees_the_forecast_and_every_tag(tasks: Studio, folder: Path) -> None:
+    """Pictures are as wide as their place."""
+    page = tasks.open("write", model="forecast", input=(folder / "forecast.csv").read_text(), phone=True)
+    expect(page.locator(".line.ahead").first).to_be_visible()
+    assert right(page, ".chart .line.ahead") < 390
+    for phone, wide in (True, 390), (False, 1280):
+        page = tasks.open("write", model="tags", input="good film " * 40, phone=phone)
+        page.wait_for_function("document.querySelectorAll('.tagged').length === 80")
+        assert right(page, ".tagged .chip") < wide
+        card = page.locator(".card.answer").bounding_box()
+        assert card is not None
+        assert right(page, ".tagged .chip") < card["x"] + card["width"]
+
+
+def right(page: Page, what: str) -> float:
+    """How far the furthest of them reaches."""
+    found: float = page.evaluate(
+        "(what) => Math.max(...[...document.querySelectorAll(what)].map((one) => one.getBoundingClientRect().right))",
+        what,
+    )
+    return found
+
+
+def test_a_graph_is_taken_along_with_its_names(tasks: Studio, tmp_path: Path) -> None:
+    """Which have a rim of the page's colour: it must stay behind them."""
+    page = tasks.open("write", model="graph", input="n3")
+    text = downloaded(page, page.get_by_role("button", name="as SVG"), tmp_path).read_text(encoding="utf-8")
+    rims = [part for part in re.findall(r"<text [^>]*>", text) if 'stroke-width="3' in part]
+    assert rims
+    assert all('paint-order="stroke' in part for part in rims)
 
 
 def test_a_graph_and_the_attention_on_its_edges(tasks: Studio, folder: Path) -> None:

@@ -126,10 +126,58 @@ def test_lines_can_be_taken_along(studio: Studio, tmp_path: Path) -> None:
     assert "</s>" in text.replace("&lt;", "<").replace("&gt;", ">")
 
 
+def test_what_the_answer_hangs_on(studio: Studio) -> None:
+    """Each word left out: the numbers of the model with zeros in place of its embedding."""
+    page = studio.open("attention", model="lecture", input="black cat eats", target="chat noir mange")
+    page.get_by_role("button", name="Leave each word out").click()
+    figure = page.get_by_role("region", name="What the answer hangs on").locator("figure")
+    shown, model = torch.tensor(matrix(figure)), lecture()
+    vectors = model.networks[0].get_parameter("source.embedding.weight_VD").data
+    before = [piece.log_prob for piece in model.score("black cat eats", "chat noir mange").pieces]
+    assert model.writer is not None
+    for column, id in enumerate(model.writer.task.codecs.vocabulary.encode(["black cat eats"])[0]):
+        kept = vectors[id].clone()
+        vectors[id] = 0
+        after = [piece.log_prob for piece in model.score("black cat eats", "chat noir mange").pieces]
+        vectors[id] = kept
+        lost = [a - b for a, b in zip(before, after, strict=True)]
+        assert shown[:, column].tolist() == pytest.approx(lost, abs=1e-5)
+    again = studio.open("write", model="pairs")
+    again.goto(page.url)
+    expect(drawn(again).locator(".hanging figure")).to_have_count(1)
+
+
+def test_long_texts_are_matrices_at_first(studio: Studio) -> None:
+    """And their lines are drawn, however thin."""
+    page = studio.open("attention", model="text", input="good film " * 60, settings='{"longest": 2}')
+    expect(page.get_by_role("button", name="Matrix")).to_have_attribute("aria-pressed", "true")
+    assert page.locator(SIDE).bounding_box()["height"] < 900  # type: ignore[index]
+    page.get_by_role("button", name="Lines").click()
+    expect(page.locator(".attention-lines")).to_have_count(1)
+    assert page.locator(".strands path").count() > 100
+    assert "show=lines" in page.url
+    fits(page)
+
+
+def test_weights_are_fetched_when_they_are_looked_at(
+    studio: Studio, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all of them would be too much for one document."""
+    monkeypatch.setattr("seqloom.jobs.look_attention.LIGHT", 10)
+    plain = own(runs["pairs"], "ghef", "fehg")
+    page = studio.open("attention", model="pairs", input="ghef", target="fehg", show="matrix", head="1")
+    for turn, layer in enumerate(LAYERS):
+        page.get_by_label("Layer").select_option(str(turn))
+        expect(page.locator(".sides")).to_have_attribute("aria-busy", "false")
+        assert torch.equal(read(page), plain.made[layer][1])
+    page.get_by_role("button", name="All heads", exact=True).click()
+    expect(page.locator(".head-grid .small")).to_have_count(6)
+
+
 @pytest.mark.parametrize("show", ["lines", "matrix", "grid"])
 def test_everyone_can_read_it(studio: Studio, show: str) -> None:
     for phone, dark in (False, False), (True, True):
-        page = studio.open("attention", model="pairs", input=SOURCE, show=show, phone=phone, dark=dark)
+        page = studio.open("attention", model="pairs", input=SOURCE, show=show, phone=phone, dark=dark, hangs="yes")
         accessible(page)
         fits(page)
 
@@ -153,14 +201,45 @@ batch = 200
 """
 
 
-def test_a_recurrent_model_attends_too(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bahdanau et al. 2015: one head, from each step of the answer to the source."""
+CONVOLUTIONAL = """
+[text]
+source = { kind = "characters" }
+shared = true
+[model]
+family = "encoder-decoder"
+width = 16
+depth = 1
+mixer = { kind = "convolution", kernel = 3 }
+cross = { kind = "aligned" }
+unfold = { times = 1.0 }
+positions = { kind = "none" }
+[training]
+steps = 10
+batch = 200
+"""
+
+
+def test_recurrent_and_convolutional_models(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bahdanau et al. 2015 has one head, from each step of the answer to the source. A model without attention shows
+    what its answer hangs on."""
     monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
-    recipe, data = write_recipe(tmp_path / "r.toml", text=RECURRENT), write_pairs(tmp_path / "pairs.tsv")
-    seqloom.train(recipe, data=data, out=tmp_path / "recurrent", view="none")
+    data = write_pairs(tmp_path / "pairs.tsv")
+    for name, text in ("recurrent", RECURRENT), ("convolutional", CONVOLUTIONAL):
+        recipe = write_recipe(tmp_path / f"{name}.toml", text=text)
+        seqloom.train(recipe, data=data, out=tmp_path / name, view="none")
     weights_HTS = own(tmp_path / "recurrent", SOURCE, TARGET).made["decoder.blocks.0.mixer"]
-    with Live([tmp_path / "recurrent"]) as live:
+    with Live([tmp_path / "recurrent", tmp_path / "convolutional"]) as live:
         studio = Studio(browser, f"{live.url}/")
         page = studio.open("attention", input=SOURCE, target=TARGET, show="matrix")
         assert torch.equal(read(page), weights_HTS[0])
+        page = studio.open("what-if", input=SOURCE)
+        expect(page.get_by_text("Switch off a layer")).to_be_visible()
+        expect(page.get_by_text("Positions and mask")).to_have_count(0)  # it has neither
+        page = studio.open("attention", model="convolutional", input=SOURCE, target=TARGET)
+        expect(page.locator("main")).to_contain_text("No layer of this model attends")
+        shown = torch.tensor(matrix(page.locator(".hanging figure")))
+        assert shown.shape == (5, 5)
+        for t, s in (0, 4), (1, 4), (0, 3):  # aligned place by place, three wide on both sides: so far nothing reaches
+            assert shown[t, s] == 0
+        assert (shown.diagonal() != 0).any()
         studio.close()

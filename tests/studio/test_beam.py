@@ -1,6 +1,7 @@
 """The search for the answer: its tree, why the winner won, and other length penalties."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,33 @@ def test_arrow_keys_go_through_the_tree(studio: Studio) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".view > .readout")).to_contain_text("chat noir dort: ")
     expect(stops).to_have_count(1)
+
+
+LAID_OUT = """async (nodes) => {
+    const { placeTree } = await import("/studio/pictures/tree_layout.js");
+    const { places, rows } = placeTree(nodes);
+    return [Object.fromEntries(places), rows];
+}"""
+
+
+def test_the_tree_is_as_tall_as_its_fullest_step(studio: Studio) -> None:
+    """However long it grows; no two nodes stand on one another, and no two edges cross."""
+    page = studio.open("beam", model="text", input="good", settings='{"longest": 60, "shortest": 60, "beam": 4}')
+    tree = page.request.post(
+        f"{studio.url}studio/api/beam",
+        data={"model": "text", "input": "good", "settings": {"longest": 60, "shortest": 60, "beam": 4}},
+    ).json()["nodes"]
+    places, rows = page.evaluate(LAID_OUT, tree)
+    steps: dict[int, list[Any]] = {}
+    for node in tree:
+        steps.setdefault(node["step"], []).append(node)
+    assert len(steps) > 50
+    assert rows == max(len(nodes) for nodes in steps.values())
+    for nodes in steps.values():
+        stand = sorted((places[str(node["id"])]["y"], places.get(str(node["parent"]), {"y": 0})["y"]) for node in nodes)
+        assert all(after[0] - before[0] >= 1 and after[1] >= before[1] for before, after in pairwise(stand))
+        assert 0 <= stand[0][0] <= stand[-1][0] <= rows - 1
+    assert page.locator(".beam-tree").bounding_box()["height"] < 40 * rows + 60  # type: ignore[index]
 
 
 def test_a_wider_beam_considers_more(studio: Studio) -> None:

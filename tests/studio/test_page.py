@@ -32,6 +32,25 @@ def test_a_link_restores_what_was_looked_at(studio: Studio) -> None:
     expect(again.locator(".panel .name")).to_have_text("A")
 
 
+def test_the_link_is_copied_or_shown(studio: Studio) -> None:
+    """Over plain HTTP from another machine there is no clipboard: then the link is shown, to be copied by hand."""
+    page = studio.open("flow", model="pairs", input="bead")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy a link").click()
+    expect(page.locator("#said")).to_have_text("The link is copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    shown: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        shown.append(dialog.default_value)
+        dialog.accept()
+
+    page.on("dialog", answer)
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.get_by_role("button", name="Copy a link").click()
+    assert shown == [page.url]
+
+
 def test_another_model_has_its_own_inputs_and_views(studio: Studio) -> None:
     page = studio.open("write", model="pairs", input="abcd")
     page.get_by_label("Model", exact=True).select_option("tags")
@@ -80,6 +99,12 @@ def test_all_is_reached_with_keys(studio: Studio) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".panel h2")).to_have_text("self-attention")
     expect(page.locator(":focus")).to_have_attribute("data-box", "encoder.blocks.0.mixer")
+    expect(page.locator(".box[tabindex='0']")).to_have_count(1)  # Tab stops once; arrow keys go on
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    chosen = page.locator(".box.chosen")
+    expect(chosen).to_be_focused()
+    assert chosen.get_attribute("data-box") != "encoder.blocks.0.mixer"
 
 
 def test_a_refusal_is_told_in_its_own_words(studio: Studio) -> None:
@@ -106,6 +131,29 @@ def test_without_an_input_it_asks_for_one(studio: Studio) -> None:
     page.get_by_label("Source", exact=True).fill("abcd")
     page.get_by_role("button", name="Show").click()
     expect(page.locator(".panel figure").first).to_be_visible()
+
+
+def test_a_text_can_begin_from_nothing(studio: Studio) -> None:
+    """A model of language needs no input, and says something without one."""
+    page = studio.open("write", model="text", settings='{"longest": 4, "shortest": 4}')
+    page.route("**/studio/api/models", without_examples)
+    page.reload()
+    drawn(page)
+    expect(page.locator(".answer-text")).not_to_be_empty()
+    expect(page.locator(".remark")).to_have_text("The answer is cut at 4 tokens (generation.longest).")
+
+
+@pytest.mark.parametrize("view", ["write", "flow", "what-if", "lecture"])
+def test_words_that_the_model_does_not_know(studio: Studio, view: str) -> None:
+    page = studio.open(view, model="lecture", input="black zebra sleeps")
+    expect(page.locator(".remark")).to_have_text("The vocabulary has no 'zebra': the model reads <unk> instead.")
+
+
+def test_a_phone_shows_which_view_it_is(studio: Studio) -> None:
+    page = studio.open("training", model="pairs", phone=True)
+    box = page.get_by_role("link", name="Training").bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] < box["x"] + box["width"] <= 390
 
 
 def test_an_example_is_chosen(studio: Studio) -> None:

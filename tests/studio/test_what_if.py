@@ -11,8 +11,9 @@ from torch import Tensor
 
 from seqloom.jobs.lecture import lecture
 from seqloom.jobs.model import Model
-from tests.serving.live import Live
 from tests.studio.browser import Studio, accessible, drawn, fits, number
+from tests.studio.by_hand import Rules
+from tests.studio.by_hand import probabilities as by_hand
 
 SOURCE, SAID = "black cat sleeps", "chat noir dort"
 CROSS = "decoder.blocks.0.cross"
@@ -109,8 +110,12 @@ def test_another_word(studio: Studio) -> None:
     expect(page.get_by_role("textbox", name="source 2")).to_have_value("cat")
 
 
-def test_another_weight(studio: Studio, live: Live) -> None:
-    change = {"kind": "weight", "layer": CROSS, "head": 1, "row": 1, "column": 2, "value": 0.9}
+def test_the_lecture_by_hand_is_the_model() -> None:
+    """So that what is compared with it below is compared with the equations themselves."""
+    assert by_hand(SOURCE, SAID, Rules()) == pytest.approx(scored(lecture(), SOURCE), abs=1e-5)
+
+
+def test_another_weight(studio: Studio) -> None:
     page = opened(studio)
     page.get_by_text("Edit an attention weight").click()
     page.locator(".controls .field select").select_option(label="decoder block 1: attention over the source")
@@ -121,22 +126,36 @@ def test_another_weight(studio: Studio, live: Live) -> None:
     slider = page.locator(".weight input")
     slider.evaluate("(slider) => { slider.value = 0.9; slider.dispatchEvent(new Event('change')); }")
     expect(page.locator(".changes .chip")).to_have_count(1)
-    answer = live.post("/studio/api/answer", {"model": "lecture", "input": SOURCE, "target": SAID, "changes": [change]})
-    assert probabilities(page) == pytest.approx([one["probability"] for one in answer.json()["steps"]], abs=6e-4)
-    plain = live.post("/studio/api/answer", {"model": "lecture", "input": SOURCE, "target": SAID}).json()["steps"]
-    assert probabilities(page)[1] != pytest.approx(plain[1]["probability"], abs=0.01)
+    own = by_hand(SOURCE, SAID, Rules(weights={(CROSS, 1, 1, 2): 0.9}))
+    assert probabilities(page) == pytest.approx(own, abs=6e-4)
+    assert own[1] < 0.2 < by_hand(SOURCE, SAID, Rules())[1]
 
 
-def test_positions_and_mask_can_be_taken_away(studio: Studio, live: Live) -> None:
+@pytest.mark.parametrize(
+    ("buttons", "rules"),
+    [
+        (["no positions in the encoder"], Rules(encoder_positions=False)),
+        (["no positions in the decoder"], Rules(decoder_positions=False)),
+        (["no mask"], Rules(mask=False)),
+        (["no mask", "no positions in the encoder"], Rules(mask=False, encoder_positions=False)),
+    ],
+)
+def test_positions_and_mask_can_be_taken_away(studio: Studio, buttons: list[str], rules: Rules) -> None:
     page = opened(studio)
-    page.get_by_role("button", name="no positions in the encoder").click()
-    page.get_by_role("button", name="no mask").click()
-    expect(page.locator(".changes .chip")).to_have_count(2)
-    changes = [{"kind": "positions", "side": "encoder"}, {"kind": "mask"}]
-    answer = live.post("/studio/api/answer", {"model": "lecture", "input": SOURCE, "changes": changes}).json()
-    expect(page.locator(".said .answer-text").last).to_have_text(answer["text"] or "∅")
-    page.get_by_role("button", name="Take all back").click()
-    expect(page.locator(".changes .chip")).to_have_count(0)
+    for button in buttons:
+        page.get_by_role("button", name=button).click()
+    expect(page.locator(".changes .chip")).to_have_count(len(buttons))
+    assert probabilities(page) == pytest.approx(by_hand(SOURCE, SAID, rules), abs=6e-4)
+    if len(buttons) > 1:
+        page.get_by_role("button", name="Take all back").click()
+        expect(page.locator(".changes .chip")).to_have_count(0)
+
+
+def test_weights_are_fetched_when_they_are_edited(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seqloom.jobs.look_attention.LIGHT", 10)
+    page = studio.open("what-if", model="lecture", input="white dog eats")
+    page.get_by_text("Edit an attention weight").click()
+    expect(page.locator(".controls figure .shape")).to_have_text("2×4×4")
 
 
 def test_a_link_restores_the_changes(studio: Studio) -> None:

@@ -18,7 +18,8 @@ def look(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="The page: FILE.html. Else look.html.")
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="The page: FILE.html. Else look.html, or look-2.html …"),
     ] = None,
     target: Annotated[
         str | None, typer.Option("--target", metavar="TEXT", help="The answer to force, and its loss.")
@@ -27,20 +28,25 @@ def look(
         Path | None, typer.Option("--svg", metavar="FILE", help="Attention as a heat map with words, for a paper.")
     ] = None,
     png: Annotated[
-        Path | None, typer.Option("--png", metavar="FILE", help="The same as pixels, without words.")
+        Path | None, typer.Option("--png", metavar="FILE", help="The same as pixels (needs Pillow).")
     ] = None,
     layer: Annotated[
         str | None,
         typer.Option("--layer", metavar="NAME", help="Of the heat map; else the last that looks at the source."),
     ] = None,
     head: Annotated[
-        int | None, typer.Option("--head", metavar="N", min=0, help="Of the heat map, from 0 on; else their mean.")
+        int | None, typer.Option("--head", metavar="N", min=1, help="Of the heat map, from 1 on; else their mean.")
+    ] = None,
+    font: Annotated[
+        Path | None,
+        typer.Option("--font", metavar="FILE", help="Of the PNG; else one of this machine that has the letters."),
     ] = None,
     beam: Annotated[int | None, typer.Option("--beam", metavar="K", min=1, help="Hypotheses kept; 1: greedy.")] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="A.B=C", help="Change a setting: generation.length.alpha=1. Many times."),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, …; auto: a GPU, if there is one.")] = "auto",
 ) -> None:
     """Look inside a model while it answers: a page with every step, every matrix, every head, and the search.
@@ -53,13 +59,14 @@ def look(
       seqloom look runs/demo-dates "3 Mai 2024" -o look.html
       seqloom look runs/demo-dates "3 Mai 2024" "May 5th, 1999" --beam 8
       seqloom look runs/demo-dates "3 Mai 2024" --target 2024-03-05
-      seqloom look runs/demo-dates "3 Mai 2024" --svg attention.svg --png attention.png --head 1
+      seqloom look runs/demo-dates "3 Mai 2024" --svg attention.svg --png attention.png --head 2
       seqloom look runs/demo-dates "3 Mai 2024" --svg self.svg --layer encoder.blocks.0.mixer
       seqloom look lecture "black cat sleeps"
     """
     from seqloom.jobs.look_command import LookCommand
     from seqloom.jobs.look_command import look as job
 
-    command = LookCommand(run, tuple(texts or ()), target, out, svg, png, layer, head, beam, tuple(changes or ()))
+    asked, settings = tuple(texts or ()), tuple(changes or ())
+    command = LookCommand(run, asked, target, out, svg, png, layer, head, font, beam, settings, force)
     for file in job(command, device):
         typer.echo(file)

@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seqloom.layers.native import vocabulary as native
+
 NOTHING = -torch.inf
 """The log_prob of what may not be, and of a place that holds no hypothesis."""
 
@@ -49,6 +51,8 @@ def likeliest(scores_RV: Tensor, count: int) -> tuple[Tensor, Tensor]:
         # ten times as fast; of equals it, too, takes the lower place
         place_R1 = torch.from_numpy(scores_RV.numpy().argmax(-1, keepdims=True))
         return scores_RV.gather(1, place_R1), place_R1
+    if (made := native.likeliest(scores_RV, count)) is not None:
+        return made
     size = scores_RV.shape[-1]
     best_RC, place_RC = scores_RV.topk(min(count + 1, size))
     if count < size:
@@ -82,7 +86,7 @@ def ranked(
         return Candidates(torch.zeros_like(token_RC), token_RC, log_prob_RC, total_RC)
     rank_AC = (total_RC if rank_RC is None else total_AK.reshape(-1, 1) + rank_RC).view(A, K * C)
     place_AC = rank_AC.sort(dim=-1, descending=True, stable=True).indices[:, :count]
-    token_AC, log_prob_AC, total_AC = (part.view(A, K * C) for part in (token_RC, log_prob_RC, total_RC))
+    token_AC, log_prob_AC, total_AC = (part.reshape(A, K * C) for part in (token_RC, log_prob_RC, total_RC))
     origin_AC = torch.arange(K, device=token_AC.device).repeat_interleave(C).expand(A, -1)
     return Candidates(origin_AC, token_AC, log_prob_AC, total_AC).taken(place_AC)
 

@@ -1,7 +1,6 @@
 """What a search keeps of each item, on the device: its hypotheses, and the best answers that have ended."""
 # A items  K hypotheses to each  R = A·K rows  C candidates  N answers that are wanted  T tokens that fit, and an end
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -65,9 +64,8 @@ class BeamBooks:
     def last_R(self) -> Tensor:
         return self.last_AK.flatten()
 
-    def begin(self, items_A: Tensor, items: Sequence[Item], last_A: Tensor) -> None:
+    def begin(self, items_A: Tensor, longest_A: Tensor, last_A: Tensor) -> None:
         """One empty hypothesis to each item."""
-        longest_A = torch.tensor([item.longest for item in items], device=items_A.device)
         self.longest_A.index_copy_(0, items_A, longest_A)
         self.last_AK.index_copy_(0, items_A, last_A[:, None].expand(-1, self.last_AK.shape[1]))
         for part in (self.step_A, self.done_A, self.stuck_A, self.bad_A):
@@ -127,26 +125,43 @@ class BeamBooks:
 
     def written(self, items_A: Tensor, settings: GenerationSettings) -> list[list[Written]]:
         """The answers to items that are done, best first. Waits for the device."""
-        parts = self.best_AN, self.best_tokens_ANT, self.best_log_probs_ANT, self.best_step_AN
-        best = [part[items_A].cpu().numpy() for part in parts]
-        steps, stuck = torch.stack((self.step_A[items_A], self.stuck_A[items_A].long())).tolist()
-        missing = (best[0] == NOTHING).any(1)
-        cut = [part[items_A].cpu().numpy() for part in (self.total_AK, self.tokens_AKT, self.log_probs_AKT)]
-        answers = []
-        for a, (step, nothing) in enumerate(zip(steps, stuck, strict=True)):
-            draft = Draft(_NOBODY, 1)
-            for score, tokens, log_probs, length in zip(*(part[a] for part in best), strict=True):
-                if score > NOTHING:
-                    draft.add(
-                        Found(float(score), tokens[:length], log_probs[: length + 1], ended=True), settings.n_best
-                    )
-            if nothing and missing[a]:
-                for total, tokens, log_probs in zip(*(part[a] for part in cut), strict=True):
-                    if total > NOTHING:
-                        score = float(total / penalty(self.length, float(max(1, step))))
-                        draft.add(Found(score, tokens[:step], log_probs[:step], ended=False), settings.n_best)
-            answers.append(draft.answers(settings.n_best, distinct=True))
+        score_AN, step_AN = self.best_AN[items_A], self.best_step_AN[items_A]
+        steps, most = step_AN.tolist(), int(step_AN.max()) + 1 if step_AN.numel() else 0
+        log_probs_ANT = self.best_log_probs_ANT[items_A, :, :most]
+        real_ANT = torch.arange(most, device=items_A.device) <= step_AN[..., None]
+        total_AN = torch.where(real_ANT, log_probs_ANT.double(), 0).sum(2)
+        tokens_ANT = self.best_tokens_ANT[items_A, :, :most]
+        each = zip(
+            score_AN.tolist(), total_AN.tolist(), steps, tokens_ANT.tolist(), log_probs_ANT.tolist(), strict=True
+        )
+        answers = [
+            [
+                Written(tuple(ids[:step]), score, total, tuple(given[: step + 1]), ended=True)
+                for score, total, step, ids, given in zip(*one, strict=True)
+                if score > NOTHING
+            ]
+            for one in each
+        ]
+        self._cut(items_A, answers, settings.n_best)
         return answers
+
+    def _cut(self, items_A: Tensor, answers: list[list[Written]], wanted: int) -> None:
+        """Where too few ended and nothing goes on, hypotheses as they stand come behind them."""
+        stuck = self.stuck_A[items_A].tolist()
+        lacking = [a for a, found in enumerate(answers) if stuck[a] and len(found) < wanted]
+        if not lacking:
+            return
+        places_A = items_A[torch.tensor(lacking, device=items_A.device)]
+        parts = (self.total_AK, self.tokens_AKT, self.log_probs_AKT, self.step_A)
+        for a, totals, tokens, log_probs, steps in zip(lacking, *(part[places_A].cpu() for part in parts), strict=True):
+            step, draft = int(steps), Draft(_NOBODY, 1)
+            for total, ids, given in zip(totals.tolist(), tokens.numpy(), log_probs.numpy(), strict=True):
+                if total > NOTHING:
+                    score = total / penalty(self.length, float(max(1, step)))
+                    draft.add(Found(score, ids[:step], given[:step], ended=False), len(totals))
+            said = {one.tokens for one in answers[a]}  # one that ended now, and could have gone on, is there already
+            cut = [one for one in draft.answers(len(totals), distinct=True) if one.tokens not in said]
+            answers[a] += cut[: wanted - len(answers[a])]
 
 
 _NOBODY = Item((), 0, 0)

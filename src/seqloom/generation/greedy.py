@@ -61,6 +61,7 @@ class Greedy:
     shortlist: with it only tokens are looked for; nobody asks how likely they are.
     """
 
+    beam = samples = 1
     state: State
     last_A: Tensor
 
@@ -74,6 +75,11 @@ class Greedy:
     @property
     def items(self) -> int:
         return len(self.lines)
+
+    @property
+    def drafts(self) -> list[Draft]:
+        """In the order of what is being written."""
+        return [line.draft for line in self.lines]
 
     @torch.inference_mode()
     def begin(self, items: Sequence[Item]) -> None:
@@ -96,8 +102,7 @@ class Greedy:
             return []
         done = self._written() if self.shortlist is None else self._pointed(self.shortlist)
         complete = [self.lines[a].draft for a in done]
-        if done:
-            self._leave(set(done))
+        self.leave(set(done))
         return complete
 
     def _pointed(self, shortlist: Shortlist) -> list[int]:
@@ -136,11 +141,18 @@ class Greedy:
         """Of a draft that is complete: one."""
         return draft.answers(1, distinct=True)
 
-    def _leave(self, done: set[int]) -> None:
-        if len(done) == len(self.lines):
+    def so_far(self, places: Sequence[int]) -> list[Written]:
+        """What these have, which stays as it is."""
+        return [self.lines[place].ended(self.settings, None).written() for place in places]
+
+    @torch.inference_mode()
+    def leave(self, places: set[int]) -> None:
+        """Those that are done, or that nobody waits for any more."""
+        if len(places) == len(self.lines):
             self.lines, self.cohorts, self.state = [], [], None
+        if not places or not self.lines:
             return
-        kept, self.cohorts = staying(self.cohorts, done)
+        kept, self.cohorts = staying(self.cohorts, places)
         self.lines = [self.lines[a] for a in kept]
         rows = torch.tensor(kept, device=self.last_A.device)
         self.last_A, self.state = self.last_A[rows], reorder(self.state, rows)

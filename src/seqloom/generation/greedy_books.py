@@ -1,14 +1,13 @@
 """What is written to each item where always the likeliest token is taken: kept on the device, a step at a time."""
 # A items  T tokens that fit, and a place for what nobody reads
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from seqloom.generation.beam import NOTHING
-from seqloom.generation.contract import Item, Written
+from seqloom.generation.contract import Written
 from seqloom.generation.length import penalty
 from seqloom.generation.settings import GenerationSettings
 from seqloom.layers.kernels import usable
@@ -42,8 +41,7 @@ class GreedyBooks:
     def last_R(self) -> Tensor:
         return self.last_A
 
-    def begin(self, items_A: Tensor, items: Sequence[Item], last_A: Tensor) -> None:
-        longest_A = torch.tensor([item.longest for item in items], device=items_A.device)
+    def begin(self, items_A: Tensor, longest_A: Tensor, last_A: Tensor) -> None:
         self.longest_A.index_copy_(0, items_A, longest_A)
         self.last_A.index_copy_(0, items_A, last_A)
         for part in (self.step_A, self.done_A, self.ended_A, self.bad_A):
@@ -82,13 +80,22 @@ class GreedyBooks:
 
     def written(self, items_A: Tensor, settings: GenerationSettings) -> list[list[Written]]:
         """The answers to items that are done. Waits for the device."""
-        steps, ended = torch.stack((self.step_A[items_A], self.ended_A[items_A].long())).tolist()
-        most = max(steps, default=0) + 1
-        tokens, log_probs = (part[items_A, :most].tolist() for part in (self.tokens_AT, self.log_probs_AT))
+        step_A, ended_A = self.step_A[items_A], self.ended_A[items_A]
+        length_A = step_A + ended_A
+        log_probs_AT = self.log_probs_AT[items_A, : self._most(length_A)]
+        real_AT = torch.arange(log_probs_AT.shape[1], device=items_A.device) < length_A[:, None]
+        total_A = torch.where(real_AT, log_probs_AT.double(), 0).sum(1)
+        score_A = total_A / penalty(settings.length, length_A.clamp(min=1).double())
+        numbers = torch.stack((step_A.double(), ended_A.double(), total_A, score_A)).tolist()
+        each = zip(
+            *numbers, self.tokens_AT[items_A, : log_probs_AT.shape[1]].tolist(), log_probs_AT.tolist(), strict=True
+        )
         found = []
-        for step, whole, ids, given in zip(steps, ended, tokens, log_probs, strict=True):
-            each = given[: step + whole]
-            total = sum(each)
-            score = total / penalty(settings.length, float(max(1, len(each))))
-            found.append([Written(tuple(ids[:step]), score, total, tuple(each), bool(whole))])
+        for steps, ended, total, score, ids, given in each:
+            step, whole = int(steps), bool(ended)
+            found.append([Written(tuple(ids[:step]), score, total, tuple(given[: step + whole]), whole)])
         return found
+
+    @staticmethod
+    def _most(length_A: Tensor) -> int:
+        return int(length_A.max()) if len(length_A) else 0

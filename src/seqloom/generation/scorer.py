@@ -4,8 +4,10 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -14,6 +16,8 @@ from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.layers.attentive_recurrence import AttentiveRecurrenceMixer
 from seqloom.layers.cross_attention import MemoryAttention
 from seqloom.layers.layout import Packed, Padded
+from seqloom.layers.native.vocabulary import log_softmax_
+from seqloom.layers.recurrent_cell import RecurrentCell
 from seqloom.layers.shortlist import Shortlist, shortlist_if_faster
 from seqloom.models.block import Block
 from seqloom.models.decoder_only import DecoderOnly
@@ -60,12 +64,29 @@ class PairScorer:
 
     @torch.inference_mode()
     def start(self, items: Sequence[Item]) -> tuple[PairState, Tensor]:
-        sources = [[*(reversed(item.source) if self.reverse else item.source), self.end] for item in items]
-        tokens_N = torch.tensor([token for source in sources for token in source], device=self.device)
+        sources = [self.read(item) for item in items]
+        # by way of numpy: torch reads long lists much more slowly
+        tokens_N = torch.from_numpy(np.fromiter(chain.from_iterable(sources), np.int64)).to(self.device)
         layout = Packed.of([len(source) for source in sources], device=self.device)
         with _in(self.half, self.device):
             state = PairState(self.model.start(self.model.encode(tokens_N, layout)), layout.lengths_B - 1)
         return state, torch.full((len(items),), self.begin, device=self.device)
+
+    def read(self, item: Item) -> list[int]:
+        """The tokens that the encoder reads."""
+        return [*(reversed(item.source) if self.reverse else item.source), self.end]
+
+    @property
+    def framed(self) -> bool:
+        """Whether it can start items whose lengths only the device knows; a recurrence would go there step by step."""
+        return not any(isinstance(part, RecurrentCell) for part in self.model.encoder.modules())
+
+    @torch.inference_mode()
+    def start_framed(self, tokens_N: Tensor, lengths_B: Tensor, longest: int) -> PairState:
+        """As `start`, of rows of these lengths; rows of no tokens, and tokens behind the last row, fill it up."""
+        layout = Packed.within(lengths_B, len(tokens_N), longest)
+        with _in(self.half, self.device):
+            return PairState(self.model.start(self.model.encode(tokens_N, layout)), lengths_B - 1)
 
     @torch.inference_mode()
     def step(self, last_R: Tensor, state: PairState, attention: bool) -> tuple[Tensor, Tensor | None, PairState]:
@@ -187,8 +208,11 @@ def _ones(last_R: Tensor) -> Padded:
 
 
 def log_probs_of(scores_R1V: Tensor, never_N: Tensor) -> Tensor:
-    """What is never written keeps its share, so that an answer's log_prob is what the model says when it reads it."""
-    return scores_R1V[:, 0].float().log_softmax(-1).index_fill_(1, never_N, -torch.inf)
+    """What is never written keeps its share, so that an answer's log_prob is what the model says when it reads it.
+
+    The scores may be spoilt by it.
+    """
+    return log_softmax_(scores_R1V[:, 0].float()).index_fill_(1, never_N, -torch.inf)
 
 
 def shortlist_of(scorer: PairScorer | TextScorer) -> Shortlist | None:

@@ -11,10 +11,11 @@ from seqloom.generation.beam_books import BeamBooks
 from seqloom.generation.contract import Item, StaticScorer, Written
 from seqloom.generation.greedy_books import GreedyBooks
 from seqloom.generation.no_numbers import NoNumbersError
-from seqloom.generation.recording import Recording, Tape
 from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.static_intake import Intake
 from seqloom.generation.tops import tops
 from seqloom.layers.mixer import State
+from seqloom.layers.recording import Recording, Tape
 from seqloom.layers.static_state import Places, Rows, Size, first, move, put, settle, static_like
 
 LOOK = 8  # steps between two looks at who is done, which make host and device wait for each other
@@ -46,13 +47,15 @@ class Frame:
         self.scorer, self.settings, self.tape = scorer, settings, tape
         self.fan = settings.beam
         device = scorer.device
-        self.places = Places.empty(items, self.fan, steps, device)
-        self.state = static_like(example, Size(items, self.fan, steps, source, self.places))
+        whole = items + 1  # the last place is for nobody
+        self.places = Places.empty(whole, self.fan, steps, device)
+        self.state = static_like(example, Size(whole, self.fan, steps, source, self.places))
         self.books: GreedyBooks | BeamBooks
         if self.fan == 1:
-            self.books = GreedyBooks.empty(items, steps, device)
+            self.books = GreedyBooks.empty(whole, steps, device)
         else:
-            self.books = BeamBooks.empty(items, settings, steps, device)
+            self.books = BeamBooks.empty(whole, settings, steps, device)
+        self.intake = Intake(scorer, tape, (self.places, self.state, self.books), self.fan, items, source)
         self.never_V = torch.zeros(scorer.size, dtype=torch.bool, device=device)
         self.never_V.index_fill_(0, scorer.never_N, True)
         self.room = items  # items that there is room for
@@ -65,13 +68,26 @@ class Frame:
         return [place for place in range(self.room) if place not in self.writs]
 
     @torch.inference_mode()
+    def read(self, items: Sequence[Item]) -> bool:
+        """These take free places. False: they do not, as they have to be started otherwise."""
+        places = self.free[: len(items)]
+        read = self.intake.begin(places, items)
+        if read:
+            self._taken(places, items)
+        return read
+
+    @torch.inference_mode()
     def begin(self, items: Sequence[Item], state: State, last_A: Tensor) -> None:
         """These take free places. state: as the scorer started them."""
         places = self.free[: len(items)]
         rows = Rows(torch.tensor(places, device=last_A.device), self.fan)
         self.places.begin(rows)
         put(self.state, rows, state)
-        self.books.begin(rows.items_A, items, last_A)
+        longest_A = torch.tensor([item.longest for item in items], device=last_A.device)
+        self.books.begin(rows.items_A, longest_A, last_A)
+        self._taken(places, items)
+
+    def _taken(self, places: Sequence[int], items: Sequence[Item]) -> None:
         self.writs |= {place: Writ(item) for place, item in zip(places, items, strict=True)}
         self._widen()
 
@@ -99,6 +115,7 @@ class Frame:
             move(self.state, to, origin)
             self.places.move(to, origin)
             move(self.books, Rows(to.items_A, 1), Rows(origin.items_A, 1))
+            self.books.done_A.index_fill_(0, origin.items_A, True)
             for place, old in zip(free, far, strict=False):
                 self.writs[place] = self.writs.pop(old)
         self.count = count

@@ -6,23 +6,26 @@ looks every few steps whether somebody is done, and lets others take their place
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from threading import Lock
 
 import torch
 from torch import Tensor
 
 from seqloom.generation.contract import Item, StaticScorer, Written
-from seqloom.generation.recording import NotRecordedError, Tape
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.static_frame import FEWEST, Frame
 from seqloom.layers.mixer import State
+from seqloom.layers.recording import NotRecordedError, Tape
 from seqloom.layers.static_state import NotStaticError, Places, Size, static_like
 
 WINDOW = 16  # batches read ahead, to write together what is of like length
 COHORTS = 2  # new ones begin when one part in so many of all places is free
 STEPS, SOURCE = 64, 32  # of the smallest frame; larger ones are a power of two times as large
+MUCH = 8  # times as large as it must be: a frame that is there already is used still
 FRAMES = 4  # that are kept for the next time
+BOOKS = 48  # bytes of a token in the books: its number and log_prob, in hypotheses, in answers, and while they fork
 SHARE = 0.5  # of the memory that is free: the most that a frame takes
 
 
@@ -42,6 +45,12 @@ class _Kind:
     beam: int
     n_best: int
     length: object
+
+    def fits(self, other: "_Kind") -> bool:
+        """Whether what needs this can be written in the other one, without much that is of no use."""
+        alike = (self.beam, self.n_best, self.length) == (other.beam, other.n_best, other.length)
+        pairs = (self.items, other.items), (self.steps, other.steps), (self.source, other.source)
+        return alike and all(own <= has <= MUCH * own for own, has in pairs)
 
 
 @dataclass(frozen=True)
@@ -67,27 +76,40 @@ class Static:
         self.works = True
         """Until it turns out that this model cannot be written with so."""
         self._frames: dict[_Kind, Frame] = {}
+        self._smaller: dict[_Kind, _Kind] = {}  # of what is wanted, what there was memory for
+        self._free = Lock()  # one at a time: frames are shared
 
     def write(
         self, items: Iterable[Item], settings: GenerationSettings, unwritten: list[Item]
     ) -> Iterator[tuple[int, list[Written]]]:
         """Items without wishes, each with its number and its answers, best first, in the order in which they are done.
 
-        unwritten: gets those that cannot be written so.
+        unwritten: gets those that cannot be written so; all of them, while others are being written.
         """
         items = iter(items)
+        if self._free.acquire(blocking=False):
+            try:
+                yield from self._written(items, settings, unwritten)
+            finally:
+                self._free.release()
+        unwritten += items
+
+    def _written(
+        self, items: Iterator[Item], settings: GenerationSettings, unwritten: list[Item]
+    ) -> Iterator[tuple[int, list[Written]]]:
         while self.works and (window := list(islice(items, WINDOW * settings.together))):
-            left = {item.number: item for item in window}
+            left, why = {item.number: item for item in window}, None
             try:
                 for item, answers in self._window(window, settings):
                     del left[item.number]
                     yield item.number, answers
-            except NotStaticError as error:
-                self._give_up(f"{error}: no static state")
-            except (NotRecordedError, torch.OutOfMemoryError) as error:
-                self._give_up(str(error).strip().splitlines()[0])
+            except Exception as error:
+                why = _refusal(error)
+                if why is None:
+                    raise
+            if why is not None:  # only here: while the error is at hand, it holds the memory of what failed
+                self._give_up(why)
             unwritten += left.values()
-        unwritten += items
 
     def _give_up(self, why: str) -> None:
         self.works = False
@@ -99,26 +121,16 @@ class Static:
     def _window(self, window: Sequence[Item], settings: GenerationSettings) -> Iterator[tuple[Item, list[Written]]]:
         """The longest first, so that those that come later fit where they leave."""
         waiting = deque(sorted(window, key=lambda item: (-len(item.source), item.number)))
-        together = min(settings.together, len(waiting))
         with self.tape.running():
-            begun = self._started(waiting, together)
-            frame = self._frame(window, begun.state, settings)
-            room = min(frame.room, settings.together)
-            if len(begun.items) > room:
-                waiting.extendleft(reversed(begun.items))
-                begun = self._started(waiting, room)
-            frame.begin(begun.items, begun.state, begun.last_A)
+            frame = self._frame(list(waiting), settings)
+        room = min(frame.room, settings.together)
         ready: _Begun | None = None
         try:
             while frame.writs or waiting or ready is not None:
                 with self.tape.running():
-                    if ready is not None and room - len(frame.writs) >= len(ready.items):
-                        frame.begin(ready.items, ready.state, ready.last_A)
-                        ready = None
-                    elif ready is None and not waiting:
-                        frame.narrow()
+                    ready = self._begin(frame, waiting, ready, room)
                     frame.run()
-                    if ready is None and waiting:
+                    if ready is None and waiting and not frame.intake.works:
                         # while the device writes, the next ones are made ready behind it
                         ready = self._started(waiting, -(-room // COHORTS))
                     done = frame.done()
@@ -127,44 +139,69 @@ class Static:
             if frame.writs:  # whoever reads stopped, or something failed
                 frame.clear()
 
+    def _begin(self, frame: Frame, waiting: deque[Item], ready: "_Begun | None", room: int) -> "_Begun | None":
+        """Those who wait take the places that are free, if these are many enough. Returns who is ready still."""
+        free = room - len(frame.writs)
+        if ready is None and not waiting:
+            frame.narrow()
+        elif ready is None and free >= min(len(waiting), -(-room // COHORTS)):
+            items = [waiting.popleft() for _ in range(min(free, len(waiting)))]
+            if not frame.read(items):
+                frame.begin(items, *self.scorer.start(items))
+        elif ready is not None and free >= len(ready.items):
+            frame.begin(ready.items, ready.state, ready.last_A)
+            return None
+        return ready
+
     def _started(self, waiting: deque[Item], count: int) -> "_Begun":
         """The first so many of those who wait."""
         items = [waiting.popleft() for _ in range(min(count, len(waiting)))]
         return _Begun(items, *self.scorer.start(items))
 
-    def _frame(self, items: Sequence[Item], example: State, settings: GenerationSettings) -> Frame:
-        """One that holds all of them, one after the other."""
+    def _frame(self, items: Sequence[Item], settings: GenerationSettings) -> Frame:
+        """One that holds all of them, one after the other; the longest stands first."""
         needs = [self.scorer.needs(item) for item in items]
         steps = _up(max(each[0] for each in needs), STEPS)
         source = _up(max(each[1] for each in needs), SOURCE)
-        room = self._room(example, settings, len(items), steps, source)
-        kind = _Kind(room, steps, source, settings.beam, settings.n_best, settings.length)
-        frame = self._frames.pop(kind, None)
-        if frame is None:
+        room = _up(min(settings.together, len(items)), FEWEST)
+        wanted = _Kind(room, steps, source, settings.beam, settings.n_best, settings.length)
+        smaller = self._smaller.get(wanted)
+        kind = smaller if smaller in self._frames else next(filter(wanted.fits, self._frames), None)
+        if kind is not None:
+            frame = self._frames.pop(kind)
+        else:
+            example = self.scorer.start(items[:1])[0]
+            kind = self._smaller[wanted] = replace(wanted, items=self._room(example, wanted))
             while len(self._frames) >= FRAMES:
                 del self._frames[next(iter(self._frames))]
-            frame = Frame(self.scorer, settings, self.tape, example, room, steps, source)
+            frame = Frame(self.scorer, settings, self.tape, example, kind.items, steps, source)
         self._frames[kind] = frame  # the last one that was used stands last
         return frame
 
-    def _room(self, example: State, settings: GenerationSettings, items: int, steps: int, source: int) -> int:
-        """As many as are to be written together, or as fit into the memory of a GPU."""
-        room = _up(min(settings.together, items), FEWEST)
-        if self.tape.device.type != "cuda":
+    def _room(self, example: State, wanted: _Kind) -> int:
+        """As many items as are wanted, or as fit into the memory of a GPU."""
+        room, device = wanted.items, self.tape.device
+        if device.type != "cuda":
             return room
         with torch.inference_mode():
-            places = Places.empty(1, settings.beam, steps, self.tape.device)
-            each = _bytes(static_like(example, Size(1, settings.beam, steps, source, places)))
-        index = self.tape.device
-        free = (
-            torch.cuda.mem_get_info(index)[0] + torch.cuda.memory_reserved(index) - torch.cuda.memory_allocated(index)
-        )
-        free += sum(_bytes(frame.state) for frame in self._frames.values())
+            places = Places.empty(1, wanted.beam, wanted.steps, device)
+            each = _bytes(static_like(example, Size(1, wanted.beam, wanted.steps, wanted.source, places)))
+        each += BOOKS * wanted.beam * wanted.steps
+        free = torch.cuda.mem_get_info(device)[0]
+        free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         while room * each > SHARE * free:
             if room == FEWEST:
-                raise NotStaticError(f"answers of {steps} tokens do not fit into the memory that is free")
+                raise NotStaticError(f"answers of {wanted.steps} tokens do not fit into the memory that is free")
             room //= 2
         return room
+
+
+def _refusal(error: Exception) -> str | None:
+    """Why the other search should write; None: the error is not about how it is written."""
+    kernels = type(error).__module__.partition(".")[0] == "triton"  # which cannot be made for this GPU
+    if not kernels and not isinstance(error, NotStaticError | NotRecordedError | torch.OutOfMemoryError):
+        return None
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _up(number: int, least: int) -> int:

@@ -19,8 +19,11 @@ def tops(scores_RV: Tensor, never_V: Tensor, count: int) -> tuple[Tensor, Tensor
 
         if count <= MOST:
             return likeliest_tokens(scores_RV, never_V.view(torch.uint8), count)
-    log_probs_RV = scores_RV.float().log_softmax(-1).masked_fill(never_V, NOTHING)
+    log_probs_RV = scores_RV.float().log_softmax(-1)
+    no_number_R1 = log_probs_RV[:, :1].isnan()  # one makes all of its row so
+    log_probs_RV = log_probs_RV.masked_fill(never_V, NOTHING)
     if not scores_RV.is_cuda:
-        return likeliest(log_probs_RV, count)
+        best_RC, token_RC = likeliest(log_probs_RV, count)
+        return best_RC.masked_fill(no_number_R1, torch.nan), token_RC
     best_RV, token_RV = log_probs_RV.sort(dim=-1, descending=True, stable=True)
     return best_RV[:, :count], token_RV[:, :count]

@@ -61,6 +61,20 @@ def changed(model: Model, changes: Sequence[Change] = ()) -> Iterator[Changed]:
         yield Changed(work.altered)
 
 
+def rules(model: Model) -> tuple[PositionsChange | MaskChange, ...]:
+    """Of the changes that are of the whole model, those that it can have."""
+    every = PositionsChange(side="encoder"), PositionsChange(side="decoder"), MaskChange()
+    return tuple(change for change in every if _possible(model, change))
+
+
+def _possible(model: Model, change: Change) -> bool:
+    try:
+        with changed(model, [change]):
+            return True
+    except UserError:
+        return False
+
+
 @dataclass(frozen=True)
 class _Hooks:
     """Those of one thread; the calls of others pass them by."""

@@ -19,5 +19,6 @@ def equation(trace: Trace, id: str, row: int = 0, head: int = 0) -> Equation:
     assert box is not None
     known = Known.of(trace, box, row, head)
     if not known.own:
-        return Equation("nothing was computed here for this input", "")
+        wants = "the right answer is not known: give it, and its loss is computed"
+        return Equation(wants if box.kind == "loss" else "nothing was computed here for this input", "")
     return EQUATIONS[box.kind](known)

@@ -17,6 +17,8 @@ Weights = Tensor | Sequence[Sequence[float]]
 
 SHADES = " ░▒▓█"
 LONGEST = 6  # columns of a terminal that a label may take
+SPREAD = 0.2  # smaller weights are hardly seen
+ABOUT = "rows: what it wrote; columns: what it read"
 LEFT_TO_RIGHT = "\u200e"  # a mark without width
 
 _CELL, _FONT, _MARGIN = 24, 14, 16
@@ -34,7 +36,7 @@ text { font: 14px system-ui, sans-serif } .title { font-size: 15px; font-weight:
 def attention_text(weights_TS: Weights, rows: Sequence[str], columns: Sequence[str], width: int = 80) -> str:
     """A line a row, a shade a weight (0 to 1). Columns that do not fit into the width follow below."""
     table = _table(weights_TS, rows, columns)
-    across, down = [_alone(label) for label in columns], [_alone(label) for label in rows]
+    across, down = [alone(label) for label in columns], [alone(label) for label in rows]
     cell = min(LONGEST, max(2, *(cell_len(label) + (cell_len(label) > 2) for label in across), 0)) if across else 2
     margin = min(LONGEST, max((cell_len(label) for label in down), default=0))
     most = max(1, (width - margin - 1) // cell)
@@ -48,10 +50,14 @@ def attention_text(weights_TS: Weights, rows: Sequence[str], columns: Sequence[s
     return "\n\n".join(bands)
 
 
-def attention_svg(weights_TS: Weights, rows: Sequence[str], columns: Sequence[str], title: str = "") -> str:
-    """A square a weight: the darker, the larger; a browser also says the number."""
+def attention_svg(
+    weights_TS: Weights, rows: Sequence[str], columns: Sequence[str], title: str = "", about: str = ABOUT
+) -> str:
+    """A square a weight: the darker, the larger; a browser also says the number. about: what rows and columns are."""
     table = _table(weights_TS, rows, columns)
-    down, across = [_alone(label) for label in rows], [_alone(label) for label in columns]
+    full = full_scale(max((weight for row in table for weight in row), default=1.0))
+    about = about if full == 1 else f"{about}; the darkest is {full:.2g}"
+    down, across = [alone(label) for label in rows], [alone(label) for label in columns]
     steep = any(cell_len(label) > 2 for label in across)
     left = _MARGIN + _pixels(down)
     top = 2 * _MARGIN + (_FONT if title else 0) + (_pixels(across) if steep else _CELL)
@@ -65,12 +71,17 @@ def attention_svg(weights_TS: Weights, rows: Sequence[str], columns: Sequence[st
         f'<text class="title" x="{_MARGIN}" y="{_MARGIN + _FONT}">{_xml(title)}</text>' if title else "",
         *(_column_label(label, left + _CELL * place, top, steep) for place, label in enumerate(across)),
         *(_row_label(label, left, top + _CELL * place) for place, label in enumerate(down)),
-        *_squares(table, down, across, left, top),
+        *_squares(table, down, across, left, top, full),
         f'<rect class="frame" x="{left}" y="{top}" width="{_CELL * len(across)}" height="{_CELL * len(down)}"/>',
-        f'<text class="words" x="{_MARGIN}" y="{high - _MARGIN}">rows: what it wrote; columns: what it read</text>',
+        f'<text class="words" x="{_MARGIN}" y="{high - _MARGIN}">{_xml(about)}</text>',
         "</svg>",
     ]
     return "\n".join(part for part in parts if part) + "\n"
+
+
+def full_scale(most: float) -> float:
+    """What is drawn as dark as can be: 1, unless the largest weight is small, as where it is spread over many words."""
+    return most if 0 < most < SPREAD else 1.0
 
 
 def _table(weights_TS: Weights, rows: Sequence[str], columns: Sequence[str]) -> list[list[float]]:
@@ -81,7 +92,7 @@ def _table(weights_TS: Weights, rows: Sequence[str], columns: Sequence[str]) -> 
     return table
 
 
-def _alone(label: str) -> str:
+def alone(label: str) -> str:
     """A label that can stand by itself: accents on a dotted circle, nothing that cannot be seen."""
     seen = "".join("\ufffd" if unicodedata.category(sign) in ("Cc", "Cs") else sign for sign in label)
     seen = "".join(sign for sign in seen if unicodedata.category(sign) != "Cf") or ("·" if label else " ")
@@ -129,16 +140,16 @@ def _row_label(label: str, left: int, y: int) -> str:
 
 
 def _squares(
-    table: list[list[float]], down: Sequence[str], across: Sequence[str], left: int, top: int
+    table: list[list[float]], down: Sequence[str], across: Sequence[str], left: int, top: int, full: float
 ) -> Iterator[str]:
     for t, row in enumerate(table):
         for s, weight in enumerate(row):
-            if weight >= 0.005:  # less is not seen
+            if weight >= 0.005 * full:  # less is not seen
                 x, y = left + _CELL * s, top + _CELL * t
-                says = _xml(f"{down[t]} looked at {across[s]}: {weight:.2f}")
+                says = _xml(f"{down[t]} looked at {across[s]}: {weight:{'.2f' if full == 1 else '.2g'}}")
                 yield (
                     f'<rect class="weight" x="{x}" y="{y}" width="{_CELL}" height="{_CELL}"'
-                    f' opacity="{min(weight, 1.0):.2f}"><title>{says}</title></rect>'
+                    f' opacity="{min(weight / full, 1.0):.2f}"><title>{says}</title></rect>'
                 )
 
 

@@ -7,6 +7,7 @@
     look.trace()                            → TraceDocument
     look.box("encoder.blocks.0.mixer")      → BoxDocument
     look.attention()                        → AttentionDocument
+    look.influence()                        → InfluenceDocument
     to_json(any of them)                    → what goes into the response
 
 A Look runs the model at most once for its answer and once for its trace, when they are first asked for; keep it for as
@@ -14,7 +15,7 @@ long as somebody clicks from box to box. All that a user can do wrong raises a U
 """
 # H heads  T rows  S columns
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,7 @@ from torch import Tensor
 
 from seqloom.data.readings import Readings
 from seqloom.generation.settings import GenerationSettings
+from seqloom.inspect.changed import rules
 from seqloom.inspect.changes import Change, TokenChange
 from seqloom.inspect.equations import equation
 from seqloom.inspect.flow import draw
@@ -31,7 +33,7 @@ from seqloom.inspect.learnt import learnt
 from seqloom.inspect.trace import Trace, run, trace
 from seqloom.inspect.values import Value
 from seqloom.jobs.generation import generation_of
-from seqloom.jobs.look_attention import attention_document
+from seqloom.jobs.look_attention import Weights, attention_document, chosen_layers
 from seqloom.jobs.look_documents import (
     AnswerDocument,
     AttentionDocument,
@@ -39,12 +41,14 @@ from seqloom.jobs.look_documents import (
     BoxSummary,
     EquationDocument,
     FlowDocument,
+    InfluenceDocument,
     Kind,
     ModelDocument,
     TraceDocument,
     to_json,
 )
 from seqloom.jobs.look_example import subject_of
+from seqloom.jobs.look_influence import influence_document
 from seqloom.jobs.look_subject import Subject, with_loss
 from seqloom.jobs.look_values import value_document
 from seqloom.jobs.model import Model
@@ -108,8 +112,10 @@ def kind_of(model: Model) -> Kind:
 
 def flow(model: Model) -> FlowDocument:
     """The model without an input: boxes, edges, groups."""
-    drawn = draw(network_of(model))
-    return FlowDocument(drawn.boxes, drawn.edges, drawn.groups)
+    network = network_of(model)
+    drawn = draw(network)
+    possible = tuple(change.model_dump(mode="json") for change in rules(network))
+    return FlowDocument(drawn.boxes, drawn.edges, drawn.groups, possible)
 
 
 def network_of(model: Model) -> Network:
@@ -151,7 +157,7 @@ class Look:
     def answer(self) -> AnswerDocument:
         """What the model says: its text, each step with alternatives; of a given target the loss."""
         scores = self._scores
-        return with_loss(self.subject.said(scores), self.subject.loss(scores))
+        return with_loss(self.subject.said(scores), self.subject.loss(scores), self.subject.notes)
 
     def trace(self) -> TraceDocument:
         """Every box with the shapes of what it made, and the least, most and mean of its last value."""
@@ -177,9 +183,23 @@ class Look:
             raise UserError(str(error)) from None
         return BoxDocument(id, shown, EquationDocument(found.symbols, found.numbers), box.sentence)
 
-    def attention(self) -> AttentionDocument:
-        """Every layer that weighs places, with all its heads."""
+    def attention(self, weights: Weights = "all", layer: str | None = None) -> AttentionDocument:
+        """Every layer that weighs places, with all its heads; layer: only that one."""
+        return chosen_layers(self._attention, weights, layer)
+
+    @cached_property
+    def _attention(self) -> AttentionDocument:
         return attention_document(self.traced, self.subject)
+
+    def influence(self) -> InfluenceDocument:
+        """What each token of the answer hangs on."""
+        *_, found = self.influences()
+        assert found is not None
+        return found
+
+    def influences(self) -> Iterator[InfluenceDocument | None]:
+        """The same, last; None between the parts of the work, each with the model to itself."""
+        return influence_document(self.network, self.subject, self._scores, self.inner)
 
 
 def _summary(values: Sequence[Value]) -> BoxSummary:

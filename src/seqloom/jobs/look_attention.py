@@ -2,6 +2,8 @@
 # H heads  T rows  S columns
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -12,6 +14,14 @@ from seqloom.inspect.values import Value
 from seqloom.jobs.look_documents import AttentionDocument, HeadDocument, LayerDocument, Place
 from seqloom.jobs.look_subject import Subject
 from seqloom.jobs.look_values import labels
+from seqloom.settings import UserError
+from seqloom.settings.words import nearest
+
+Weights = Literal["all", "light", "small"]
+"""Which weights come with the layers. light: all, unless they are too many for one document: then none. small: for
+pictures of `SMALL` points, of each part the largest."""
+LIGHT = 1_000_000  # numbers
+SMALL = 96
 
 
 def attention_document(traced: Trace, subject: Subject) -> AttentionDocument:
@@ -22,6 +32,30 @@ def attention_document(traced: Trace, subject: Subject) -> AttentionDocument:
             value = next(one for one in traced.values(box.id) if one.name == "A")
             layers.append(_layer(box, value, traced, subject))
     return AttentionDocument(tuple(layers))
+
+
+def chosen_layers(document: AttentionDocument, weights: Weights, layer: str | None) -> AttentionDocument:
+    layers = {one.id: one for one in document.layers}
+    if layer is not None and layer not in layers:
+        near = nearest(layer, layers)
+        fix = f"did you mean {near!r}?" if near else f"there are {', '.join(layers) or 'none'}"
+        raise UserError(f"layer: there is no attention layer {layer!r}; {fix}")
+    chosen = document.layers if layer is None else (layers[layer],)
+    match weights:
+        case "all":
+            return AttentionDocument(chosen)
+        case "light" if sum(one.weights.numel() for one in chosen) <= LIGHT:
+            return AttentionDocument(chosen)
+        case "light":
+            return AttentionDocument(tuple(replace(one, weights=one.weights[:, :0, :0]) for one in chosen))
+        case "small":
+            return AttentionDocument(tuple(replace(one, weights=pooled(one.weights)) for one in chosen))
+
+
+def pooled(weights_HTS: Tensor, most: int = SMALL) -> Tensor:
+    """With `most` rows and columns at most: of each part the largest, so that nothing that stands out is lost."""
+    T, S = weights_HTS.shape[1:]
+    return torch.nn.functional.adaptive_max_pool2d(weights_HTS.float(), (min(T, most), min(S, most)))
 
 
 def _layer(box: Box, value: Value, traced: Trace, subject: Subject) -> LayerDocument:

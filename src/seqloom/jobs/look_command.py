@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from seqloom.jobs import lecture
 from seqloom.jobs.look import kind_of
 from seqloom.jobs.look_progress import examples
+from seqloom.jobs.looked import Looked
 from seqloom.jobs.model import Model, load
 from seqloom.settings import UserError
 
@@ -28,8 +30,11 @@ class LookCommand:
     png: Path | None = None
     layer: str | None = None
     head: int | None = None
+    """from 1 on, as the page counts them"""
+    font: Path | None = None
     beam: int | None = None
     changes: tuple[str, ...] = ()
+    force: bool = False
 
 
 def look(command: LookCommand, device: str = "auto") -> Iterator[Path]:
@@ -37,16 +42,19 @@ def look(command: LookCommand, device: str = "auto") -> Iterator[Path]:
     files = list(_files(command))
     model = _opened(command.run, device)
     looked = model.look(_inputs(command, model), target=command.target, beam=command.beam, changes=command.changes)
+    head = None if command.head is None else _head(looked, command.layer, command.head)
     for file in files:
         page = file.suffix.lower() in PAGE
-        yield looked.save(file) if page else looked.save(file, command.layer, command.head)
+        yield looked.save(file) if page else looked.save(file, command.layer, head, command.font)
 
 
 def _files(command: LookCommand) -> Iterator[Path]:
     drawn = command.svg is not None or command.png is not None
     if not drawn and (command.layer is not None or command.head is not None):
         raise UserError("--layer and --head: are of the heat map; name its file: --svg attention.svg")
-    out = command.out if command.out is not None or drawn else USUAL
+    if command.font is not None and command.png is None:
+        raise UserError("--font: is of a PNG; name its file: --png attention.png")
+    out = command.out if command.out is not None or drawn else USUAL if command.force else free(USUAL)
     for option, file, endings in ("-o", out, PAGE), ("--svg", command.svg, PICTURE), ("--png", command.png, PIXELS):
         if file is None:
             continue
@@ -54,7 +62,22 @@ def _files(command: LookCommand) -> Iterator[Path]:
             raise UserError(f"{option} {file}: should end in {endings[0]}")
         if file.is_dir() or not file.parent.is_dir():
             raise UserError(f"{option} {file}: {file.parent} is no folder that is there")
+        if file.exists() and not command.force:
+            raise UserError(f"{option} {file}: is there already; name another file, or write over it with --force")
         yield file
+
+
+def free(file: Path) -> Path:
+    """The name itself, or with the first number that is not taken: look.html, look-2.html, …"""
+    names = (file.with_stem(f"{file.stem}-{number}") for number in count(2))
+    return next(one for one in chain([file], names) if not one.exists())
+
+
+def _head(looked: Looked, layer: str | None, head: int) -> int:
+    heads = looked.heads(layer)
+    if head > heads:
+        raise UserError(f"--head {head}: that layer has {heads}, 1 to {heads}")
+    return head - 1
 
 
 def _opened(run: str, device: str) -> Model:

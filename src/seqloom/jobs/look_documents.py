@@ -111,6 +111,8 @@ class AnswerDocument:
     tags: tuple[Tagged, ...] | None = None
     forecast: ForecastDocument | None = None
     graph: GraphDocument | None = None
+    notes: tuple[str, ...] = ()
+    """What whoever reads it should know: words that the model does not, what was left out."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,8 @@ class FlowDocument:
     boxes: tuple[Box, ...]
     edges: tuple[tuple[str, str, str], ...]
     groups: tuple[Group, ...]
+    rules: tuple[Mapping[str, Any], ...] = ()
+    """Changes of the whole model that it can have: no positions, no mask."""
 
 
 @dataclass(frozen=True)
@@ -201,12 +205,22 @@ class LayerDocument:
     rows: tuple[Place, ...]
     columns: tuple[Place, ...]
     weights: Tensor
+    """[heads, rows, columns]; [heads, 0, 0]: they are many, and left out."""
     heads: tuple[HeadDocument, ...]
 
 
 @dataclass(frozen=True)
 class AttentionDocument:
     layers: tuple[LayerDocument, ...]
+
+
+@dataclass(frozen=True)
+class InfluenceDocument:
+    """log p of each token of the answer, less what it is when a place of what is read is left out. rows: the answer."""
+
+    rows: tuple[Place, ...]
+    columns: tuple[Place, ...]
+    values: Tensor
 
 
 def to_json(document: Any) -> Any:

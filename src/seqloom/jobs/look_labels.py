@@ -15,6 +15,7 @@ from seqloom.inspect.trace import Example
 from seqloom.jobs.answer import Question
 from seqloom.jobs.labelling import Labeller, words_of
 from seqloom.jobs.look_documents import AnswerDocument, Labelled, Place, Tagged
+from seqloom.jobs.look_notes import unread
 from seqloom.jobs.look_places import reading_places
 from seqloom.jobs.look_subject import ALTERNATIVES, Subject, places
 from seqloom.jobs.look_tokens import replace_tokens
@@ -52,6 +53,7 @@ def labels_subject(
             lambda: names,
             seen,
             forced=target is not None,
+            notes=() if isinstance(labeller, SeriesLabeller) else unread(asked, labeller.task.codecs.vocabulary),
         )
     firsts = labeller.firsts(asked)
     words = words_of(asked.question.source)[: len(firsts)]
@@ -63,6 +65,8 @@ def labels_subject(
         lambda: names,
         seen,
         forced=target is not None,
+        notes=unread(asked, labeller.task.codecs.vocabulary),
+        rows=tuple(firsts),
     )
 
 

@@ -13,6 +13,7 @@ from seqloom.inspect.trace import Example
 from seqloom.jobs.answer import Question
 from seqloom.jobs.filling import Filler
 from seqloom.jobs.look_documents import AnswerDocument
+from seqloom.jobs.look_notes import unread
 from seqloom.jobs.look_subject import Subject, places, steps, tokens
 from seqloom.jobs.look_tokens import replace_tokens
 from seqloom.jobs.model import Model
@@ -55,4 +56,4 @@ def masked_subject(
     def names() -> Sequence[str]:
         return vocabulary.pieces(range(len(vocabulary)))
 
-    return Subject(Example(tokens(whole)), said, names, seen)
+    return Subject(Example(tokens(whole)), said, names, seen, notes=unread(asked, vocabulary), rows=tuple(gaps))

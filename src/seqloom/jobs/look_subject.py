@@ -33,6 +33,8 @@ class Subject:
     forced: bool = False
     notes: tuple[str, ...] = ()
     """What whoever looks should know."""
+    rows: tuple[int, ...] | None = None
+    """Positions that the answer is read from: one a word, one a gap; None: all, from where the answer begins."""
 
     def loss(self, scores: Tensor) -> Loss | None:
         """Of the target, if one was given; scores_TV, or scores_V of one label for all."""
@@ -72,5 +74,5 @@ def tokens(ids: Sequence[int]) -> Tensor:
     return torch.tensor(list(ids), dtype=torch.int64)
 
 
-def with_loss(answer: AnswerDocument, loss: Loss | None) -> AnswerDocument:
-    return replace(answer, loss=loss)
+def with_loss(answer: AnswerDocument, loss: Loss | None, notes: tuple[str, ...] = ()) -> AnswerDocument:
+    return replace(answer, loss=loss, notes=notes)

@@ -16,6 +16,7 @@ from seqloom.inspect.changes import Change
 from seqloom.inspect.trace import Example
 from seqloom.jobs.answer import Answer
 from seqloom.jobs.look_documents import AnswerDocument
+from seqloom.jobs.look_notes import cut_short, unread
 from seqloom.jobs.look_subject import Subject, places, steps, tokens
 from seqloom.jobs.reranking import candidates_of
 from seqloom.jobs.scorer import MARKS
@@ -118,6 +119,7 @@ def written_subject(writer: Writer, asked: Prepared, answer: Answer, forced: boo
         places(whole, target),
         begins,
         forced,
+        (*unread(asked, source), *cut_short(answer, asked)),
     )
 
 

@@ -17,17 +17,18 @@ from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change
 from seqloom.inspect.picture import attention_svg
 from seqloom.jobs import lecture
-from seqloom.jobs.look import Look, LookRequest, entry, flow
+from seqloom.jobs.look import Look, LookRequest, entry, flow, kind_of
 from seqloom.jobs.look_beam import beam
 from seqloom.jobs.look_documents import AnswerDocument, LayerDocument, to_json
 from seqloom.jobs.look_page import look_page
-from seqloom.jobs.look_png import heat_png
+from seqloom.jobs.look_png import SPACE, heat_png
 from seqloom.jobs.look_progress import Progress
 from seqloom.jobs.model import Model
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
 from seqloom.store.atomic import write_bytes, write_text
 
+MOST_LEFT_OUT = 256  # places, one by one
 HEIGHT = 720  # pixels of the page in a notebook
 _CHANGES: TypeAdapter[tuple[Change, ...]] = TypeAdapter(tuple[Change, ...])
 
@@ -81,12 +82,19 @@ class Looked:
         yield _document("answer", asked, to_json(look.answer()))
         yield _document("trace", asked, to_json(look.trace()))
         yield _document("attention", asked, to_json(look.attention()))
+        if self._hangs(look):
+            yield _document("influence", asked, to_json(look.influence()))
         yield from self._boxes(look)
         if self.lecture and look.request.target is None:  # whose last step is a loss
             yield from self._boxes(Look(self.model, replace(look.request, target=look.answer().text)))
         if self.model.writer is not None and look.request.target is None:
             *_, tree = beam(look)
             yield _document("beam", asked, to_json(tree))
+
+    def _hangs(self, look: Look) -> bool:
+        """Whether it is told what the answer hangs on: each place of the input is run once for it."""
+        kind, places = kind_of(self.model), len(look.subject.source or look.subject.target)
+        return kind not in ("forecast", "graph") and places <= MOST_LEFT_OUT
 
     def _boxes(self, look: Look) -> Iterator[dict[str, Any]]:
         for box in look.trace().boxes:
@@ -117,8 +125,15 @@ class Looked:
 
     # -- as files
 
-    def save(self, path: str | PathLike[str], layer: str | None = None, head: int | None = None) -> Path:
-        """By its ending: .html is the page, .svg and .png a heat map of attention. layer, head: as for `svg`."""
+    def save(
+        self,
+        path: str | PathLike[str],
+        layer: str | None = None,
+        head: int | None = None,
+        font: str | PathLike[str] | None = None,
+    ) -> Path:
+        """By its ending: .html is the page, .svg and .png a heat map of attention. What is there is written over.
+        layer, head: as for `svg`; font: as for `png`."""
         file = Path(path)
         if file.is_dir() or not file.parent.is_dir():
             raise UserError(f"{file}: should be a file in a folder that is there")
@@ -128,7 +143,7 @@ class Looked:
             case ".svg":
                 write_text(file, self.svg(layer, head))
             case ".png":
-                write_bytes(file, self.png(layer, head))
+                write_bytes(file, self.png(layer, head, None if font is None else Path(font)))
             case other:
                 raise UserError(f"{file}: what should {other or 'a name without an ending'} be? .html, .svg or .png")
         return file
@@ -136,14 +151,23 @@ class Looked:
     def svg(self, layer: str | None = None, head: int | None = None) -> str:
         """Where the model looked at the first input, with words. layer: its id; None: the last one that looks at the
         source, or the last of all. head: from 0 on; None: the mean of all heads."""
-        found, weights_TS = self._weights(layer, head)
-        rows, columns = ([place.text for place in places] for places in (found.rows, found.columns))
-        which = "" if found.weights.shape[0] == 1 else ", mean of all heads" if head is None else f", head {head}"
-        return attention_svg(weights_TS, rows, columns, found.title + which)
+        return attention_svg(*self._drawn(layer, head), about="rows ask, columns are looked at")
 
-    def png(self, layer: str | None = None, head: int | None = None) -> bytes:
-        """The same without words."""
-        return heat_png(self._weights(layer, head)[1])
+    def png(self, layer: str | None = None, head: int | None = None, font: Path | None = None) -> bytes:
+        """The same as pixels. font: a file, where no font of this machine has the words' letters."""
+        return heat_png(*self._drawn(layer, head), font=font)
+
+    def heads(self, layer: str | None = None) -> int:
+        """How many the heat map of a layer can be of."""
+        return len(self._weights(layer, None)[0].weights)
+
+    def _drawn(self, layer: str | None, head: int | None) -> tuple[Tensor, list[str], list[str], str]:
+        """Weights, rows, columns, title."""
+        found, weights_TS = self._weights(layer, head)
+        rows, columns = ([_shown(place.text) for place in places] for places in (found.rows, found.columns))
+        # counted as the page counts them
+        which = "" if found.weights.shape[0] == 1 else ", mean of all heads" if head is None else f", head {head + 1}"
+        return weights_TS, rows, columns, found.title + which
 
     def _weights(self, layer: str | None, head: int | None) -> tuple[LayerDocument, Tensor]:
         layers = {one.id: one for one in self.layers}
@@ -163,6 +187,11 @@ class Looked:
 
 def _document(path: str, request: Mapping[str, Any], answer: Any) -> dict[str, Any]:
     return {"path": path, "request": dict(request), "answer": answer}
+
+
+def _shown(piece: str) -> str:
+    """As the page writes it: a space that a tokenizer marks can be seen."""
+    return piece.replace("▁", SPACE).replace("\n", "↵").replace("\t", "⇥")
 
 
 def look_at(

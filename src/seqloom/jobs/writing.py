@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 
 from seqloom.generation.contract import Item, Scorer, Written
-from seqloom.generation.greedy import is_greedy
+from seqloom.generation.greedy import Greedy, is_greedy
 from seqloom.generation.scorer import PairScorer, TextScorer, shortlist_of
 from seqloom.generation.search import impossible_item, write, write_steps
 from seqloom.generation.settings import LONGEST, GenerationSettings
@@ -185,9 +185,15 @@ class Writer:
             for number, written in found:
                 yield number, self.said(known[number], written, settings, attention)
 
-    def writing(self, settings: GenerationSettings, attention: bool = False) -> Writing:
-        """What writes, for whoever lets questions in one by one; `said` makes answers of what it writes."""
-        return Writing(self.scorer(settings), candidates_of(settings), attention or settings.replace_unknown)
+    def writing(self, settings: GenerationSettings, attention: bool = False, plain: bool = False) -> Writing | Greedy:
+        """What writes, for whoever lets questions in one by one; `said` makes answers of what it writes.
+
+        plain: none of them has wishes.
+        """
+        scorer, candidates, look = self.scorer(settings), candidates_of(settings), attention or settings.replace_unknown
+        if plain and is_greedy(candidates, look):
+            return Greedy(scorer, candidates)
+        return Writing(scorer, candidates, look)
 
     def other_engine(self, items: Sequence[Item], settings: GenerationSettings, attention: bool = False) -> bool:
         """Whether `answer` has all of them written by another engine, or tries it. `writing` never does."""

@@ -304,7 +304,7 @@ class SelfAttention(Mixer):
         score = self.heads.score
         if self.limited or not isinstance(score, DotScore) or self._dropout or not one_each(layout) or not usable():
             return None
-        lib = ATTENTION.get()
+        lib = ATTENTION.get() if q.is_cpu else None
         asks = None if lib is None else asked(lib, score.scale, state.rows, q, k, v)
         if asks is None:
             return None

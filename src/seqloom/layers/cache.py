@@ -124,7 +124,7 @@ class Cache:
         """Keys, values and how many places are free, at least for so many steps."""
         if self.static or self.free >= steps:
             return self.keys_BGSK, self.values_BGSK, self.free
-        free = max(self.room, steps)
+        free = max(self.room, steps, self.keys_BGSK.shape[2] // 2)  # by more each time: all is copied when it grows
         more = (0, 0, 0, free - self.free)
         return F.pad(self.keys_BGSK, more), F.pad(self.values_BGSK, more), free
 

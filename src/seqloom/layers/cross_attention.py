@@ -263,9 +263,8 @@ class MemoryAttention(Mixer):
         score = self.heads.score
         assert score.scale is not None
         q_RHK = score.query(q_B1HK.transpose(1, 2))[:, :, 0]
-        return attend_memory(q_RHK, state.keys_AGSK, state.values_AGSK, state.lengths_A, state.fan, score.scale)[
-            :, None
-        ]
+        memory = state.keys_AGSK, state.values_AGSK, state.lengths_A
+        return attend_memory(q_RHK, *memory, state.fan, score.scale)[:, None]
 
     def _packed(self, q: Tensor, layout: Packed, state: PackedMemory) -> Tensor:
         """Packed over packed: the GPU's kernel, or rows of like length together."""

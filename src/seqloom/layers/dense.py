@@ -65,7 +65,7 @@ class DenseFeedForward(nn.Module):
 
     def _at_once(self, x: Tensor) -> bool:
         """Whether a GPU writes with weights that are of one type with what is read, and nobody looks."""
-        if not x.is_cuda or not torch.is_inference_mode_enabled():
+        if not x.is_cuda or torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
             return False
         bias: Tensor | None = self.inputs.bias
         return (
@@ -75,7 +75,6 @@ class DenseFeedForward(nn.Module):
             and bias is not None
             and x.dtype == self.inputs.weight.dtype == bias.dtype
             and not self.inputs._forward_hooks
-            and not torch.compiler.is_compiling()
         )
 
     def _activated(self, hidden: Tensor) -> Tensor:

@@ -97,7 +97,7 @@ class ForkedCache:
         """With free places for at least so many steps."""
         if self.free >= steps:
             return self
-        free = max(self.room, steps)
+        free = max(self.room, steps, self.writer_AKS.shape[-1] // 2)  # by more each time: all is copied when it grows
         size = self.writer_AKS.shape[-1] + free - self.free
         keys, values = _resized(self.keys_AGKSD, -2, size), _resized(self.values_AGKSD, -2, size)
         return replace(

@@ -15,7 +15,6 @@ from seqloom.layers.layout import Layout
 from seqloom.layers.mixer import Memory, Mixer, State
 from seqloom.layers.multi_step_attention import MultiStepAttention
 from seqloom.layers.norms import Norm, build_norm, sum_of
-from seqloom.models.block_step import stepped
 from seqloom.models.settings import Residual, StackSettings
 
 
@@ -94,8 +93,6 @@ class Block(nn.Module):
     ) -> tuple[Tensor, BlockState | None, ExpertsReport | None]:
         """given: what the whole stack reads, for attention that asks with it too."""
         mixer, cross = (None, None) if state is None else (state.mixer, state.cross)
-        if state is not None and (made := stepped(self, x, layout, mixer, cross)) is not None:
-            return made[0], BlockState(made[1], cross), None
         carried = x if self.mapped is None else self.mapped(x)
         read = x if self.reads_before else carried
         y, mixer = self.mixer(self.around_mixer.before(read, layout), layout, mixer)

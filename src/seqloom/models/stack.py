@@ -11,6 +11,7 @@ from seqloom.layers.norms import build_norm
 from seqloom.layers.positions import T5, Relative, build_relative
 from seqloom.models.block import Block, BlockState, width_map
 from seqloom.models.settings import StackSettings
+from seqloom.models.stack_step import stepped
 
 StackState = tuple[BlockState | None, ...]
 
@@ -49,6 +50,16 @@ class Stack(nn.Module):
         self, x: Tensor, layout: Layout, state: StackState | None = None
     ) -> tuple[Tensor, StackState | None, ExpertsReport | None]:
         """Without a state: whole sequences, and what their mixers leave at their ends, if any does."""
+        made = None if state is None else stepped(self.blocks, x, layout, state)
+        x, after, report = self._one_by_one(x, layout, state) if made is None else (*made, None)
+        x = x if self.norm is None else self.norm(x, layout)
+        x = x if self.out is None else self.out(x)
+        leaves = state is not None or any(end is not None for end in after)
+        return x, (after if leaves else None), report
+
+    def _one_by_one(
+        self, x: Tensor, layout: Layout, state: StackState | None
+    ) -> tuple[Tensor, StackState, ExpertsReport | None]:
         after: list[BlockState | None] = []
         total: ExpertsReport | None = None
         given = x
@@ -57,10 +68,7 @@ class Stack(nn.Module):
             after.append(end)
             if report is not None:
                 total = report if total is None else total + report
-        x = x if self.norm is None else self.norm(x, layout)
-        x = x if self.out is None else self.out(x)
-        leaves = state is not None or any(end is not None for end in after)
-        return x, (tuple(after) if leaves else None), total
+        return x, tuple(after), total
 
 
 def _shared_positions(

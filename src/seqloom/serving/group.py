@@ -12,7 +12,7 @@ from seqloom.serving.ticket import Going, Said, Ticket, Together
 class Group:
     def __init__(self, writer: Writer, key: Together) -> None:
         self.writer, self.attention = writer, key.attention
-        self.writing = writer.writing(key.settings, key.attention)
+        self.writing = writer.writing(key.settings, key.attention, key.plain)
         self.tickets: dict[int, Ticket] = {}  # by the identity of their items
         self.final = self.writing.beam == 1 and self.writing.samples == 1
         """A token that was written stays as it is."""

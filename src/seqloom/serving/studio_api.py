@@ -25,7 +25,7 @@ from seqloom.serving.plain_json import PlainJson
 from seqloom.serving.refusal import RefusalError
 from seqloom.serving.service import Service, service
 from seqloom.serving.stream import LINES, Stream
-from seqloom.serving.studio_requests import BoxRequest, StudioRequest
+from seqloom.serving.studio_requests import OUTSIDE, AttentionRequest, BoxRequest, StudioRequest
 from seqloom.settings import UserError
 from seqloom.store import RunFolder
 
@@ -64,8 +64,27 @@ async def box(asked: BoxRequest, request: Request) -> Any:
 
 
 @router.post("/attention", summary="Where every layer and head looks")
-async def attention(asked: StudioRequest, request: Request) -> Any:
-    return await _look(request, asked, "attention", Look.attention)
+async def attention(asked: AttentionRequest, request: Request) -> Any:
+    name = f"attention {asked.weights} {asked.layer}"
+    return await _look(request, asked, name, lambda look: look.attention(asked.weights, asked.layer))
+
+
+@router.post("/influence", summary="What each token of the answer hangs on: each word of the input left out in turn")
+async def influence(asked: StudioRequest, request: Request) -> Any:
+    limits = service(request).settings
+
+    def parts(desk: Desk) -> Iterator[Any]:
+        look = asked.kept(desk, limits)
+        asked.refuse_long(desk, look, limits, inside=True)
+        yield from (None for _ in asked.searched(desk, look))
+        asked.refuse_long(desk, look, limits, inside=True)
+        made: list[Any] = []
+        for found in look.influences() if "influence" not in look.kept else ():
+            made.append(found)
+            yield None
+        yield asked.written(desk, look, limits, "influence", lambda _: made[-1])
+
+    return await _one(request, asked.model, parts)
 
 
 @router.post("/beam", summary="The search for the answer: every candidate of every step")
@@ -132,6 +151,7 @@ async def _look(request: Request, asked: StudioRequest, name: str, make: Callabl
 
     def parts(desk: Desk) -> Iterator[Any]:
         look = asked.kept(desk, limits)
+        asked.refuse_long(desk, look, limits, inside=name not in OUTSIDE)
         for _ in asked.searched(desk, look):
             yield None
         yield asked.written(desk, look, limits, name, make)

@@ -11,6 +11,7 @@ from seqloom.inspect.changes import Change
 from seqloom.jobs.generation import refuse_unused
 from seqloom.jobs.json_line import json_line
 from seqloom.jobs.look import Look, LookRequest
+from seqloom.jobs.look_attention import Weights
 from seqloom.jobs.look_documents import Step, to_json
 from seqloom.jobs.look_question import prepared
 from seqloom.jobs.look_stream import searched
@@ -23,6 +24,8 @@ from seqloom.serving.refusal import RefusalError
 from seqloom.serving.settings import ServingSettings
 
 MOST_CHANGES = 64
+OUTSIDE = ("answer", "beam")
+"""Documents of what a model says; all others are of its inside."""
 
 
 class TableInput(Given):
@@ -61,7 +64,7 @@ class StudioRequest(Given):
     @property
     def key(self) -> str:
         """The same for the same look, whichever of its documents is asked for."""
-        parts = self.model_dump(mode="json", exclude={"model", "box", "row", "head"})
+        parts = self.model_dump(mode="json", exclude={"model", "box", "row", "head", "weights", "layer"})
         return json.dumps(parts, sort_keys=True)
 
     def look(self, desk: Desk, limits: ServingSettings) -> Look:
@@ -69,9 +72,7 @@ class StudioRequest(Given):
         settings = self.generation(desk, limits)
         look = Look(desk.model, LookRequest(self._given, self.target, tuple(self.changes), settings))
         if desk.model.writer is not None:
-            asked = prepared(look, desk.model.writer, self.prefix)
-            assert asked.item is not None
-            _refuse_long(len(asked.item.source) + asked.cut, "input", limits)
+            self.refuse_long(desk, look, limits, inside=False)
         return look
 
     @property
@@ -98,14 +99,24 @@ class StudioRequest(Given):
         if name in look.kept:
             return str(look.kept[name])
         try:
-            if desk.model.recipe.task.kind != "nodes":  # a graph is read as a whole
-                _refuse_long(len(look.subject.source), "input", limits)
-                both = 1 if look.subject.source else 2  # without an encoder, a prompt and its answer are one text
-                _refuse_long(len(look.subject.target) // both, "target", limits)
+            self.refuse_long(desk, look, limits, inside=name not in OUTSIDE)
             look.kept[name] = json_line(to_json(make(look)))
             return str(look.kept[name])
         finally:
             desk.looks.measure(self.key)
+
+    def refuse_long(self, desk: Desk, look: Look, limits: ServingSettings, inside: bool) -> None:
+        """Before the answer is written, and after it. inside: what is kept of attention grows with the square of it."""
+        if desk.model.recipe.task.kind == "nodes":  # a graph is read as a whole
+            return
+        if desk.model.writer is not None and self.target is None and "subject" not in vars(look):
+            asked = prepared(look, desk.model.writer, self.prefix)
+            assert asked.item is not None
+            _refuse(len(asked.item.source) + asked.cut, "input", limits, inside)
+            return
+        both = 1 if look.subject.source else 2  # without an encoder, a prompt and its answer are one text
+        _refuse(len(look.subject.source), "input", limits, inside)
+        _refuse(len(look.subject.target) // both, "target", limits, inside)
 
     def generation(self, desk: Desk, limits: ServingSettings) -> GenerationSettings:
         """The desk's own settings with those of the request; what a look may take bounds the answer."""
@@ -131,11 +142,19 @@ class BoxRequest(StudioRequest):
     head: Annotated[int, Field(ge=0)] | None = None
 
 
-def _refuse_long(tokens: int, what: str, limits: ServingSettings) -> None:
-    """What is kept of attention grows with the square of the length."""
-    most = limits.look_tokens
-    if tokens > most + 1:  # an end mark
-        raise RefusalError(422, f"{what}: {tokens} tokens, but at most {most} are looked into (serving.look_tokens)")
+class AttentionRequest(StudioRequest):
+    weights: Weights = "all"
+    """light: all, unless they are too many for one document, then none; small: for small pictures"""
+    layer: str | None = None
+    """only this one; else every layer"""
+
+
+def _refuse(tokens: int, what: str, limits: ServingSettings, inside: bool) -> None:
+    name, most = ("look_tokens", limits.look_tokens) if inside else ("input_tokens", limits.input_tokens)
+    if tokens <= most + 1:  # an end mark
+        return
+    told = "are looked into" if inside else "are read"
+    raise RefusalError(422, f"{what}: {tokens} tokens, but at most {most} {told} (serving.{name})")
 
 
 def _over(own: GenerationSettings, given: dict[str, Any]) -> GenerationSettings:

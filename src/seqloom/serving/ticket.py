@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from seqloom.generation.contract import Item
+from seqloom.generation.greedy import is_greedy, is_plain
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer
@@ -59,7 +60,9 @@ class Ticket:
         settings = self.settings.model_copy(update={"shortest": 0, "longest": None})
         if settings.sample is not None:
             settings = settings.model_copy(update={"sample": Sampling(), "seed": 1})
-        return Together(settings, self.attention)
+        wishes = self.item is not None and not is_plain(self.item)
+        greedy = is_greedy(settings, self.attention or settings.replace_unknown)
+        return Together(settings, self.attention, greedy and not wishes)
 
     def stop_at(self, text: str) -> int | None:
         """Where the first of its stop phrases begins."""
@@ -69,5 +72,8 @@ class Ticket:
 
 @dataclass(frozen=True)
 class Together:
+    """plain: they take the likeliest token each time, and wish for nothing else: that has a shorter way."""
+
     settings: GenerationSettings
     attention: bool
+    plain: bool = False

@@ -26,16 +26,11 @@ class Room:
     segments: bool
 
     @classmethod
-    def around(cls, side: Side, part: int, bits: int) -> Self:
-        layout = side.layout
-        tokens = len(side.tokens_N)
-        longest = layout.longest if layout.uniform else rounded(layout.longest, bits)
-        return cls(
-            tokens if layout.uniform else -(-tokens // part) * part,
-            longest,
-            layout.uniform,
-            side.segments_N is not None,
-        )
+    def around(cls, side: Side, part: int, bits: int, same: bool) -> Self:
+        tokens, longest = len(side.tokens_N), side.layout.longest
+        if not same:
+            tokens, longest = -(-tokens // part) * part, rounded(longest, bits)
+        return cls(tokens, longest, same, side.segments_N is not None)
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,7 @@ class Frame:
         part = max(1, -(-budget // (PARTS * 16))) * 16  # kernels are made for numbers that 16 divides
         bits = WHOLE if loose else EIGHTH
         source, target = (
-            None if side is None else Room.around(side, part, bits) for side in (batch.source, batch.target)
+            None if side is None else Room.around(side, part, bits, uniform) for side in (batch.source, batch.target)
         )
         room = target or source
         assert room is not None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from seqloom.layers.recording import NotRecordedError, Tape
 from seqloom.tasks import Batch, Frame
 from seqloom.training.ema import MovingAverage
 from seqloom.training.optimisers import Optimiser, clip
@@ -71,8 +72,9 @@ class Recorder:
     ) -> None:
         self.work, self.optimiser, self.ema, self.clip = work, optimiser, ema, clip
         self.budget, self.note = budget, note
-        cuda = work.device.type == "cuda"
-        self.records = cuda
+        # one stream for all, as what is recorded must not depend on another
+        self._tape = Tape(work.device)
+        self.records = self._tape.records
         self._stopped = False
         self.prepares = False  # whether the latest step takes longer than those like it will
         self._pads: bool | None = None  # whether the model ever fills rows up; not known before the first step
@@ -82,9 +84,6 @@ class Recorder:
         self._knobs = Knobs(1.0).numbers.to(work.device)
         self._results = torch.zeros(2, device=work.device)
         self._bad = torch.zeros((), device=work.device)
-        # one stream for all, as what is recorded must not depend on another
-        self._stream = torch.cuda.Stream(work.device) if cuda else None
-        self._pool = torch.cuda.graph_pool_handle() if cuda else None
 
     def step(self, number: int, batch: Batch, knobs: Knobs) -> Awaited | None:
         """One step of training, perhaps still on its way.
@@ -95,9 +94,10 @@ class Recorder:
         self.prepares = False
         if frame is None or not self._takes(frame):
             return None
-        with torch.cuda.stream(self._stream):
-            if self._stream is not None:
-                self._stream.wait_stream(torch.cuda.default_stream(self.work.device))
+        stream = self._tape.stream
+        with torch.cuda.stream(stream):
+            if stream is not None:
+                stream.wait_stream(torch.cuda.default_stream(self.work.device))
             self._knobs.copy_(self._pinned(knobs.numbers), non_blocking=True)
             if self.records and self._pads is not None:
                 recording = self._recording(frame, batch)
@@ -142,16 +142,12 @@ class Recorder:
         """None: it cannot be recorded."""
         if frame in self._recordings:
             return self._recordings[frame]
-        free, whole = torch.cuda.mem_get_info(self.work.device)
-        if free < whole / 2:
-            torch.cuda.empty_cache()  # a recording has memory of its own, and cannot take what lies idle
         try:
             self._recordings[frame] = self._record(frame, batch)
         except torch.OutOfMemoryError:
             self._large.add(frame)
-        except RuntimeError as error:
-            # once, and for all: torch does not get over a recording that was broken off
-            self._stop(str(error).strip().splitlines()[0])
+        except NotRecordedError as error:
+            self._stop(str(error))  # once, and for all
         return self._recordings.get(frame)
 
     def _stop(self, why: str) -> None:
@@ -162,13 +158,9 @@ class Recorder:
 
     def _record(self, frame: Frame, batch: Batch) -> _Recording:
         numbers = self._there(frame, batch)
-        graph = torch.cuda.CUDAGraph()
-        # other threads may go on meanwhile: they make batches ready
-        graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
         try:
-            self._update(*self._gradients(frame, batch, numbers))
+            graph = self._tape.record(lambda: self._update(*self._gradients(frame, batch, numbers)))
         finally:
-            graph.capture_end()
             self.work.model.zero_grad(set_to_none=True)
         return _Recording(graph, numbers)
 

@@ -32,7 +32,9 @@ def _loss(  # type: ignore[no-untyped-def]
         top = newtop
     spread = top + tl.log(total)
     hit = tl.load(scores_ptr + goal).to(tl.float32)
-    loss = (1.0 - smoothing) * (spread - hit) + smoothing * (spread - every / V)
+    # not 0 times: a token that is forbidden, with a score of -inf, makes the mean of all -inf too
+    smooth = tl.where(smoothing == 0.0, 0.0, smoothing * (spread - every / V))
+    loss = (1.0 - smoothing) * (spread - hit) + smooth
     # not times 0: what does not count may be no number at all
     tl.store(loss_ptr + row, tl.where(times == 0.0, 0.0, loss * times))
     if GRADIENT:

@@ -8,7 +8,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-BLOCK = 32  # places that a program has in hand
+BLOCK = 16  # places that a program has in hand: few, so that many programs run side by side
+SHARED_BLOCK = 32  # the same, where several queries read them
 
 
 @triton.jit
@@ -66,6 +67,44 @@ def _attend(  # type: ignore[no-untyped-def]
     tl.store(y_ptr + (row * H + head) * V + wide_v, y.to(y_ptr.dtype.element_ty), mask=in_v)
 
 
+@triton.jit
+def _attend_shared(  # type: ignore[no-untyped-def]
+    q_ptr, keys_ptr, values_ptr, lengths_ptr, y_ptr, scale, q_row, q_head, S,
+    H: tl.constexpr, G: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
+    WIDE_K: tl.constexpr, WIDE_V: tl.constexpr, BLOCK: tl.constexpr, FAN: tl.constexpr, QUERIES: tl.constexpr,
+):  # fmt: skip
+    item, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    wide_k, wide_v, number = tl.arange(0, WIDE_K), tl.arange(0, WIDE_V), tl.arange(0, QUERIES)
+    in_k, in_v, asks = wide_k < K, wide_v < V, number < FAN
+    row = item * FAN + number
+    q = tl.load(
+        q_ptr + row[:, None] * q_row + head * q_head + wide_k[None, :], mask=asks[:, None] & in_k[None, :], other=0.0
+    )
+    length = tl.load(lengths_ptr + item).to(tl.int32)
+    from_item = (item * G + head // (H // G)) * S
+    most = tl.full([QUERIES], -1e30, dtype=tl.float32)
+    total = tl.zeros([QUERIES], dtype=tl.float32)
+    y = tl.zeros([QUERIES, WIDE_V], dtype=tl.float32)
+    for begin in range(0, length, BLOCK):
+        at = begin + tl.arange(0, BLOCK)
+        real, place = at < length, from_item + at
+        keys = tl.load(keys_ptr + place[:, None] * K + wide_k[None, :], mask=real[:, None] & in_k[None, :], other=0.0)
+        values = tl.load(
+            values_ptr + place[:, None] * V + wide_v[None, :], mask=real[:, None] & in_v[None, :], other=0.0
+        )
+        score = tl.dot(q, tl.trans(keys), input_precision="ieee") * scale
+        score = tl.where(real[None, :], score, float("-inf"))
+        higher = tl.maximum(most, tl.max(score, 1))
+        weight = tl.exp(score - higher[:, None])
+        faded = tl.exp(most - higher)
+        total = total * faded + tl.sum(weight, 1)
+        y = y * faded[:, None] + tl.dot(weight.to(values.dtype), values, input_precision="ieee")
+        most = higher
+    y = y / tl.where(total > 0.0, total, 1.0)[:, None]
+    to = y_ptr + (row[:, None] * H + head) * V + wide_v[None, :]
+    tl.store(to, y.to(y_ptr.dtype.element_ty), mask=asks[:, None] & in_v[None, :])
+
+
 class Past(NamedTuple):
     """fan: so many rows share a row of a memory; or are an item's hypotheses, who read each other's steps: writer."""
 
@@ -81,6 +120,8 @@ def attended(q_RHK: Tensor, past: Past, scale: float, new: tuple[Tensor, Tensor]
     (R, H, K), (_, G, S, V) = q_RHK.shape, past.values_PGSV.shape
     y_RHV = torch.empty(R, H, V, dtype=q_RHK.dtype, device=q_RHK.device)
     q_RHK = _rows(q_RHK)
+    if new is None and past.fan > 1 and q_RHK.dtype != torch.float32:  # whose products would not be exact
+        return _shared(q_RHK, past, scale, y_RHV)
     k_RGK, v_RGV = (q_RHK, q_RHK) if new is None else (_rows(new[0]), _rows(new[1]))
     writer_RS = past.lengths_P if past.writer_RS is None else past.writer_RS
     wide = _wide(K), _wide(V)
@@ -89,6 +130,18 @@ def attended(q_RHK: Tensor, past: Past, scale: float, new: tuple[Tensor, Tensor]
         scale, *q_RHK.stride()[:2], *k_RGK.stride()[:2], *v_RGV.stride()[:2], S,
         H, G, K, V, *wide, BLOCK, past.fan, new is not None, past.writer_RS is not None,
         num_warps=max(1, max(wide) // 64),
+    )  # fmt: skip
+    return y_RHV
+
+
+def _shared(q_RHK: Tensor, past: Past, scale: float, y_RHV: Tensor) -> Tensor:
+    """Rows that share a memory ask it together."""
+    (R, H, K), (_, G, S, V) = q_RHK.shape, past.values_PGSV.shape
+    wide, queries = (_wide(K), _wide(V)), _wide(past.fan)
+    _attend_shared[(R // past.fan, H)](
+        q_RHK, past.keys_PGSK, past.values_PGSV, past.lengths_P, y_RHV, scale, *q_RHK.stride()[:2], S,
+        H, G, K, V, *wide, SHARED_BLOCK, past.fan, queries,
+        num_warps=max(2, max(wide) * queries // 1024), num_stages=1,
     )  # fmt: skip
     return y_RHV
 

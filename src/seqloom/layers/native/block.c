@@ -1,5 +1,5 @@
-/* One step of a decoder's block: self-attention, attention over a memory, feed-forward, each with its norms and residual.
-   What models/block.py says layer by layer, in one call. Products of matrices are made by torch's own sgemm. */
+/* One step of a decoder's blocks: self-attention, attention over a memory, feed-forward, each with its norms and residual.
+   What models/block.py says layer by layer, in one call for all of them. Products of matrices are made by torch's own sgemm. */
 #include "attention.c"
 #include "norm.c"
 
@@ -161,7 +161,7 @@ static void attended(const Block *block, const Heads *heads, const Part *parts, 
 }
 
 /* x: what goes in, and what comes out. space: three times rows * longest numbers. */
-void block_step(const Block *block, float *x, int64_t rows, const Part *past, int64_t pasts, const Part *memory,
+static void block_step(const Block *block, float *x, int64_t rows, const Part *past, int64_t pasts, const Part *memory,
                 int64_t memories, float *space, int threads)
 {
     const Dense *dense = &block->dense;
@@ -177,4 +177,14 @@ void block_step(const Block *block, float *x, int64_t rows, const Part *past, in
     activated(b, c, rows, dense->in.out, dense->activation, dense->gated, threads);
     map(block->product, &dense->out, c, rows, a, threads);
     joined(&dense->around, x, a, x, rows, D, threads);
+}
+
+/* Blocks one upon the other. pasts, memories: of how many parts each block's rows remember something. */
+void stack_step(const Block *const *blocks, int64_t count, float *x, int64_t rows, const Part *past,
+                const int64_t *pasts, const Part *memory, const int64_t *memories, float *space, int threads)
+{
+    for (int64_t b = 0; b < count; b++) {
+        block_step(blocks[b], x, rows, past, pasts[b], memory, memories[b], space, threads);
+        past += pasts[b], memory += memories[b];
+    }
 }

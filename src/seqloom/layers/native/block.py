@@ -1,10 +1,12 @@
-"""One step of a decoder's block, in one call: the forms in which C reads its weights and what its rows remember."""
+"""One step of a decoder's blocks, in one call: the forms in which C reads its weights and what its rows remember."""
 
 import ctypes
 from array import array
-from ctypes import POINTER, Structure, c_double, c_int, c_int64, c_void_p
+from collections.abc import Sequence
+from ctypes import Structure, c_double, c_int, c_int64, c_void_p
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -68,31 +70,47 @@ def numbers_of(
     ]  # fmt: skip
 
 
-PART = 12  # numbers of a part
+class Parts(NamedTuple):
+    """What the rows of several blocks remember: numbers of all parts, and how many parts each block has."""
+
+    numbers: list[int]
+    counts: list[int]
 
 
-def step(lib: ctypes.CDLL, block: Block, x: Tensor, past: list[int], memory: list[int]) -> Tensor:
-    """past, memory: parts, one behind the other. What comes out, in the form of x."""
-    y, rows = x.clone(), x.numel() // block.width
-    space = torch.empty(3 * rows * block.longest)
-    first, second = array("q", past), array("q", memory)
-    lib.block_step(
-        ctypes.byref(block), y.data_ptr(), rows, first.buffer_info()[0], len(past) // PART,
-        second.buffer_info()[0], len(memory) // PART, space.data_ptr(), torch.get_num_threads(),
-    )  # fmt: skip
-    return y
+class Blocks:
+    """Blocks one upon the other, of one width."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self.blocks = blocks
+        self.width, self.longest = blocks[0].width, max(block.longest for block in blocks)
+        self.places = array("q", [ctypes.addressof(block) for block in blocks])
+
+    def step(self, lib: ctypes.CDLL, x: Tensor, past: Parts, memory: Parts) -> Tensor:
+        """What comes out, in the form of x."""
+        y, rows = x.clone(), x.numel() // self.width
+        space = torch.empty(3 * rows * self.longest)
+        given = [array("q", part) for part in (*past, *memory)]  # they must live as long as the call
+        lib.stack_step(
+            self.places.buffer_info()[0], len(self.blocks), y.data_ptr(), rows,
+            *(each.buffer_info()[0] for each in given), space.data_ptr(), torch.get_num_threads(),
+        )  # fmt: skip
+        return y
 
 
 @cache
-def product() -> int:
-    """Where torch's own sgemm is."""
-    found = sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*"))
-    address = ctypes.cast(ctypes.CDLL(str(found[0])).sgemm_, c_void_p).value
-    assert address is not None
-    return address
+def product() -> int | None:
+    """Where torch's own sgemm is; None: it has none by that name, as on a Mac."""
+    for file in sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*")):
+        try:
+            return ctypes.cast(ctypes.CDLL(str(file)).sgemm_, c_void_p).value
+        except (AttributeError, OSError):
+            continue
+    return None
 
 
 def _same(lib: ctypes.CDLL) -> bool:
+    if product() is None:
+        return False
     numbers = torch.linspace(0, 99, 1000).sin()
     x, keys, values = numbers[:16].view(2, 8), numbers[16:64].view(2, 2, 3, 4), numbers[64:112].view(2, 2, 3, 4)
     qkv, q, out, wide = (
@@ -109,7 +127,8 @@ def _same(lib: ctypes.CDLL) -> bool:
         8,
         24,
     )
-    y = step(lib, block, x, numbers_of(deeper, wider, None, 3, 2, 1), numbers_of(keys, values, None, 3, 2, 1))
+    past, memory = numbers_of(deeper, wider, None, 3, 2, 1), numbers_of(keys, values, None, 3, 2, 1)
+    y = Blocks([block]).step(lib, x, Parts(past, [1]), Parts(memory, [1]))
     asks, k, v = (x @ qkv.T).view(2, 3, 2, 1, 4).unbind(1)
     mixed = F.scaled_dot_product_attention(asks, torch.cat((keys, k), 2), torch.cat((values, v), 2), scale=0.5)
     x = x + F.linear(mixed.reshape(2, 8), out, bias[:8])
@@ -118,12 +137,4 @@ def _same(lib: ctypes.CDLL) -> bool:
     return torch.allclose(y, x + F.linear(F.linear(x, wide, bias).relu(), narrow), atol=1e-4)
 
 
-BLOCK = Library(
-    "block",
-    {
-        "block_step": (
-            POINTER(Block), c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_int,
-        )
-    },
-    _same,
-)  # fmt: skip
+BLOCK = Library("block", {"stack_step": (c_void_p, c_int64, c_void_p, c_int64, *(c_void_p,) * 5, c_int)}, _same)

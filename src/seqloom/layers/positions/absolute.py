@@ -60,7 +60,7 @@ class SinusoidalPositions(nn.Module):
 
     def forward(self, at: Tensor, dtype: torch.dtype) -> Tensor:
         """The first positions are looked up on a CPU, where sines take longer than a small model's layer."""
-        if at.is_cuda and torch.is_inference_mode_enabled() and not torch.compiler.is_compiling():
+        if at.is_cuda and not torch.compiler.is_compiling() and torch.is_inference_mode_enabled():
             return self._waves(at, dtype)
         if self.training or at.device.type != "cpu" or torch.compiler.is_compiling() or not at.numel():
             return self._sines(at, dtype)

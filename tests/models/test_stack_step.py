@@ -1,7 +1,8 @@
-"""A block's step in one call of C says what its layers say one by one."""
+"""A step of blocks in one call of C says what its layers say one by one."""
 
 import copy
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import fan_out, fork, join, reorder, roomy
 from seqloom.layers.native.block import BLOCK
 from seqloom.layers.paths import only_plain
-from seqloom.models import block_step, build_model
+from seqloom.models import build_model, stack_step
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.laid_out import lay_out
@@ -62,7 +63,7 @@ def written(model: EncoderDecoder) -> Tensor:
 
 
 def used(model: torch.nn.Module) -> bool:
-    return all(block_step._plans.get(block) is not None for block in model.decoder.blocks)  # type: ignore[union-attr, operator]
+    return stack_step._plans.get(model.decoder.blocks) is not None  # type: ignore[union-attr, arg-type, call-overload]
 
 
 def same(model: EncoderDecoder, in_c: bool = True) -> None:
@@ -203,3 +204,12 @@ def test_a_state_of_other_rows_is_refused() -> None:
     model = built()
     with torch.inference_mode(), pytest.raises(ValueError, match="the state has 4"):
         stepped(model, begun(model, [2, 2, 2, 2]), torch.tensor([1, 2]))
+
+
+def test_without_a_product_the_plain_lines_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = built()
+    expected = written(model)
+    monkeypatch.setattr(stack_step, "_plans", WeakKeyDictionary())
+    monkeypatch.setattr(stack_step.native, "product", lambda: None)
+    torch.testing.assert_close(written(model), expected, atol=1e-4, rtol=1e-4)
+    assert set(stack_step._plans.values()) == {None}

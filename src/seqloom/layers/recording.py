@@ -47,52 +47,69 @@ class Tape:
     def __init__(self, device: torch.device, records: bool = True) -> None:
         self.device = device
         self.records = records and device.type == "cuda"
-        self._stream = torch.cuda.Stream(device) if self.records else None
+        self.stream = torch.cuda.Stream(device) if self.records else None
+        self.broken = False
+        """A recording broke off: nothing more is recorded."""
         self._pool = torch.cuda.graph_pool_handle() if self.records else None
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """All that reads or writes what recordings work on goes in here; not to be left open while others work."""
-        if self._stream is None:
+        if self.stream is None:
             yield
             return
-        self._stream.wait_stream(torch.cuda.current_stream(self.device))
-        with torch.cuda.stream(self._stream):
+        self.stream.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(self.stream):
             yield
-        torch.cuda.current_stream(self.device).wait_stream(self._stream)
+        torch.cuda.current_stream(self.device).wait_stream(self.stream)
 
     def record(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
-        """A NotRecordedError, if it cannot be: nothing more should be recorded then."""
-        torch.cuda.synchronize(self.device)
-        torch.cuda.empty_cache()  # a recording has memory of its own, and cannot take what lies idle
+        """To be called on its stream. Nothing of the work is done yet: the recording does it when it is played.
+
+        A NotRecordedError, if it cannot be: then nothing more should be recorded. An OutOfMemoryError ends this alone.
+        """
+        free, whole = torch.cuda.mem_get_info(self.device)
+        if free < whole / 2:
+            torch.cuda.empty_cache()  # a recording has memory of its own, and cannot take what lies idle
         graph = torch.cuda.CUDAGraph()
         try:
-            # other threads may go on meanwhile: they make texts ready
+            # other threads may go on meanwhile: they make texts and batches ready
             graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
             work()
-        except RuntimeError as error:  # which memory that runs out is, too
-            self._break_off(graph)
-            raise NotRecordedError(str(error).strip().splitlines()[0]) from error
-        except BaseException:
-            self._break_off(graph)
+        except BaseException as error:
+            with suppress(RuntimeError):
+                self._end(graph)
+            if isinstance(error, RuntimeError) and not isinstance(error, torch.OutOfMemoryError):
+                raise NotRecordedError(_first_line(error)) from error
             raise
-        graph.capture_end()
+        try:
+            self._end(graph)
+        except RuntimeError as error:
+            raise NotRecordedError(_first_line(error)) from error
         return graph
 
-    def _break_off(self, graph: torch.cuda.CUDAGraph) -> None:
-        """What was begun is ended, so that memory is handed out as before; why it failed is told by the first error."""
+    def _end(self, graph: torch.cuda.CUDAGraph) -> None:
+        """What was begun is ended. If it was broken off, torch believes in part that it still goes on: that is mended,
+        so that memory and random numbers are handed out as before."""
         try:
             graph.capture_end()
         except RuntimeError:
+            self.records, self.broken = False, True
+            device = torch.cuda.current_device()
             assert self._pool is not None
-            with suppress(RuntimeError, AttributeError):  # it had been ended, or this torch does it by itself
-                torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), self._pool)
-        with suppress(RuntimeError, AttributeError):  # chance, too, may believe that it is being recorded
-            generator = torch.cuda.default_generators[torch.cuda.current_device()]
-            generator.graphsafe_set_state(generator.clone_state())
-        self.records = False
-        self._pool = torch.cuda.graph_pool_handle()
-        torch.cuda.synchronize(self.device)
+            with suppress(RuntimeError, AttributeError):  # this torch may have done it by itself
+                torch._C._cuda_endAllocateToPool(device, self._pool)
+            self._pool = torch.cuda.graph_pool_handle()
+            chance = torch.cuda.default_generators[device]
+            fresh = torch.Generator(torch.device("cuda", device))
+            fresh.manual_seed(chance.initial_seed())
+            chance.graphsafe_set_state(fresh)
+            torch.cuda.synchronize(device)
+            raise
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 @contextmanager
@@ -104,8 +121,10 @@ def _never_waiting() -> Iterator[None]:
         torch.cuda.set_sync_debug_mode("error")
     try:
         yield
+    except torch.OutOfMemoryError:
+        raise
     except RuntimeError as error:
-        raise NotRecordedError(str(error).strip().splitlines()[0]) from error
+        raise NotRecordedError(_first_line(error)) from error
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

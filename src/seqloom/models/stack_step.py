@@ -1,12 +1,13 @@
-"""One step of a decoder's block on a CPU, in one call of C: Python between its layers can take longer than they do.
+"""One step of a decoder's blocks on a CPU, in one call of C: Python between layers can take longer than they do.
 
-It says what `Block` says, layer by layer, and is compared with it. Only what is built of the usual parts can be written
-down for it: attention by scaled products without relative positions, dense layers, layer and RMS norms. All else, and
-whoever looks at a layer through a hook, goes the plain way.
+It says what each `Block` says, layer by layer, and is compared with it. Only what is built of the usual parts can be
+written down for it: attention by scaled products without relative positions, dense layers, layer and RMS norms. All
+else, and whoever looks at a layer through a hook, goes the plain way.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
@@ -27,9 +28,7 @@ from seqloom.layers.native import readable, usable
 from seqloom.layers.native.attention import one_each
 from seqloom.layers.norms import LayerNormalisation, NoNormalisation, RMSNormalisation
 from seqloom.layers.scores import DotScore
-
-if TYPE_CHECKING:
-    from seqloom.models.block import Around, Block
+from seqloom.models.block import Around, Block, BlockState
 
 
 class OtherError(Exception):
@@ -38,9 +37,9 @@ class OtherError(Exception):
 
 @dataclass
 class Plan:
-    """A block as C reads it."""
+    """Blocks as C reads them."""
 
-    block: native.Block
+    blocks: native.Blocks
     weights: list[tuple[dict[str, Any], str, int]]
     """Where each weight is kept, and where its numbers were."""
     modules: list[nn.Module]
@@ -57,60 +56,74 @@ class Plan:
 _plans: WeakKeyDictionary[nn.Module, Plan | None] = WeakKeyDictionary()
 
 
-def stepped(block: "Block", x: Tensor, layout: Layout, mixer: State, cross: State) -> tuple[Tensor, State] | None:
-    """What comes out, and the mixer's state; None where the plain lines are to do it."""
+def stepped(
+    blocks: nn.ModuleList, x: Tensor, layout: Layout, states: Sequence[BlockState | None]
+) -> tuple[Tensor, tuple[BlockState, ...]] | None:
+    """What comes out of the last block, and all states; None where the plain lines are to do it."""
     if not one_each(layout) or not usable(x):
         return None
-    plan = _plan(block)
+    plan = _plan(blocks)
     lib = None if plan is None else native.BLOCK.get()
     if plan is None or lib is None:
         return None
-    past = _parts(mixer, layout.rows)
-    memory = _parts(cross, layout.rows) if block.cross is not None else ([], [])
-    if past is None or memory is None:
-        return None
-    y = native.step(lib, plan.block, x, past[0], memory[0])
-    return y, Cohorts(tuple(past[1])) if isinstance(mixer, Cohorts) else past[1][0]
+    past, memory, after = native.Parts([], []), native.Parts([], []), list[BlockState]()
+    for state in states:
+        if state is None or (mixer := _add(state.mixer, layout.rows, past)) is None:
+            return None
+        if state.cross is None:
+            memory.counts.append(0)
+        elif _add(state.cross, layout.rows, memory) is None:
+            return None
+        after.append(BlockState(mixer, state.cross))
+    return plan.blocks.step(lib, x, past, memory), tuple(after)
 
 
-def _parts(state: State, rows: int) -> tuple[list[int], list[Any]] | None:
-    """For C, one behind the other; and each as it is afterwards."""
-    numbers, after = list[int](), []
-    each = state.parts if isinstance(state, Cohorts) else (state,)
+def _add(state: State, rows: int, to: native.Parts) -> State | None:
+    """Its parts to those of other blocks; how it is afterwards."""
+    each, after = state.parts if isinstance(state, Cohorts) else (state,), []
     if not all(isinstance(part, Cache | ForkedCache | SharedMemory) for part in each):
         return None
     if sum(part.rows for part in each) != rows:
         raise ValueError(f"{rows} rows of queries, but the state has {sum(part.rows for part in each)}")
+    to.counts.append(len(each))
     for part in each:
         made = part.for_c()
         if made is None:
             return None
-        numbers += made[0]
+        to.numbers.extend(made[0])
         after.append(made[1])
-    return numbers, after
+    return Cohorts(tuple(after)) if isinstance(state, Cohorts) else after[0]
 
 
-def _plan(block: "Block") -> Plan | None:
-    if block in _plans:
-        plan = _plans[block]
+def _plan(blocks: nn.ModuleList) -> Plan | None:
+    if blocks in _plans:
+        plan = _plans[blocks]
         if plan is None or plan.holds:
             return plan
     try:
-        plan = _made(block)
+        plan = _made(blocks)
     except OtherError:
         plan = None
-    _plans[block] = plan
+    _plans[blocks] = plan
     return plan if plan is not None and plan.holds else None
 
 
-def _made(block: "Block") -> Plan:
+def _made(blocks: nn.ModuleList) -> Plan:
+    _need(native.product())
     weights = list[tuple[dict[str, Any], str, int]]()
-    modules = [part for part in block.modules() if len(list(part.children())) or len(list(part.parameters(False)))]
+    modules = [part for part in blocks.modules() if len(list(part.children())) or len(list(part.parameters(False)))]
     for part in modules:
         for name, weight in part._parameters.items():
             if weight is not None:
                 weights.append((part._parameters, name, weight.data_ptr()))
                 _need(weight.is_cpu)
+    made = [_block(block) for block in blocks]
+    _need(made and all(block.width == made[0].width for block in made))
+    return Plan(native.Blocks(made), weights, modules)
+
+
+def _block(block: nn.Module) -> native.Block:
+    assert isinstance(block, Block)
     mixer, cross, feed_forward = block.mixer, block.cross, block.feed_forward
     _need(type(mixer) is SelfAttention and (cross is None or type(cross) is MemoryAttention))
     assert isinstance(mixer, SelfAttention)
@@ -124,7 +137,7 @@ def _made(block: "Block") -> Plan:
         dense = _dense(feed_forward, block.around_feed_forward)
     width = itself.asks.inputs
     longest = max(width, itself.asks.out, itself.heads * itself.width, other.asks.out, dense.inputs.out)
-    return Plan(native.Block(native.product(), itself, other, dense, width, longest), weights, modules)
+    return native.Block(native.product(), itself, other, dense, width, longest)
 
 
 def _need(is_so: object) -> None:
@@ -132,7 +145,7 @@ def _need(is_so: object) -> None:
         raise OtherError
 
 
-def _heads(heads: HeadProjections, asks: nn.Module | None, around: "Around") -> native.Heads:
+def _heads(heads: HeadProjections, asks: nn.Module | None, around: Around) -> native.Heads:
     score = heads.score
     _need(isinstance(score, DotScore) and heads.project and heads.q_norm is None and heads.activates_nothing)
     assert isinstance(score, DotScore)
@@ -140,7 +153,7 @@ def _heads(heads: HeadProjections, asks: nn.Module | None, around: "Around") -> 
     return native.Heads(_around(around), _map(asks), out, heads.H, heads.G, heads.K, score.scale)
 
 
-def _dense(feed_forward: FeedForward, around: "Around") -> native.Dense:
+def _dense(feed_forward: FeedForward, around: Around) -> native.Dense:
     layer = feed_forward.layer
     _need(type(layer) is DenseFeedForward and layer.activation in native.ACTIVATIONS)
     assert isinstance(layer, DenseFeedForward)
@@ -158,7 +171,7 @@ def _map(module: nn.Module | None) -> native.Map:
     return made
 
 
-def _around(around: "Around") -> native.Around:
+def _around(around: Around) -> native.Around:
     _need(around.residual is not None)
     assert around.residual is not None
     norms = (_norm(norm) for norm in (around.norm_in, around.norm_out, around.norm_sum))
