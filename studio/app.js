@@ -116,7 +116,12 @@ function navigation(state, views) {
 function copyLink() {
   const title = "Copy a link to this view";
   const copied = async () => {
-    await navigator.clipboard?.writeText(location.href);
+    try {
+      await navigator.clipboard.writeText(location.href);
+    } catch { // without TLS, browsers give a page of another machine no clipboard
+      window.prompt("The link to this view:", location.href);
+      return;
+    }
     say("The link is copied");
     button.classList.add("done");
     setTimeout(() => button.classList.remove("done"), 1500);

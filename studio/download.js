@@ -6,7 +6,7 @@ import { pageColour } from "./colours.js";
 const SHARP = 2; // pixels of a PNG for each of the page
 const LARGEST = 16000; // pixels of a side: browsers draw no larger ones
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity",
-  "font-family", "font-size", "font-weight", "font-style", "text-anchor", "dominant-baseline", "visibility"];
+  "font-family", "font-size", "font-weight", "font-style", "text-anchor", "dominant-baseline", "paint-order", "visibility"];
 
 /** Buttons. name: of the files. make: () → SVG element. others: {"CSV": () → text}. */
 export function downloads(name, make, others = {}) {

@@ -16,7 +16,7 @@ from tests.jobs.series import write_forecaster, write_series
 from tests.jobs.test_look_labels import SERIES
 from tests.jobs.test_node_labels import SHORT, write_graph
 from tests.serving.live import Live
-from tests.studio.browser import Studio, accessible, fits, number
+from tests.studio.browser import Studio, accessible, downloaded, fits, number
 
 PICTURE = np.random.default_rng(2).random((4, 6)).round(3)
 MOTION = np.random.default_rng(3).normal(size=(9, 2)).round(3)
@@ -150,6 +150,15 @@ def right(page: Page, what: str) -> float:
         what,
     )
     return found
+
+
+def test_a_graph_is_taken_along_with_its_names(tasks: Studio, tmp_path: Path) -> None:
+    """Which have a rim of the page's colour: it must stay behind them."""
+    page = tasks.open("write", model="graph", input="n3")
+    text = downloaded(page, page.get_by_role("button", name="as SVG"), tmp_path).read_text(encoding="utf-8")
+    rims = [part for part in re.findall(r"<text [^>]*>", text) if 'stroke-width="3' in part]
+    assert rims
+    assert all('paint-order="stroke' in part for part in rims)
 
 
 def test_a_graph_and_the_attention_on_its_edges(tasks: Studio, folder: Path) -> None:

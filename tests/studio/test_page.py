@@ -32,6 +32,25 @@ def test_a_link_restores_what_was_looked_at(studio: Studio) -> None:
     expect(again.locator(".panel .name")).to_have_text("A")
 
 
+def test_the_link_is_copied_or_shown(studio: Studio) -> None:
+    """Over plain HTTP from another machine there is no clipboard: then the link is shown, to be copied by hand."""
+    page = studio.open("flow", model="pairs", input="bead")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy a link").click()
+    expect(page.locator("#said")).to_have_text("The link is copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    shown: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        shown.append(dialog.default_value)
+        dialog.accept()
+
+    page.on("dialog", answer)
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.get_by_role("button", name="Copy a link").click()
+    assert shown == [page.url]
+
+
 def test_another_model_has_its_own_inputs_and_views(studio: Studio) -> None:
     page = studio.open("write", model="pairs", input="abcd")
     page.get_by_label("Model", exact=True).select_option("tags")
