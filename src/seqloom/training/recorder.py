@@ -18,9 +18,7 @@ from seqloom.training.ema import MovingAverage
 from seqloom.training.optimisers import Optimiser, clip
 from seqloom.training.step import Work
 
-LONGEST = (
-    1024  # steps of a row, where rows are filled up: a recurrence goes them one by one, each a part of the recording
-)
+LONGEST = 1024  # steps of a row, where rows are filled up: a recurrence goes them one by one
 MOST = 96  # recordings; frames beyond that are worked through each time
 
 
