@@ -204,6 +204,16 @@ def test_what_fails_on_the_way_is_written_all_the_same(monkeypatch: pytest.Monke
     assert times[0] == 4, "it is not tried again"
 
 
+def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Frame) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(Frame, "run", fails)
+    scorer = scorer_of("attention")
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        list(write(scorer, items_of(5), GenerationSettings(beam=1), static=Static(scorer)))
+
+
 def test_in_half_precision() -> None:
     """Nearly the same: the caches and the products are of eight bits before the point and behind it."""
     full = scorer_of("attention")

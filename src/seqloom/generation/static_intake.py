@@ -6,6 +6,7 @@ ask for an encoder's hundred kernels one by one would take longer than to write 
 # B rows of an intake  N tokens of all rows  A items
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -88,7 +89,7 @@ class Intake:
         here[rows : 2 * rows] = self.spare
         here[rows : rows + count] = places
         here[2 * rows : 2 * rows + count] = [item.longest for item in items]
-        flat = np.concatenate([np.asarray(source, np.int64) for source in sources])
+        flat = np.fromiter(chain.from_iterable(sources), np.int64)
         here[3 * rows : 3 * rows + len(flat)] = flat
         return numbers
 

@@ -98,15 +98,17 @@ class Static:
         self, items: Iterator[Item], settings: GenerationSettings, unwritten: list[Item]
     ) -> Iterator[tuple[int, list[Written]]]:
         while self.works and (window := list(islice(items, WINDOW * settings.together))):
-            left = {item.number: item for item in window}
+            left, why = {item.number: item for item in window}, None
             try:
                 for item, answers in self._window(window, settings):
                     del left[item.number]
                     yield item.number, answers
-            except NotStaticError as error:
-                self._give_up(f"{error}: no static state")
-            except (NotRecordedError, torch.OutOfMemoryError) as error:
-                self._give_up(str(error).strip().splitlines()[0])
+            except Exception as error:
+                why = _refusal(error)
+                if why is None:
+                    raise
+            if why is not None:  # only here: while the error is at hand, it holds the memory of what failed
+                self._give_up(why)
             unwritten += left.values()
 
     def _give_up(self, why: str) -> None:
@@ -192,6 +194,14 @@ class Static:
                 raise NotStaticError(f"answers of {wanted.steps} tokens do not fit into the memory that is free")
             room //= 2
         return room
+
+
+def _refusal(error: Exception) -> str | None:
+    """Why the other search should write; None: the error is not about how it is written."""
+    kernels = type(error).__module__.partition(".")[0] == "triton"  # which cannot be made for this GPU
+    if not kernels and not isinstance(error, NotStaticError | NotRecordedError | torch.OutOfMemoryError):
+        return None
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _up(number: int, least: int) -> int:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compi
 LAYOUTS: list[Layout] = [
     Packed.of([3, 16, 17, 1, 0, 5]),
     Packed.of([0, 3, 0]),
-    Packed.of([70, 130, 64, 128]),  # several blocks of queries
+    Packed.of([70, 133, 64, 66]),  # several blocks of queries
     Padded.whole(3, 33),
 ]
 

@@ -6,7 +6,7 @@
    the way back makes them anew of log_sum_NH, and chance of its key. */
 #include "chance.h"
 
-#define BLOCK 64 /* queries at once */
+#define BLOCK 66 /* queries at once: whole tiles of 6 */
 #define TILE 4   /* registers side by side in a product */
 #define PANEL (TILE * LANES)
 #define DEEP 128    /* rows of a panel that fit into the fastest cache */
@@ -307,7 +307,7 @@ static void back_head(const attention *it, const one_head *one, const float *dy,
 #define AS_ONE                                                                                                       \
     {rows, heads, width, causal, q_ends, k_ends, q_step, k_step, y_step, q, k, v, log_sum, scale, growth, lost, seed}
 
-/* space: for each thread (2 width + 64) (S + 16) + 64 width numbers, S being the keys of the longest row, rounded up to a
+/* space: for each thread (2 width + 66) (S + 16) + 66 width numbers, S being the keys of the longest row, rounded up to a
    multiple of 64; on the way back twice as many. lost of 2^32 weights are dropped. */
 void attend(float *y, GIVEN_ATTENTION)
 {

@@ -16,7 +16,7 @@ from seqloom.layers.native import Library, usable_both_ways
 from seqloom.layers.native.chance import Chance, chance
 
 MULTIPLE = 16  # that a head's width must be of
-BLOCK = 64  # queries at once, as in the source
+BLOCK, PANEL = 66, 64  # queries and keys at once, as in the source
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _backward(
 
 def _space(how: How, width: int, times: int) -> Tensor:
     """For each thread, what the kernel works in."""
-    keys = -(-how.most // BLOCK) * BLOCK
+    keys = -(-how.most // PANEL) * PANEL
     each = (2 * width + BLOCK) * (keys + MULTIPLE) + BLOCK * width
     return torch.empty(torch.get_num_threads(), times * each)
 
