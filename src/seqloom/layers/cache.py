@@ -13,6 +13,8 @@ from seqloom.layers.forked_cache import MOST, ForkedCache, moved
 from seqloom.layers.layout import Layout
 from seqloom.layers.native.attention import ATTENTION, Asked, fits, over_steps
 from seqloom.layers.native.block import numbers_of
+from seqloom.layers.static_cache import StaticCache
+from seqloom.layers.static_state import Size
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,9 @@ class Cache:
         fan = self.rows // max(1, sum(sizes))  # so many rows share each memory
         parts = (x.split([fan * size for size in sizes]) for x in (self.keys_BGSK, self.values_BGSK, self.lengths_B))
         return tuple(replace(self, keys_BGSK=k, values_BGSK=v, lengths_B=n) for k, v, n in zip(*parts, strict=True))
+
+    def static_like(self, size: Size) -> StaticCache:
+        return StaticCache.like(self, size)
 
     def reorder(self, rows: Tensor) -> "Cache":
         if self.room:
