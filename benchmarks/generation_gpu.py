@@ -176,7 +176,7 @@ def profile(beam: int, count: int) -> Iterator[str]:
     asked = (time.perf_counter() - began) / 5
     torch.cuda.synchronize()
     start = (time.perf_counter() - began) / 5
-    with static.tape.running():
+    with static.tape.running(), torch.inference_mode():
         for _ in range(WARM):
             frame.intake.begin(range(count), items)
         torch.cuda.synchronize()

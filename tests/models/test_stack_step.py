@@ -1,6 +1,8 @@
 """A step of blocks in one call of C says what its layers say one by one."""
 
 import copy
+import gc
+import weakref
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,6 +13,7 @@ from torch import Tensor
 from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import fan_out, fork, join, reorder, roomy
 from seqloom.layers.native.block import BLOCK
+from seqloom.layers.native.compiler import MissingError
 from seqloom.layers.paths import only_plain
 from seqloom.models import build_model, stack_step
 from seqloom.models.decoder_only import DecoderOnly
@@ -186,6 +189,16 @@ def test_a_model_can_be_copied_after_it_has_written() -> None:
     torch.testing.assert_close(written(copy.deepcopy(model)), found)
 
 
+def test_a_model_that_has_written_can_go() -> None:
+    model = built()
+    written(model)
+    gone = weakref.ref(model.decoder.blocks[0])
+    assert gone() is not None
+    del model
+    gc.collect()
+    assert gone() is None
+
+
 def test_rows_do_not_depend_on_their_neighbours() -> None:
     """To the last digits: products of matrices are made in another order for other numbers of rows."""
     model = built()
@@ -207,9 +220,12 @@ def test_a_state_of_other_rows_is_refused() -> None:
 
 
 def test_without_a_product_the_plain_lines_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> int:
+        raise MissingError("as on a Mac")
+
     model = built()
     expected = written(model)
     monkeypatch.setattr(stack_step, "_plans", WeakKeyDictionary())
-    monkeypatch.setattr(stack_step.native, "product", lambda: None)
+    monkeypatch.setattr(stack_step.native, "product", missing)
     torch.testing.assert_close(written(model), expected, atol=1e-4, rtol=1e-4)
     assert set(stack_step._plans.values()) == {None}

@@ -11,6 +11,7 @@ import torch
 
 from seqloom.models.build import Model
 from seqloom.tasks import Batch, Frame, Goals
+from seqloom.training import recorder as training_recorder
 from seqloom.training.ema import Ema, MovingAverage
 from seqloom.training.optimisers import SGD, AdamW, Muon, OptimiserSettings, build_optimiser, clip
 from seqloom.training.recorder import Knobs, Recorder
@@ -99,6 +100,17 @@ def test_nonsense_changes_no_weight_and_nor_does_what_follows(
     recorder.step(3, batches[2], Knobs(1.0))
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name]), name
+
+
+def test_long_rows_that_are_filled_up_are_left_to_others(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training_recorder, "LONGEST", 2)
+    model = made.model()
+    recorder = Recorder(_work(made, model), build_optimiser(AdamW(), model), None, None, BUDGET, lambda text: None)
+    (batch,) = _batches(made, 1)
+    recorder._pads = True
+    assert recorder.step(1, batch, Knobs(1.0)) is None
+    recorder._pads = False
+    assert recorder.step(1, batch, Knobs(1.0)) is not None
 
 
 def test_what_needs_too_much_memory_is_left_to_others(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from seqloom.generation.choice import split
 from seqloom.generation.contract import Item, Written
 from seqloom.generation.draft import Draft, Found
 from seqloom.generation.length import penalty
+from seqloom.generation.on_its_way import OnItsWay
 from seqloom.generation.settings import GenerationSettings, LengthSettings
 
 
@@ -123,45 +124,46 @@ class BeamBooks:
         self.last_AK.copy_(torch.where(goes_A[:, None], going.token_AC, self.last_AK))
         self.step_A.add_(goes_A)
 
-    def written(self, items_A: Tensor, settings: GenerationSettings) -> list[list[Written]]:
-        """The answers to items that are done, best first. Waits for the device."""
-        score_AN, step_AN = self.best_AN[items_A], self.best_step_AN[items_A]
-        steps, most = step_AN.tolist(), int(step_AN.max()) + 1 if step_AN.numel() else 0
-        log_probs_ANT = self.best_log_probs_ANT[items_A, :, :most]
-        real_ANT = torch.arange(most, device=items_A.device) <= step_AN[..., None]
+    def leave(self, items_A: Tensor, most: int) -> OnItsWay:
+        """All that the answers to items that are done are made of. most: steps of the longest."""
+        best = (self.best_AN, self.best_step_AN, self.best_tokens_ANT[:, :, : most + 1])
+        held = (self.stuck_A, self.step_A, self.total_AK, self.tokens_AKT[:, :, : most + 1])
+        log_probs = self.best_log_probs_ANT[:, :, : most + 1], self.log_probs_AKT[:, :, : most + 1]
+        return OnItsWay([part[items_A] for part in (*best, *held, *log_probs)])
+
+    def written(self, left: OnItsWay, settings: GenerationSettings) -> list[list[Written]]:
+        """The answers to items that left, best first. Waits for the device."""
+        score_AN, step_AN, tokens_ANT, stuck_A, *held, log_probs_ANT, held_log_probs_AKT = left.read()
+        real_ANT = torch.arange(tokens_ANT.shape[2]) <= step_AN[..., None]
         total_AN = torch.where(real_ANT, log_probs_ANT.double(), 0).sum(2)
-        tokens_ANT = self.best_tokens_ANT[items_A, :, :most]
-        each = zip(
-            score_AN.tolist(), total_AN.tolist(), steps, tokens_ANT.tolist(), log_probs_ANT.tolist(), strict=True
-        )
+        parts = (score_AN, total_AN, step_AN, tokens_ANT, log_probs_ANT)
         answers = [
             [
                 Written(tuple(ids[:step]), score, total, tuple(given[: step + 1]), ended=True)
                 for score, total, step, ids, given in zip(*one, strict=True)
                 if score > NOTHING
             ]
-            for one in each
+            for one in zip(*(part.tolist() for part in parts), strict=True)
         ]
-        self._cut(items_A, answers, settings.n_best)
+        stuck = stuck_A.tolist()
+        for a, found in enumerate(answers):
+            if stuck[a] and len(found) < settings.n_best:
+                found += self._cut(found, *(part[a] for part in (*held, held_log_probs_AKT)))[
+                    : settings.n_best - len(found)
+                ]
         return answers
 
-    def _cut(self, items_A: Tensor, answers: list[list[Written]], wanted: int) -> None:
+    def _cut(
+        self, found: list[Written], step: Tensor, total_K: Tensor, tokens_KT: Tensor, log_probs_KT: Tensor
+    ) -> list[Written]:
         """Where too few ended and nothing goes on, hypotheses as they stand come behind them."""
-        stuck = self.stuck_A[items_A].tolist()
-        lacking = [a for a, found in enumerate(answers) if stuck[a] and len(found) < wanted]
-        if not lacking:
-            return
-        places_A = items_A[torch.tensor(lacking, device=items_A.device)]
-        parts = (self.total_AK, self.tokens_AKT, self.log_probs_AKT, self.step_A)
-        for a, totals, tokens, log_probs, steps in zip(lacking, *(part[places_A].cpu() for part in parts), strict=True):
-            step, draft = int(steps), Draft(_NOBODY, 1)
-            for total, ids, given in zip(totals.tolist(), tokens.numpy(), log_probs.numpy(), strict=True):
-                if total > NOTHING:
-                    score = total / penalty(self.length, float(max(1, step)))
-                    draft.add(Found(score, ids[:step], given[:step], ended=False), len(totals))
-            said = {one.tokens for one in answers[a]}  # one that ended now, and could have gone on, is there already
-            cut = [one for one in draft.answers(len(totals), distinct=True) if one.tokens not in said]
-            answers[a] += cut[: wanted - len(answers[a])]
+        steps, draft = int(step), Draft(_NOBODY, 1)
+        for total, ids, given in zip(total_K.tolist(), tokens_KT.numpy(), log_probs_KT.numpy(), strict=True):
+            if total > NOTHING:
+                score = total / penalty(self.length, float(max(1, steps)))
+                draft.add(Found(score, ids[:steps], given[:steps], ended=False), len(total_K))
+        said = {one.tokens for one in found}  # one that ended now, and could have gone on, is there already
+        return [one for one in draft.answers(len(total_K), distinct=True) if one.tokens not in said]
 
 
 _NOBODY = Item((), 0, 0)

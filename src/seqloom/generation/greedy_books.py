@@ -9,6 +9,7 @@ from torch import Tensor
 from seqloom.generation.beam import NOTHING
 from seqloom.generation.contract import Written
 from seqloom.generation.length import penalty
+from seqloom.generation.on_its_way import OnItsWay
 from seqloom.generation.settings import GenerationSettings
 from seqloom.layers.kernels import usable
 
@@ -78,24 +79,20 @@ class GreedyBooks:
         self.step_A.add_(goes_A)
         return goes_A, None
 
-    def written(self, items_A: Tensor, settings: GenerationSettings) -> list[list[Written]]:
-        """The answers to items that are done. Waits for the device."""
-        step_A, ended_A = self.step_A[items_A], self.ended_A[items_A]
+    def leave(self, items_A: Tensor, most: int) -> OnItsWay:
+        """All that the answers to items that are done are made of. most: steps of the longest."""
+        step_A, ended_A, most = self.step_A[items_A], self.ended_A[items_A], most + 1
+        return OnItsWay((step_A, ended_A, self.tokens_AT[items_A, :most], self.log_probs_AT[items_A, :most]))
+
+    def written(self, left: OnItsWay, settings: GenerationSettings) -> list[list[Written]]:
+        """The answers to items that left. Waits for the device."""
+        step_A, ended_A, tokens_AT, log_probs_AT = left.read()
         length_A = step_A + ended_A
-        log_probs_AT = self.log_probs_AT[items_A, : self._most(length_A)]
-        real_AT = torch.arange(log_probs_AT.shape[1], device=items_A.device) < length_A[:, None]
+        real_AT = torch.arange(log_probs_AT.shape[1]) < length_A[:, None]
         total_A = torch.where(real_AT, log_probs_AT.double(), 0).sum(1)
         score_A = total_A / penalty(settings.length, length_A.clamp(min=1).double())
-        numbers = torch.stack((step_A.double(), ended_A.double(), total_A, score_A)).tolist()
-        each = zip(
-            *numbers, self.tokens_AT[items_A, : log_probs_AT.shape[1]].tolist(), log_probs_AT.tolist(), strict=True
-        )
-        found = []
-        for steps, ended, total, score, ids, given in each:
-            step, whole = int(steps), bool(ended)
-            found.append([Written(tuple(ids[:step]), score, total, tuple(given[: step + whole]), whole)])
-        return found
-
-    @staticmethod
-    def _most(length_A: Tensor) -> int:
-        return int(length_A.max()) if len(length_A) else 0
+        parts = (step_A, ended_A, total_A, score_A, tokens_AT, log_probs_AT)
+        return [
+            [Written(tuple(ids[:step]), score, total, tuple(given[: step + ended]), ended)]
+            for step, ended, total, score, ids, given in zip(*(part.tolist() for part in parts), strict=True)
+        ]

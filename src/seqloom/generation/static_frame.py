@@ -11,6 +11,7 @@ from seqloom.generation.beam_books import BeamBooks
 from seqloom.generation.contract import Item, StaticScorer, Written
 from seqloom.generation.greedy_books import GreedyBooks
 from seqloom.generation.no_numbers import NoNumbersError
+from seqloom.generation.on_its_way import OnItsWay
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.static_intake import Intake
 from seqloom.generation.tops import tops
@@ -137,22 +138,39 @@ class Frame:
         return _Step(self.scorer, places, state, first(self.books, count, 1), self.never_V, self.fan)
 
     @torch.inference_mode()
-    def done(self) -> list[tuple[Item, list[Written]]]:
-        """Those that are done leave, with their answers. Waits for the device."""
+    def done(self) -> "Left":
+        """Those that are done leave, and their places are free; their answers are on their way. Waits for who it is."""
         done, bad = torch.stack((self.books.done_A, self.books.bad_A)).tolist()
         if any(bad[place] for place in self.writs):
             raise NoNumbersError
         gone = [place for place in self.writs if done[place]]
         if not gone:
-            return []
-        written = self.books.written(torch.tensor(gone, device=self.scorer.device), self.settings)
-        return [(self.writs.pop(place).item, answers) for place, answers in zip(gone, written, strict=True)]
+            return Left()
+        most = max(self.writs[place].steps for place in gone)
+        numbers = self.books.leave(torch.tensor(gone, device=self.scorer.device), most)
+        return Left(self, [self.writs.pop(place).item for place in gone], numbers)
 
     @torch.inference_mode()
     def clear(self) -> None:
         """Whoever is left is forgotten."""
         self.books.done_A.fill_(True)
         self.writs.clear()
+
+
+@dataclass(frozen=True)
+class Left:
+    """Items that are done, and what was written to them."""
+
+    frame: Frame | None = None
+    items: Sequence[Item] = ()
+    numbers: OnItsWay | None = None
+
+    def answers(self) -> list[tuple[Item, list[Written]]]:
+        """Waits for the device."""
+        if self.frame is None or self.numbers is None:
+            return []
+        written = self.frame.books.written(self.numbers, self.frame.settings)
+        return list(zip(self.items, written, strict=True))
 
 
 @dataclass(frozen=True)

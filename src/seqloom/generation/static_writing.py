@@ -15,7 +15,7 @@ from torch import Tensor
 
 from seqloom.generation.contract import Item, StaticScorer, Written
 from seqloom.generation.settings import GenerationSettings
-from seqloom.generation.static_frame import FEWEST, Frame
+from seqloom.generation.static_frame import FEWEST, Frame, Left
 from seqloom.layers.mixer import State
 from seqloom.layers.recording import NotRecordedError, Tape
 from seqloom.layers.static_state import NotStaticError, Places, Size, static_like
@@ -125,6 +125,7 @@ class Static:
             frame = self._frame(list(waiting), settings)
         room = min(frame.room, settings.together)
         ready: _Begun | None = None
+        left = Left()
         try:
             while frame.writs or waiting or ready is not None:
                 with self.tape.running():
@@ -133,8 +134,10 @@ class Static:
                     if ready is None and waiting and not frame.intake.works:
                         # while the device writes, the next ones are made ready behind it
                         ready = self._started(waiting, -(-room // COHORTS))
-                    done = frame.done()
-                yield from done
+                yield from left.answers()  # and what was written before is handed out
+                with self.tape.running():
+                    left = frame.done()
+            yield from left.answers()
         finally:
             if frame.writs:  # whoever reads stopped, or something failed
                 frame.clear()

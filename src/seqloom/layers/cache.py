@@ -70,11 +70,13 @@ class Cache:
         if not self.apart:
             return made
         # rows that leave are followed by those of their own part; to attend part by part costs something only in torch
-        return Cohorts(made._apart(room.sizes) if len(room.sizes) > 1 and ATTENTION.get() is not None else (made,))
+        split = len(room.sizes) > 1 and self.forks and ATTENTION.get() is not None
+        return Cohorts(made._apart(room.sizes) if split else (made,))
 
     def _apart(self, sizes: tuple[int, ...]) -> "tuple[Cache, ...]":
-        each = zip(self.keys_BGSK.split(sizes), self.values_BGSK.split(sizes), self.lengths_B.split(sizes), strict=True)
-        return tuple(replace(self, keys_BGSK=k, values_BGSK=v, lengths_B=lengths_B) for k, v, lengths_B in each)
+        fan = self.rows // max(1, sum(sizes))  # so many rows share each memory
+        parts = (x.split([fan * size for size in sizes]) for x in (self.keys_BGSK, self.values_BGSK, self.lengths_B))
+        return tuple(replace(self, keys_BGSK=k, values_BGSK=v, lengths_B=n) for k, v, n in zip(*parts, strict=True))
 
     def static_like(self, size: Size) -> StaticCache:
         return StaticCache.like(self, size)

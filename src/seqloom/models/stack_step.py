@@ -26,6 +26,7 @@ from seqloom.layers.mixer import State
 from seqloom.layers.native import block as native
 from seqloom.layers.native import readable, usable
 from seqloom.layers.native.attention import one_each
+from seqloom.layers.native.compiler import MissingError
 from seqloom.layers.norms import LayerNormalisation, NoNormalisation, RMSNormalisation
 from seqloom.layers.scores import DotScore
 from seqloom.models.block import Around, Block, BlockState
@@ -102,16 +103,16 @@ def _plan(blocks: nn.ModuleList) -> Plan | None:
             return plan
     try:
         plan = _made(blocks)
-    except OtherError:
+    except (OtherError, MissingError):
         plan = None
     _plans[blocks] = plan
     return plan if plan is not None and plan.holds else None
 
 
 def _made(blocks: nn.ModuleList) -> Plan:
-    _need(native.product())
     weights = list[tuple[dict[str, Any], str, int]]()
-    modules = [part for part in blocks.modules() if len(list(part.children())) or len(list(part.parameters(False)))]
+    # not the list itself: it would keep itself alive
+    modules = [part for block in blocks for part in block.modules() if [*part.children(), *part.parameters(False)]]
     for part in modules:
         for name, weight in part._parameters.items():
             if weight is not None:

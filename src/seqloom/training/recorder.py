@@ -18,6 +18,7 @@ from seqloom.training.ema import MovingAverage
 from seqloom.training.optimisers import Optimiser, clip
 from seqloom.training.step import Work
 
+LONGEST = 1024  # steps of a row, where rows are filled up: a recurrence goes them one by one
 MOST = 96  # recordings; frames beyond that are worked through each time
 
 
@@ -117,6 +118,8 @@ class Recorder:
         if self._stopped or frame in self._large:
             return False
         if frame.asked and self.work.goals.r_drop:  # which does not know goals that count nothing
+            return False
+        if self._pads and any(side.longest > LONGEST for side in (frame.source, frame.target) if side is not None):
             return False
         first = frame not in self._seen
         self._seen.add(frame)

@@ -126,6 +126,24 @@ def test_steps_of_cohorts(key_heads: int | None, relative: dict[str, str] | None
     assert [part.free for part in state.parts] == [part.free for part in other.parts]
 
 
+@pytest.mark.parametrize("relative", [None, {"kind": "alibi"}])
+@pytest.mark.parametrize("beam", [1, 2, 20])
+def test_steps_that_lie_in_parts(relative: dict[str, str] | None, beam: int) -> None:
+    """As memories of like length do; also where hypotheses are copies, as too many of them are, and biased ones."""
+    mixer = SelfAttention(Attention.model_validate({"heads": 2, "relative": relative}), 16, causal=True).eval()
+
+    def run() -> Tensor:
+        torch.manual_seed(8)
+        with torch.inference_mode():
+            state = mixer.start(5)
+            state = roomy(fan_out(state, beam) if beam > 1 else state, 3, (3, 2))
+            return walked(mixer, state, [torch.randn(5 * beam, 1, 16) for _ in range(3)], {})
+
+    y = run()
+    with only_plain():
+        torch.testing.assert_close(y, run(), atol=1e-5, rtol=1e-5)
+
+
 def test_steps_of_uneven_rows() -> None:
     """Prompts of different lengths, then one step after the other."""
     mixer = SelfAttention(Attention(heads=2), 16, causal=True).eval()

@@ -113,6 +113,18 @@ def test_no_compiler(
     assert lib.get() is None
 
 
+def test_what_is_missing_is_no_fault(made: Callable[..., Twice], caplog: pytest.LogCaptureFixture) -> None:
+    def needs() -> None:
+        raise compiler.MissingError("no sgemm")
+
+    lib = made()
+    lib.needs = needs
+    with caplog.at_level(logging.INFO):
+        assert lib.wait() is None
+    assert lib.why == "no sgemm"
+    assert [record.levelno for record in caplog.records] == [logging.INFO]
+
+
 def test_a_compiler_that_fails_is_named_once(
     made: Callable[..., Twice], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from seqloom.layers.activations import Activation
+from seqloom.layers.native.compiler import MissingError
 from seqloom.layers.native.library import Library
 
 NO_NORM, LAYER, RMS = range(3)
@@ -98,19 +99,17 @@ class Blocks:
 
 
 @cache
-def product() -> int | None:
-    """Where torch's own sgemm is; None: it has none by that name, as on a Mac."""
+def product() -> int:
+    """Where torch's own sgemm is."""
     for file in sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*")):
-        try:
-            return ctypes.cast(ctypes.CDLL(str(file)).sgemm_, c_void_p).value
-        except (AttributeError, OSError):
-            continue
-    return None
+        found = getattr(ctypes.CDLL(str(file)), "sgemm_", None)
+        address = None if found is None else ctypes.cast(found, c_void_p).value
+        if address is not None:
+            return address
+    raise MissingError("torch has no sgemm that others could call")
 
 
 def _same(lib: ctypes.CDLL) -> bool:
-    if product() is None:
-        return False
     numbers = torch.linspace(0, 99, 1000).sin()
     x, keys, values = numbers[:16].view(2, 8), numbers[16:64].view(2, 2, 3, 4), numbers[64:112].view(2, 2, 3, 4)
     qkv, q, out, wide = (
@@ -137,4 +136,6 @@ def _same(lib: ctypes.CDLL) -> bool:
     return torch.allclose(y, x + F.linear(F.linear(x, wide, bias).relu(), narrow), atol=1e-4)
 
 
-BLOCK = Library("block", {"stack_step": (c_void_p, c_int64, c_void_p, c_int64, *(c_void_p,) * 5, c_int)}, _same)
+BLOCK = Library(
+    "block", {"stack_step": (c_void_p, c_int64, c_void_p, c_int64, *(c_void_p,) * 5, c_int)}, _same, product
+)

@@ -19,7 +19,11 @@ THREADS = (("-fopenmp",), ("-fopenmp-simd",), ())
 
 
 class CompilerError(Exception):
-    """It is not there, or it failed."""
+    """It failed, or what it made did."""
+
+
+class MissingError(CompilerError):
+    """Something is not on this machine: that is no fault."""
 
 
 @dataclass(frozen=True)

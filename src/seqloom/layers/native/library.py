@@ -19,7 +19,15 @@ from typing import Any
 
 import torch
 
-from seqloom.layers.native.compiler import ALWAYS, Compiler, CompilerError, find_compiler, options, processor
+from seqloom.layers.native.compiler import (
+    ALWAYS,
+    Compiler,
+    CompilerError,
+    MissingError,
+    find_compiler,
+    options,
+    processor,
+)
 from seqloom.settings.cache_folder import cache_folder
 
 ASKED = 16
@@ -33,10 +41,17 @@ class Library:
     """name: of the source beside this file. takes: the types of each function's arguments.
 
     check: whether it says the same as the plain lines, on a small case; it is asked whenever the library is loaded.
+    needs: something that may be missing on a machine; it raises MissingError then.
     """
 
-    def __init__(self, name: str, takes: dict[str, tuple[Any, ...]], check: Callable[[ctypes.CDLL], bool]) -> None:
-        self.name, self.takes, self.check = name, takes, check
+    def __init__(
+        self,
+        name: str,
+        takes: dict[str, tuple[Any, ...]],
+        check: Callable[[ctypes.CDLL], bool],
+        needs: Callable[[], object] | None = None,
+    ) -> None:
+        self.name, self.takes, self.check, self.needs = name, takes, check, needs
         self.why: str | None = None  # it cannot be used
         self._loaded: ctypes.CDLL | None = None
         self._asked, self._settled = 0, False
@@ -70,12 +85,14 @@ class Library:
         if os.environ.get(SWITCH, "") == "0":
             return None
         with _building:
-            if not self._settled:
+            # at the program's end nobody waits for more than what is being compiled already
+            if not self._settled and threading.main_thread().is_alive():
                 try:
                     self._loaded = self._made()
                 except Exception as fault:  # whatever it is, the plain lines can do it
                     self.why = str(fault)
-                    log.log(logging.INFO if find_compiler() is None else logging.WARNING, "%s.c: %s", self.name, fault)
+                    level = logging.INFO if isinstance(fault, MissingError) else logging.WARNING
+                    log.log(level, "%s.c: %s; the plain lines do it", self.name, fault)
                 self._settled = True
         return self._loaded
 
@@ -86,6 +103,8 @@ class Library:
             return False
 
     def _made(self) -> ctypes.CDLL:
+        if self.needs is not None:
+            self.needs()
         file = self._file()
         if file.exists():
             try:
@@ -144,7 +163,7 @@ _building = threading.RLock()  # one after the other: they are small
 def _compiler() -> Compiler:
     found = find_compiler()
     if found is None:
-        raise CompilerError("there is no C compiler; set CC, or install gcc or clang")
+        raise MissingError("there is no C compiler; set CC, or install gcc or clang")
     return found
 
 

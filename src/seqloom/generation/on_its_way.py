@@ -1,0 +1,24 @@
+"""Numbers that are on their way from a device: whoever reads them waits, nobody else does."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+class OnItsWay:
+    """Copies of some tensors, as they are when the work is done that was asked for before."""
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self._here = [
+            torch.empty_like(x, device="cpu", pin_memory=True).copy_(x, non_blocking=True) if x.is_cuda else x.clone()
+            for x in tensors
+        ]
+        self._event = torch.cuda.Event() if any(x.is_cuda for x in tensors) else None
+        if self._event is not None:
+            self._event.record()
+
+    def read(self) -> list[Tensor]:
+        if self._event is not None:
+            self._event.synchronize()
+        return self._here
