@@ -122,3 +122,10 @@ def test_a_table_as_predict_takes_it(studio: Live, folder: Path) -> None:
     (said,) = studio.predict([{"csv": text}], model="sales")
     means = np.array([values["mean"] for values in said[0]["values"].values()])
     assert np.allclose(means.T, expected["point"], rtol=1e-5)
+
+
+def test_a_series_that_has_no_name(studio: Live, folder: Path) -> None:
+    table = {"csv": (folder / "sales.csv").read_text(encoding="utf-8"), "series": "x"}
+    message = refused(studio, "answer", model="sales", input=table)
+    assert "there is no series 'x'; " in message
+    assert not message.endswith("there are ")

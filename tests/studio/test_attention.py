@@ -240,6 +240,6 @@ def test_recurrent_and_convolutional_models(browser: Browser, tmp_path: Path, mo
         shown = torch.tensor(matrix(page.locator(".hanging figure")))
         assert shown.shape == (5, 5)
         for t, s in (0, 4), (1, 4), (0, 3):  # aligned place by place, three wide on both sides: so far nothing reaches
-            assert shown[t, s] == 0
-        assert (shown.diagonal() != 0).any()
+            assert abs(shown[t, s]) < 1e-6
+        assert shown.diagonal().abs().max() > 1e-4
         studio.close()

@@ -46,6 +46,7 @@ def test_the_best_answers_are_those_of_predict(studio: Studio) -> None:
     assert number(found[0][5]) == pytest.approx(own[0].score, abs=1e-4)
     assert number(found[0][2]) == pytest.approx(own[0].log_prob, abs=0.006)
     expect(page.locator(".why")).to_contain_text(f"“{own[0].text}” wins")
+    expect(page.locator(".why bdi").first).to_have_text(own[0].text)  # of whatever script, it turns nothing around
 
 
 def test_the_tree_is_all_that_was_considered(studio: Studio, live: Live) -> None:

@@ -37,14 +37,16 @@ def influence(
         raise UserError("influence: a graph has no words that could be left out; its attention is that of its edges")
     example = example.to(next(model.parameters()).device)
     with torch.no_grad(), changed(model, changes), _leaving(model, [None]) as seen:
-        plain_T = _log_probs(model, example, 1, rows, goals)[0]
+        _log_probs(model, example, 1, rows, goals)
     places = seen[0]
     many = max(1, TOKENS // (places + len(rows)))
     columns = []
     for begin in range(0, places, many):
-        left = list(range(begin, min(begin + many, places)))
+        # the whole is read in the same batch: sums of another order would not cancel
+        left = [None, *range(begin, min(begin + many, places))]
         with torch.no_grad(), changed(model, changes), _leaving(model, left):
-            columns.append(plain_T - _log_probs(model, example, len(left), rows, goals))
+            found_RT = _log_probs(model, example, len(left), rows, goals)
+        columns.append(found_RT[0] - found_RT[1:])
         yield None
     yield torch.cat(columns).T.contiguous().cpu()
 

@@ -85,7 +85,8 @@ def _series(model: Model, task: ForecastTask, parts: Mapping[str, Any]) -> tuple
         if wanted is None or series.name == wanted:
             return series, table.style
     known = ", ".join(series.name for series in table.series[:8])
-    raise UserError(f"input: there is no series {wanted!r}; there are {known}")
+    there = f"there are {known}" if known else "the table has one, without a name: leave series out"
+    raise UserError(f"input: there is no series {wanted!r}; {there}")
 
 
 def _text(task: ForecastTask, parts: Mapping[str, Any]) -> str:
