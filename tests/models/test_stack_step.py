@@ -3,6 +3,7 @@
 import copy
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -229,3 +230,40 @@ def test_without_a_product_the_plain_lines_do_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(stack_step.native, "product", missing)
     torch.testing.assert_close(written(model), expected, atol=1e-4, rtol=1e-4)
     assert set(stack_step._plans.values()) == {None}
+
+
+def _fewer(model: EncoderDecoder) -> None:
+    del model.decoder.blocks[1]
+
+
+def _replaced(model: EncoderDecoder) -> None:
+    layer = model.decoder.blocks[0].feed_forward.layer  # type: ignore[union-attr]
+    layer.out = copy.deepcopy(layer.out)
+    layer.out.weight.data *= 2
+
+
+def _unbiased(model: EncoderDecoder) -> None:
+    model.decoder.blocks[0].mixer.heads.out.bias = None  # type: ignore[union-attr]
+
+
+def _own_way(model: EncoderDecoder) -> None:
+    out = model.decoder.blocks[0].feed_forward.layer.out  # type: ignore[union-attr]
+    out.forward = lambda x: 2 * type(out).forward(out, x)
+
+
+@pytest.mark.parametrize("change", [_fewer, _replaced, _unbiased, _own_way])
+def test_what_changed_since_is_seen(change: Callable[[EncoderDecoder], None]) -> None:
+    model = built()
+    before = written(model)
+    change(model)
+    with only_plain():
+        wanted = written(model)
+    assert not torch.allclose(before, wanted, atol=1e-3)
+    torch.testing.assert_close(written(model), wanted, atol=1e-4, rtol=1e-4)
+
+
+def test_other_rows_than_the_layout_says() -> None:
+    model = built()
+    state = begun(model, [5, 4, 2, 2])
+    with torch.inference_mode(), pytest.raises(ValueError, match="the layout says"):
+        stack_step.stepped(model.decoder.blocks, torch.zeros(2, 1, 32), Padded.whole(4, 1), state.layers)

@@ -101,7 +101,7 @@ class Norm(nn.Module):
         self, x: Tensor, y: Tensor | None = None, carry: float = 1.0, scale: float = 1.0, dropout: float = 0.0
     ) -> Tensor | None:
         """In one pass on a CPU; None: the plain lines are to do it."""
-        if not isinstance(self, LayerNormalisation | RMSNormalisation):
+        if not isinstance(self, LayerNormalisation | RMSNormalisation) or x.shape[-1] != self.width:
             return None
         centres = isinstance(self, LayerNormalisation)
         if not torch.is_grad_enabled() and not dropout:

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import _global_forward_hooks, _global_forward_pre_hooks
 
 from seqloom.layers.attention import HeadProjections, SelfAttention
 from seqloom.layers.cache import Cache
@@ -23,8 +24,8 @@ from seqloom.layers.forked_cache import ForkedCache
 from seqloom.layers.layout import Layout
 from seqloom.layers.linear import Linear
 from seqloom.layers.mixer import State
+from seqloom.layers.native import PLAIN, readable, usable
 from seqloom.layers.native import block as native
-from seqloom.layers.native import readable, usable
 from seqloom.layers.native.attention import one_each
 from seqloom.layers.native.compiler import MissingError
 from seqloom.layers.norms import LayerNormalisation, NoNormalisation, RMSNormalisation
@@ -41,17 +42,23 @@ class Plan:
     """Blocks as C reads them."""
 
     blocks: native.Blocks
-    weights: list[tuple[dict[str, Any], str, int]]
-    """Where each weight is kept, and where its numbers were."""
-    modules: list[nn.Module]
+    weights: list[tuple[dict[str, Any], str, Tensor, int]]
+    """Where each weight is kept, and where its numbers were. They are held, so that nobody frees them under C."""
+    modules: list[tuple[dict[str, Any], str, nn.Module]]
+    """Where each module is kept."""
 
     @property
     def holds(self) -> bool:
         """Whether all is still where it was, and nobody listens."""
-        for kept, name, at in self.weights:
-            if kept[name].data_ptr() != at:
+        for kept, name, weight, at in self.weights:
+            if kept.get(name) is not weight or weight.data_ptr() != at:
                 return False
-        return not any(part._forward_hooks or part._forward_pre_hooks or part.training for part in self.modules)
+        for kept, name, part in self.modules:
+            if kept.get(name) is not part or part.training or part._forward_hooks or part._forward_pre_hooks:
+                return False
+            if "forward" in part.__dict__:
+                return False
+        return not (_global_forward_hooks or _global_forward_pre_hooks)
 
 
 _plans: WeakKeyDictionary[nn.Module, Plan | None] = WeakKeyDictionary()
@@ -63,10 +70,13 @@ def stepped(
     """What comes out of the last block, and all states; None where the plain lines are to do it."""
     if not one_each(layout) or not usable(x):
         return None
+    layout.check(x)
     plan = _plan(blocks)
     lib = None if plan is None else native.BLOCK.get()
-    if plan is None or lib is None:
+    if plan is None or lib is None or not layout.rows:
         return None
+    if len(states) != len(blocks) or x.numel() != layout.rows * plan.blocks.width:
+        raise ValueError(f"{len(states)} states of {len(blocks)} blocks, and {tuple(x.shape)} of {layout.rows} rows")
     past, memory, after = native.Parts([], []), native.Parts([], []), list[BlockState]()
     for state in states:
         if state is None or (mixer := _add(state.mixer, layout.rows, past)) is None:
@@ -110,14 +120,16 @@ def _plan(blocks: nn.ModuleList) -> Plan | None:
 
 
 def _made(blocks: nn.ModuleList) -> Plan:
-    weights = list[tuple[dict[str, Any], str, int]]()
+    weights = list[tuple[dict[str, Any], str, Tensor, int]]()
     # not the list itself: it would keep itself alive
-    modules = [part for block in blocks for part in block.modules() if [*part.children(), *part.parameters(False)]]
-    for part in modules:
+    kept: list[dict[str, Any]] = [blocks._modules]
+    kept += [part._modules for block in blocks for part in block.modules()]
+    modules = [(each, name, part) for each in kept for name, part in each.items() if part is not None]
+    for _, _, part in modules:
         for name, weight in part._parameters.items():
             if weight is not None:
-                weights.append((part._parameters, name, weight.data_ptr()))
-                _need(weight.is_cpu)
+                weights.append((part._parameters, name, weight, weight.data_ptr()))
+                _need(weight.is_cpu and type(weight) in PLAIN)
     made = [_block(block) for block in blocks]
     _need(made and all(block.width == made[0].width for block in made))
     return Plan(native.Blocks(made), weights, modules)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from seqloom.data.order import Order
+from seqloom.layers.native.library import wait_for_all
 from seqloom.layers.paths import fast
 from seqloom.models.build import Model
 from seqloom.settings import UserError
@@ -154,6 +155,8 @@ class Loop:
 
     def train(self) -> Place:
         """Until the limits, the patience or the user end it. The best model is in the run folder then."""
+        if self.setup.device.type == "cpu":
+            wait_for_all()
         with Interrupts() as stop, short_turns():
             batches = self._stream()
             try:

@@ -11,6 +11,7 @@ from seqloom.layers.cross_attention import CrossAttention, MemoryAttention
 from seqloom.layers.forked_cache import ForkedCache
 from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import Memory, State, fan_out, fork, join, reorder, roomy
+from seqloom.layers.native import usable
 from seqloom.layers.native.attention import ATTENTION, asked, over_memory, over_rows
 from seqloom.layers.paths import only_plain
 
@@ -247,3 +248,33 @@ def test_another_number_of_rows_is_refused(rows: int) -> None:
     mixer = SelfAttention(Attention(heads=2), 16, causal=True).eval()
     with torch.inference_mode(), pytest.raises(ValueError, match="the state has 3"):
         mixer(torch.randn(rows, 1, 16), Padded.whole(rows, 1), roomy(mixer.start(3), 4))
+
+
+def test_no_rows() -> None:
+    keys = torch.randn(0, 2, 4, 8)
+    assert found(torch.randn(0, 2, 8), keys, keys, torch.zeros(0, dtype=torch.int64)).shape == (0, 2, 8)
+
+
+def test_lengths_that_do_not_lie_side_by_side() -> None:
+    q, (keys, values) = torch.randn(3, 2, 8), torch.randn(2, 3, 2, 5, 8)
+    table = torch.tensor([[5, 99], [2, 99], [3, 99]])
+    assert torch.equal(found(q, keys, values, table[:, 0]), found(q, keys, values, torch.tensor([5, 2, 3])))
+
+
+def test_other_rows_of_keys_are_refused() -> None:
+    x = torch.randn(6, 2, 16)
+    with pytest.raises(ValueError, match="3 rows of queries over 2"):
+        over_rows(x, x, x, Packed.of([2, 2, 2]), Packed.of([3, 3]), 1.0, False)
+
+
+def test_what_is_made_without_a_word_may_be_of_any_type() -> None:
+    q, keys = torch.randn(2, 2, 8), torch.randn(2, 2, 4, 8)
+    wanted = found(q, keys, keys, None)
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert torch.equal(found(q, keys, keys, None), wanted)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    with torch.device("meta"):
+        assert not usable()
+    assert torch.inference_mode()(usable)(q)

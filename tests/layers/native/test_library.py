@@ -4,10 +4,12 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from seqloom.layers.native import compiler, library
 from seqloom.layers.native.library import ASKED, Library
@@ -188,3 +190,48 @@ def test_importing_builds_nothing(tmp_path: Path) -> None:
     given = {**os.environ, "SEQLOOM_CACHE": str(tmp_path / "cache"), "SEQLOOM_NATIVE": "1"}
     subprocess.run([sys.executable, "-c", code], env=given, check=True)
     assert not files(tmp_path)
+
+
+def test_a_compiler_that_hangs_is_asked_once(
+    made: Callable[..., Twice], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, program = tmp_path / "asked", tmp_path / "slow"
+    program.write_text(f"#!/bin/sh\necho x >> {asked}\nexec sleep 30\n", encoding="ascii")
+    program.chmod(0o700)
+    monkeypatch.setenv("CC", str(program))
+    monkeypatch.setattr(compiler, "SECONDS", 0.3)
+    compiler.find_compiler.cache_clear()
+    library._compiler.cache_clear()
+    first, second = made(), made()
+    assert first.wait() is None
+    assert second.wait() is None
+    assert asked.read_text(encoding="ascii") == "x\n"
+    assert "took more than" in str(second.why)
+
+
+def test_a_forked_process_does_not_wait_for_who_is_not_there(made: Callable[..., Twice]) -> None:
+    one = made()
+    held = threading.Thread(target=one._lock.acquire)
+    held.start()
+    held.join()
+    library._forked()
+    assert one.wait() is not None
+
+
+def test_a_folder_that_others_could_write_to(made: Callable[..., Twice], tmp_path: Path) -> None:
+    assert made().wait() is not None
+    (kept,) = files(tmp_path)
+    kept.parent.chmod(0o777)
+    one = made()
+    assert one.wait() is None
+    assert "others may write" in str(one.why)
+
+
+def test_numbers_of_another_type_are_not_compared_with(made: Callable[..., Twice]) -> None:
+    one = made()
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert one.wait() is None
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert one.wait() is not None

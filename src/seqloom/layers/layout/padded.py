@@ -34,7 +34,7 @@ class Padded(Layout):
         lengths_B = torch.as_tensor(lengths)
         if lengths_B.is_floating_point() and lengths_B.numel():
             raise TypeError("lengths are whole numbers")
-        lengths_B = lengths_B.to(torch.int64)
+        lengths_B = lengths_B.to(torch.int64).contiguous()
         begins_B = None if starts is None else torch.as_tensor(starts, dtype=torch.int64)
         ends_B = lengths_B if begins_B is None else lengths_B + begins_B
         needed = int(ends_B.max()) if ends_B.numel() else 0

@@ -8,10 +8,13 @@ the first who needs one waits for it.
 """
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 from seqloom.layers.native.library import Library
 from seqloom.layers.paths import fast
+
+PLAIN = (Tensor, nn.Parameter)  # others may have their numbers elsewhere
 
 __all__ = ["Library", "address", "readable", "usable", "usable_both_ways"]
 
@@ -33,12 +36,14 @@ def usable_both_ways(*tensors: Tensor) -> bool:
         and not torch.is_autocast_enabled("cpu")
         and torch._C._get_tracing_state() is None
         and not torch._C._len_torch_dispatch_stack()
+        and not torch._C._len_torch_function_stack()  # a default device is one
         and torch._C._functorch.maybe_current_level() is None
+        and forward_ad._current_level < 0
     )
 
 
 def readable(x: Tensor) -> bool:
-    return x.dtype is torch.float32 and x.is_cpu and x.is_contiguous()
+    return x.dtype is torch.float32 and x.is_cpu and x.is_contiguous() and type(x) in PLAIN
 
 
 def address(x: Tensor | None) -> int | None:

@@ -78,12 +78,12 @@ def asked(
         for x in (q_RHK, k_RGK, v_RGK)
     ):
         return None
-    return Asked(lib, torch.empty(q_RHK.shape), q_RHK, k_RGK, v_RGK, scale, 0, len(q_RHK))
+    return Asked(lib, q_RHK.new_empty(q_RHK.shape), q_RHK, k_RGK, v_RGK, scale, 0, len(q_RHK))
 
 
 def over_memory(asked: Asked, keys_AGSK: Tensor, values_AGSK: Tensor, lengths_A: Tensor | None) -> None:
     """lengths_A: None: no padding. Some queries after each other read the same memory, as many as there are to each."""
-    _run(asked, keys_AGSK, values_AGSK, lengths_A, asked.rows // max(1, len(keys_AGSK)), keys_AGSK.shape[2])
+    _run(asked, keys_AGSK, values_AGSK, lengths_A, max(1, asked.rows // max(1, len(keys_AGSK))), keys_AGSK.shape[2])
 
 
 def over_steps(asked: Asked, keys_BGSK: Tensor, values_BGSK: Tensor, lengths: Tensor | int) -> None:
@@ -105,6 +105,10 @@ def over_rows(
     q_NHK: Tensor, k_MGK: Tensor, v_MGK: Tensor, queries: Packed, keys: Packed, scale: float, causal: bool
 ) -> Tensor | None:
     """Each token of packed sequences over its own sequence; causal: up to itself. None where others do it better."""
+    if queries.rows != keys.rows or len(k_MGK) != len(keys.row_N):
+        raise ValueError(
+            f"{queries.rows} rows of queries over {keys.rows}, with {len(k_MGK)} of {len(keys.row_N)} keys"
+        )
     known = all(layout.real_N is None and layout.longest <= SHORT for layout in (queries, keys))
     if not known or len(q_NHK) == 0 or not usable():
         return None
@@ -133,6 +137,9 @@ def _run(
     writer_AFS: Tensor | None = None,
 ) -> None:
     lib, y, q, k, v, scale, begin, rows = asked
+    if not rows:
+        return
+    lengths = None if lengths is None else lengths.contiguous()
     H, K = q.shape[-2:]
     strides = keys.stride()
     lib.attend_one(

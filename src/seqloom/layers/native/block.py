@@ -63,6 +63,8 @@ def numbers_of(
     keys: Tensor, values: Tensor, lengths: Tensor | None, even: int, rows: int, fan: int, writer: Tensor | None = None
 ) -> list[int]:
     """What rows remember; see `attend_one`. even: how many steps each has, where lengths is None."""
+    if lengths is not None and not lengths.is_contiguous():
+        raise ValueError("lengths that do not lie side by side")
     strides = keys.stride()
     return [
         keys.data_ptr(), values.data_ptr(), strides[0], strides[1], 0 if writer is None else strides[2], strides[-2],
@@ -89,7 +91,7 @@ class Blocks:
     def step(self, lib: ctypes.CDLL, x: Tensor, past: Parts, memory: Parts) -> Tensor:
         """What comes out, in the form of x."""
         y, rows = x.clone(), x.numel() // self.width
-        space = torch.empty(3 * rows * self.longest)
+        space = x.new_empty(3 * rows * self.longest)
         given = [array("q", part) for part in (*past, *memory)]  # they must live as long as the call
         lib.stack_step(
             self.places.buffer_info()[0], len(self.blocks), y.data_ptr(), rows,

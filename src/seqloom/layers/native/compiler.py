@@ -22,6 +22,10 @@ class CompilerError(Exception):
     """It failed, or what it made did."""
 
 
+class HangingError(CompilerError):
+    """It did not come to an end, and would not with other options either."""
+
+
 class MissingError(CompilerError):
     """Something is not on this machine: that is no fault."""
 
@@ -41,10 +45,15 @@ class Compiler:
             piece.unlink(missing_ok=True)
 
     def _run(self, *arguments: str) -> None:
+        if self in _hanging:
+            raise HangingError(f"{self.command[0]} took more than {SECONDS} s before")
         try:
             done = subprocess.run(
                 [*self.command, *arguments], capture_output=True, text=True, errors="replace", timeout=SECONDS
             )
+        except subprocess.TimeoutExpired:
+            _hanging.add(self)
+            raise HangingError(f"{self.command[0]} took more than {SECONDS} s") from None
         except (OSError, subprocess.SubprocessError) as fault:
             raise CompilerError(f"{self.command[0]}: {fault}") from fault
         if done.returncode:
@@ -56,6 +65,9 @@ class Compiler:
         real = Path(self.command[0]).resolve()
         about = real.stat()
         return [*self.command, str(real), str(about.st_size), str(about.st_mtime_ns)]
+
+
+_hanging = set[Compiler]()
 
 
 def options() -> Iterator[tuple[str, ...]]:

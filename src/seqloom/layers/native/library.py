@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import torch
 
@@ -23,6 +24,7 @@ from seqloom.layers.native.compiler import (
     ALWAYS,
     Compiler,
     CompilerError,
+    HangingError,
     MissingError,
     find_compiler,
     options,
@@ -35,6 +37,7 @@ ASKED = 16
 SWITCH = "SEQLOOM_NATIVE"
 
 log = logging.getLogger("seqloom.native")
+_all = WeakSet["Library"]()
 
 
 class Library:
@@ -55,7 +58,12 @@ class Library:
         self.why: str | None = None  # it cannot be used
         self._loaded: ctypes.CDLL | None = None
         self._asked, self._settled = 0, False
-        self._lock = threading.Lock()
+        self._anew()
+        _all.add(self)
+
+    def _anew(self) -> None:
+        """A process that was forked has neither the thread nor who held the lock."""
+        self._lock = threading.RLock()
         self._builder: threading.Thread | None = None
 
     def get(self) -> ctypes.CDLL | None:
@@ -63,7 +71,7 @@ class Library:
         if self._settled:
             return self._loaded
         switch = os.environ.get(SWITCH, "")
-        if switch == "0":
+        if switch == "0" or not _usual():
             return None
         if switch == "1":
             return self.wait()
@@ -75,18 +83,19 @@ class Library:
         return None
 
     def _begin(self) -> None:
-        with self._lock:
-            if self._builder is None:
-                self._builder = threading.Thread(target=self.wait, name=f"seqloom compiles {self.name}.c")
-                self._builder.start()
+        if self._builder is None:  # two that begin at once wait for each other
+            self._builder = threading.Thread(target=self.wait, name=f"seqloom compiles {self.name}.c")
+            self._builder.start()
 
     def wait(self) -> ctypes.CDLL | None:
         """The library, compiled now if need be: for long work that must not change its way in the middle."""
-        if os.environ.get(SWITCH, "") == "0":
+        if self._done():
+            return self._loaded
+        if os.environ.get(SWITCH, "") == "0" or not _usual():
             return None
-        with _building:
+        with self._lock:
             # at the program's end nobody waits for more than what is being compiled already
-            if not self._settled and threading.main_thread().is_alive():
+            if not self._done() and threading.main_thread().is_alive():
                 try:
                     self._loaded = self._made()
                 except Exception as fault:  # whatever it is, the plain lines can do it
@@ -96,10 +105,13 @@ class Library:
                 self._settled = True
         return self._loaded
 
+    def _done(self) -> bool:
+        return self._settled  # another thread may have done it meanwhile
+
     def _made_before(self) -> bool:
         try:
             return self._file().exists()
-        except (OSError, CompilerError):
+        except Exception:  # no home folder, no compiler, …: it is told when it is to be made
             return False
 
     def _made(self) -> ctypes.CDLL:
@@ -124,14 +136,19 @@ class Library:
                     compiler.build(self.source, made, some)
                     made.chmod(stat.S_IRWXU)
                     found = self._opened(made)
+                except HangingError:
+                    raise
                 except (OSError, CompilerError) as fault:
                     faults.append(f"{' '.join(some)}: {fault}")
                     continue
+                with made.open("rb") as kept:
+                    os.fsync(kept.fileno())
                 made.replace(file)
             return found
         raise CompilerError(faults[0])
 
     def _opened(self, file: Path) -> ctypes.CDLL:
+        _private(file.parent)
         _private(file)
         opened = ctypes.CDLL(str(file))
         for name, types in self.takes.items():
@@ -156,7 +173,24 @@ class Library:
         return cache_folder() / f"native{user}" / f"{self.name}-{key}.so"
 
 
-_building = threading.RLock()  # one after the other: they are small
+def wait_for_all() -> None:
+    """For whoever must not change its way in the middle, as a run that has to end with the same bits."""
+    for library in _all:
+        library.wait()
+
+
+def _usual() -> bool:
+    """Whether numbers that are made without a word are in full precision: checks make some."""
+    return torch.get_default_dtype() is torch.float32 and not torch._C._len_torch_function_stack()
+
+
+def _forked() -> None:
+    for library in _all:
+        library._anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 @cache

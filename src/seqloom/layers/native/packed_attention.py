@@ -70,6 +70,10 @@ def attend_itself(x: Tensor, layout: Layout, causal: bool, scale: float, dropout
 
 def attend_over(q_NHK: Tensor, kv: Tensor, layout: Packed, memory: Packed, scale: float, dropout: float) -> Tensor:
     """kv_M(2H)K: keys and values of a memory; y_NHK."""
+    layout.check(q_NHK)
+    memory.check(kv)
+    if layout.rows != memory.rows:
+        raise ValueError(f"{layout.rows} rows of queries, but the memory has {memory.rows}")
     how = How(_ends(layout), _ends(memory), memory.longest, scale, False, chance(dropout))
     return _AttendOver.apply(q_NHK, kv, how)  # type: ignore[no-untyped-call]
 
@@ -80,7 +84,7 @@ def _ends(layout: Layout) -> Tensor:
 
 @lru_cache(maxsize=8)
 def _even(rows: int, steps: int) -> Tensor:
-    return torch.arange(0, (rows + 1) * steps, max(steps, 1), dtype=torch.int32)
+    return torch.arange(0, (rows + 1) * steps, max(steps, 1), dtype=torch.int32, device="cpu")
 
 
 class _AttendItself(torch.autograd.Function):
@@ -145,7 +149,7 @@ def _space(how: How, width: int, times: int) -> Tensor:
     """For each thread, what the kernel works in."""
     keys = -(-how.most // PANEL) * PANEL
     each = (2 * width + BLOCK) * (keys + MULTIPLE) + BLOCK * width
-    return torch.empty(torch.get_num_threads(), times * each)
+    return torch.empty(torch.get_num_threads(), times * each, dtype=torch.float32, device="cpu")
 
 
 def _common(q: Tensor, kv: Tensor, log_sum: Tensor, how: How, space: Tensor) -> tuple[object, ...]:

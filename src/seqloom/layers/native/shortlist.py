@@ -38,7 +38,7 @@ def rounded(
 ) -> tuple[Tensor, Tensor]:
     """Rows in eight bits, and how far below a row's largest product another may lie and still be the largest."""
     N, D = x_ND.shape
-    out_ND, reach_N = torch.empty(N, D, dtype=torch.int8), torch.empty(N, dtype=torch.int32)
+    out_ND, reach_N = x_ND.new_empty(N, D, dtype=torch.int8), x_ND.new_empty(N, dtype=torch.int32)
     lib.rounded(
         x_ND.data_ptr(), N, D, apart, length, scale, rounding, smallest,
         out_ND.data_ptr(), reach_N.data_ptr(), torch.get_num_threads(),
@@ -51,7 +51,7 @@ def picked(
 ) -> Tensor:
     """The number of the output that is the largest in full, for each row."""
     N, V = products_NV.shape
-    out_N = torch.empty(N, dtype=torch.int64)
+    out_N = x_ND.new_empty(N, dtype=torch.int64)
     lib.picked(
         products_NV.data_ptr(), N, V, reach_N.data_ptr(), x_ND.data_ptr(), weight_VD.data_ptr(), x_ND.shape[1],
         number_V.data_ptr(), out_N.data_ptr(), torch.get_num_threads(),

@@ -56,7 +56,7 @@ def _log_softmax(lib: ctypes.CDLL, x_RV: Tensor) -> None:
 
 def _likeliest(lib: ctypes.CDLL, x_RV: Tensor, count: int) -> tuple[Tensor, Tensor]:
     R, V = x_RV.shape
-    best_RC, place_RC = torch.empty(R, count), torch.empty(R, count, dtype=torch.int64)
+    best_RC, place_RC = x_RV.new_empty(R, count), x_RV.new_empty(R, count, dtype=torch.int64)
     threads = torch.get_num_threads()
     lib.likeliest(x_RV.data_ptr(), R, V, V, count, best_RC.data_ptr(), place_RC.data_ptr(), threads)
     return best_RC, place_RC
