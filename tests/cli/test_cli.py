@@ -47,3 +47,9 @@ def test_an_unknown_verb() -> None:
     ran = run("recipee")
     assert (ran.code, ran.out) == (2, "")
     assert "No such command 'recipee'" in ran.error
+
+
+def test_the_package_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "seqloom", "--version"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert __version__ in done.stdout
