@@ -6,6 +6,7 @@ import hypothesis
 import pytest
 import torch
 
+from seqloom.layers.native.library import wait_for_all
 from tests.jobs.asked_runs import Runs
 
 # Time limits would fail on a busy machine, not on a wrong result. The same examples every time, unless one goes
@@ -20,6 +21,12 @@ os.environ.setdefault("SEQLOOM_NATIVE", "1")
 
 # tests run side by side, one thread each
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kernels() -> None:
+    """They are made before any test, on a machine that has none yet: a run against the clock would wait for them."""
+    wait_for_all()
 
 
 @pytest.fixture(scope="session")

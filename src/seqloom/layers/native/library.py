@@ -13,6 +13,7 @@ import stat
 import tempfile
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -175,8 +176,8 @@ class Library:
 
 def wait_for_all() -> None:
     """For whoever must not change its way in the middle, as a run that has to end with the same bits."""
-    for library in _all:
-        library.wait()
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        list(threads.map(Library.wait, list(_all)))
 
 
 def _usual() -> bool:
