@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from seqloom.layers.kernels import usable
+from seqloom.layers.native import product as native_product
 from seqloom.layers.native import token_loss as native
 from seqloom.layers.paths import fast
 
@@ -16,6 +17,7 @@ from seqloom.layers.paths import fast
 CHUNK = {"cpu": 1 << 20}
 CHUNK_ELSEWHERE = 1 << 27
 ROWS = 512
+PANELS = 1 << 25  # numbers of a table of vectors, of which two copies are made for a while
 
 
 def token_loss(
@@ -66,8 +68,15 @@ class _TokenLoss(torch.autograd.Function):
         x_ND, w_VD = hidden_ND.to(product), weight_VD.to(product)
         b_V = None if bias_V is None else bias_V.to(product)
         size = max(ROWS, CHUNK.get(kind, CHUNK_ELSEWHERE) // len(weight_VD))
+        own = _Products(x_ND, w_VD, b_V, size) if grads.wanted and _own_products(x_ND, w_VD, b_V) else None
         for at in range(0, len(hidden_ND), size):
             here = slice(at, at + size)
+            if own is not None:
+                scores = own.scores(here)
+                times_N = _times(real_N, weight_N, here)
+                total += native.loss_in_place(scores, goal_N[here], times_N, smoothing, gradient=True).sum()
+                own.add(here, scores, grads)
+                continue
             if (usable(x_ND) and product != torch.float64) or native.fits(x_ND, grads.wanted):
                 total += _in_place(x_ND, w_VD, b_V, goal_N, real_N, smoothing, weight_N, here, grads)
                 continue
@@ -113,13 +122,48 @@ def _in_place(
         loss_in_place = native.loss_in_place
 
     scores = F.linear(x_ND[here], w_VD, b_V)
-    times_N = None if weight_N is None else weight_N[here].float()
-    if real_N is not None:
-        times_N = real_N[here].float() if times_N is None else torch.where(real_N[here], times_N, 0.0)
-    loss = loss_in_place(scores, goal_N[here], times_N, smoothing, grads.wanted).sum()
+    loss = loss_in_place(scores, goal_N[here], _times(real_N, weight_N, here), smoothing, grads.wanted).sum()
     if grads.wanted:
         grads.add(here, scores, x_ND, w_VD)
     return loss
+
+
+def _times(real_N: Tensor | None, weight_N: Tensor | None, here: slice) -> Tensor | None:
+    """How often each token counts; None: once."""
+    times_N = None if weight_N is None else weight_N[here].float()
+    if real_N is None:
+        return times_N
+    return real_N[here].float() if times_N is None else torch.where(real_N[here], times_N, 0.0)
+
+
+def _own_products(x_ND: Tensor, w_VD: Tensor, b_V: Tensor | None) -> bool:
+    return (
+        native.fits(x_ND, gradient=True)
+        and native_product.fits(x_ND, w_VD, b_V)
+        and x_ND.numel() * len(w_VD) >= native_product.LEAST
+        and w_VD.numel() <= PANELS
+    )
+
+
+class _Products:
+    """By a kernel of our own: the table of vectors is laid out for it once, and scores overwrite scores."""
+
+    def __init__(self, x_ND: Tensor, w_VD: Tensor, b_V: Tensor | None, size: int) -> None:
+        self.x_ND, self.b_V = x_ND, b_V
+        self.forth, self.back = native_product.panels(w_VD.T), native_product.panels(w_VD)
+        self.space = x_ND.new_empty(min(size, len(x_ND)), len(w_VD))
+
+    def scores(self, here: slice) -> Tensor:
+        x = self.x_ND[here]
+        return native_product.multiply(x, self.forth, self.space[: len(x)], self.b_V)
+
+    def add(self, here: slice, d_scores: Tensor, grads: "_Gradients") -> None:
+        assert grads.hidden_ND is not None
+        native_product.multiply(d_scores, self.back, grads.hidden_ND[here])
+        if grads.weight_VD is not None:
+            native_product.multiply(d_scores.T, self.x_ND[here], grads.weight_VD, add=True)
+        if grads.bias_V is not None:
+            grads.bias_V += d_scores.sum(0)
 
 
 class _Gradients:

@@ -15,6 +15,7 @@ from torch.autograd.function import once_differentiable
 from seqloom.layers.activations import Activation
 from seqloom.layers.linear import Linear
 from seqloom.layers.native import activation as native
+from seqloom.layers.native import product
 from seqloom.layers.native.chance import Chance, chance
 from seqloom.layers.paths import fast
 
@@ -62,24 +63,33 @@ class _NativeMaps(torch.autograd.Function):
         chance: Chance,
     ) -> Tensor:
         x_ND = x.flatten(0, -2)
-        hidden_NF = x_ND @ in_FD.T
+        ctx.own = product.fits(x, in_FD, in_F, out_DF, out_D)
+        hidden_NF = product.mapped(x_ND, in_FD, None) if ctx.own else x_ND @ in_FD.T
         slope_NF = native.activate_(hidden_NF, in_F, name == "gelu-tanh", chance)
         ctx.save_for_backward(x_ND, in_FD, out_DF, hidden_NF, slope_NF)
         ctx.chance, ctx.shape = chance, x.shape
-        return torch.nn.functional.linear(hidden_NF, out_DF, out_D).view(*x.shape[:-1], len(out_DF))
+        mapped = product.mapped if ctx.own else torch.nn.functional.linear
+        return mapped(hidden_NF, out_DF, out_D).view(*x.shape[:-1], len(out_DF))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         x_ND, in_FD, out_DF, hidden_NF, slope_NF = ctx.saved_tensors
         needs_x, needs_in, needs_in_bias, needs_out, needs_out_bias, *_ = ctx.needs_input_grad
-        dy_ND = grads[0].flatten(0, -2)
-        d_out = dy_ND.T @ hidden_NF if needs_out else None
-        d_out_bias = dy_ND.sum(0) if needs_out_bias else None
-        d_NF = dy_ND @ out_DF
+        dy_ND = grads[0].flatten(0, -2).contiguous()
+        weight_back, mapped_back = (product.weight_back, product.mapped_back) if ctx.own else (_weight_back, torch.mm)
+        d_out, d_out_bias = weight_back(dy_ND, hidden_NF, needs_out_bias) if needs_out else (None, None)
+        if needs_out_bias and d_out_bias is None:
+            d_out_bias = dy_ND.sum(0)
+        d_NF = mapped_back(dy_ND, out_DF)
         d_in_bias = native.back_(d_NF, hidden_NF, slope_NF, ctx.chance, needs_in_bias)
-        d_in = d_NF.T @ x_ND if needs_in else None
-        return (d_NF @ in_FD).view(ctx.shape) if needs_x else None, d_in, d_in_bias, d_out, d_out_bias, None, None
+        d_in = weight_back(d_NF, x_ND, False)[0] if needs_in else None
+        d_x = mapped_back(d_NF, in_FD).view(ctx.shape) if needs_x else None
+        return d_x, d_in, d_in_bias, d_out, d_out_bias, None, None
+
+
+def _weight_back(dy_NE: Tensor, x_ND: Tensor, sums: bool) -> tuple[Tensor, Tensor | None]:
+    return dy_NE.T @ x_ND, dy_NE.sum(0) if sums else None
 
 
 class _TwoMaps(torch.autograd.Function):

@@ -1,0 +1,344 @@
+/* c (M x N) = a (M x K) b (K x N), with a bias for each column, or added to what is there.
+
+   Made for products whose depth or height is some hundreds, as those of a training step: there MKL leaves a fifth of the
+   machine's speed. A tile of 6 x 64 numbers stays in registers for up to DEEP steps. b lies in panels of 64 columns, a
+   block of which fits into the second cache; a is read where it lies if its rows are whole, else put into panels of 6
+   rows. While a tile is worked on, the memory that the next one is written to is fetched, line by line: to write to it
+   unprepared costs a seventh. What order the steps of a sum are added in depends on K alone, not on threads. */
+#include "lanes.h"
+
+#define TALL 6 /* rows of a tile */
+#define TILE 4 /* registers in each */
+#define PANEL (TILE * LANES)
+#define DEEP 512          /* steps of a sum that stay in registers; a multiple of RUN */
+#define RUN 8             /* steps without a look at the end */
+#define BLOCK (128 << 10) /* numbers of b at once */
+#define TALLEST (32 * TALL) /* rows of a at once, if they are put into panels: these stay in the second cache too */
+#define WIDEST 1024         /* and columns of b at once then */
+#define GAP LANES           /* between panels of a, so that they do not all lie in the same part of a cache */
+#define SPACE (WIDEST * DEEP + TALLEST * DEEP + (TALLEST / TALL + 1) * GAP)
+
+/* Otherwise gcc moves sums from register to register. */
+#if defined(__AVX512F__)
+#define STAY(x) __asm__("" : "+v"((x)[0]), "+v"((x)[1]), "+v"((x)[2]), "+v"((x)[3]))
+#else
+#define STAY(x)
+#endif
+
+typedef struct {
+    lanes at[TALL][TILE];
+} sums_of_tile;
+
+/* Some steps, known to the compiler. a: the beginning of each row. */
+INLINE void steps(const int count, sums_of_tile *sum, const float *const a[TALL], const int64_t a_column, const float *b)
+{
+#pragma GCC unroll 8
+    for (int k = 0; k < count; k++) {
+        lanes right[TILE];
+#pragma GCC unroll 4
+        for (int n = 0; n < TILE; n++) right[n] = load(b + k * PANEL + n * LANES);
+#pragma GCC unroll 6
+        for (int m = 0; m < TALL; m++) {
+            lanes left = all(a[m][k * a_column]);
+#pragma GCC unroll 4
+            for (int n = 0; n < TILE; n++) sum->at[m][n] += left * right[n];
+            STAY(sum->at[m]);
+        }
+    }
+}
+
+typedef struct {
+    float *to;
+    int64_t row;
+    const float *bias; /* may be null */
+    int add;
+    const float *next;     /* where the next tile begins */
+    const float *ahead[2]; /* rows of a that are needed soon */
+} tile_place;
+
+INLINE void tile(int64_t depth, const float *a, int64_t a_row, const int64_t a_column, const float *b, tile_place c)
+{
+    sums_of_tile sum;
+    const float *at[TALL];
+#pragma GCC unroll 6
+    for (int m = 0; m < TALL; m++) {
+        at[m] = a + m * a_row;
+#pragma GCC unroll 4
+        for (int n = 0; n < TILE; n++) sum.at[m][n] = all(0);
+    }
+    int64_t k = 0, rows = TALL;
+    for (; k + TILE * RUN <= depth; k += TILE * RUN) {
+        for (int line = 0; line < TILE; line++) {
+            __builtin_prefetch(c.next + line * LANES, 1);
+            __builtin_prefetch(c.ahead[0] += RUN);
+            __builtin_prefetch(c.ahead[1] += RUN);
+            steps(RUN, &sum, at, a_column, b + (k + line * RUN) * PANEL);
+#pragma GCC unroll 6
+            for (int m = 0; m < TALL; m++) at[m] += RUN * a_column;
+        }
+        c.next += --rows > 0 ? c.row : 0;
+    }
+    for (; k < depth; k++) {
+        steps(1, &sum, at, a_column, b + k * PANEL);
+        for (int m = 0; m < TALL; m++) at[m] += a_column;
+    }
+#pragma GCC unroll 6
+    for (int m = 0; m < TALL; m++)
+#pragma GCC unroll 4
+        for (int n = 0; n < TILE; n++) {
+            float *to = c.to + m * c.row + n * LANES;
+            lanes made = sum.at[m][n];
+            if (c.bias) made += load(c.bias + n * LANES);
+            if (c.add) made += load(to);
+            store(to, made);
+        }
+}
+
+static __attribute__((noinline)) void tile_of_rows(int64_t depth, const float *a, int64_t a_row, const float *b, tile_place c)
+{
+    tile(depth, a, a_row, 1, b, c);
+}
+
+static __attribute__((noinline)) void tile_of_panel(int64_t depth, const float *a, const float *b, tile_place c)
+{
+    tile(depth, a, 1, TALL, b, c);
+}
+
+INLINE void turned_square(const float *from, int64_t step, float *to)
+{
+#if defined(__clang__)
+    for (int i = 0; i < LANES; i++)
+        for (int j = 0; j < LANES; j++) to[j * PANEL + i] = from[i * step + j];
+#else
+    lanes x[LANES];
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++) x[i] = load(from + i * step);
+#pragma GCC unroll 4
+    for (int apart = LANES / 2; apart; apart /= 2) {
+        whole low, high;
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES; l++) {
+            low[l] = l & apart ? LANES + l - apart : l;
+            high[l] = l & apart ? LANES + l : l + apart;
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++)
+            if (!(i & apart)) {
+                lanes one = x[i], other = x[i + apart];
+                x[i] = __builtin_shuffle(one, other, low);
+                x[i + apart] = __builtin_shuffle(one, other, high);
+            }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++) store(to + i * PANEL, x[i]);
+#endif
+}
+
+/* Panels of b, depth x PANEL each; what is too much is 0. One of row and column is 1. */
+static void panels_of(const float *from, int64_t row, int64_t column, int64_t depth, int64_t width, float *to)
+{
+    int64_t full = width / PANEL, panel = depth * PANEL, rest = width - full * PANEL;
+    for (int64_t p = 0; column == 1 && p < full; p += 4) /* some side by side, as memory is read ahead along a row */
+        for (int64_t k = 0; k < depth; k++)
+            for (int64_t q = p; q < smaller_of(full, p + 4); q++)
+                memcpy(to + q * panel + k * PANEL, from + k * row + q * PANEL, PANEL * sizeof *to);
+    for (int64_t p = 0; column != 1 && p < full; p++) {
+        const float *here = from + p * PANEL * column;
+        int64_t even = depth / LANES * LANES;
+        for (int64_t k = 0; k < even; k += LANES)
+            for (int n = 0; n < PANEL; n += LANES)
+                turned_square(here + n * column + k, column, to + p * panel + k * PANEL + n);
+        for (int64_t k = even; k < depth; k++)
+            for (int n = 0; n < PANEL; n++) to[p * panel + k * PANEL + n] = here[n * column + k];
+    }
+    for (int64_t k = 0; rest && k < depth; k++)
+        for (int n = 0; n < PANEL; n++)
+            to[full * panel + k * PANEL + n] = n < rest ? from[k * row + (full * PANEL + n) * column] : 0;
+}
+
+/* Rows of a, of which each lies in a column, into panels of TALL of them. sums: to which they are added, or null. */
+static void panels_of_a(const float *from, int64_t column, int64_t depth, int64_t rows, float *to, float *sums)
+{
+    enum { WIDE = 8 }; /* more than TALL are copied: what is too much is overwritten by the next step */
+    typedef float row_of_eight __attribute__((vector_size(4 * WIDE)));
+    int64_t safe = (rows - WIDE + TALL) / TALL; /* panels for which WIDE numbers can be read */
+    for (int64_t first = 0; first < depth; first += RUN) {
+        int64_t end = smaller_of(depth, first + RUN), p = 0;
+        for (; end < depth && p < safe; p++, sums += sums ? TALL : 0) {
+            float *panel = to + p * (depth * TALL + GAP);
+            row_of_eight total = {0};
+            for (int64_t k = first; k < end; k++) {
+                row_of_eight here;
+                memcpy(&here, from + k * column + p * TALL, sizeof here);
+                memcpy(panel + k * TALL, &here, sizeof here);
+                total += here;
+            }
+            if (sums)
+                for (int m = 0; m < TALL; m++) sums[m] += total[m];
+        }
+        for (; p * TALL < rows; p++, sums += sums ? TALL : 0)
+            for (int m = 0; m < TALL; m++) {
+                float total = 0;
+                for (int64_t k = first; k < end; k++) {
+                    float here = p * TALL + m < rows ? from[k * column + p * TALL + m] : 0;
+                    to[p * (depth * TALL + GAP) + k * TALL + m] = here;
+                    total += here;
+                }
+                if (sums && p * TALL + m < rows) sums[m] += total;
+            }
+        sums -= sums ? (rows + TALL - 1) / TALL * TALL : 0;
+    }
+}
+
+typedef struct {
+    const float *a;
+    int64_t a_row, a_column;
+    const float *b;
+    int64_t b_row, b_column;
+    float *c;
+    int64_t M, N, K;
+    const float *bias; /* may be null */
+    float *sums;       /* of a's rows, where these lie in columns; may be null */
+    int add, packed;   /* packed: b is in panels already */
+} product_kind;
+
+INLINE int64_t depth_of(int64_t K)
+{
+    int64_t parts = (K + DEEP - 1) / DEEP, each = (K + parts - 1) / larger_of(parts, 1);
+    return larger_of(RUN, (each + LANES - 1) / LANES * LANES);
+}
+
+INLINE int64_t whole_panels(int64_t n) { return (n + PANEL - 1) / PANEL * PANEL; }
+
+/* A tile that reaches beyond c is made elsewhere, and what is wanted copied. */
+static void tile_at_edge(int64_t depth, const float *a, int64_t a_row, int turned, const float *b, tile_place c,
+                         int64_t rows, int64_t columns)
+{
+    float made[TALL * PANEL], last[TALL * DEEP];
+    tile_place here = {made, PANEL, 0, 0, made, {a, a}};
+    if (!turned && rows < TALL) {
+        for (int64_t m = 0; m < TALL; m++)
+            if (m < rows)
+                memcpy(last + m * DEEP, a + m * a_row, depth * sizeof *a);
+            else
+                memset(last + m * DEEP, 0, depth * sizeof *a);
+        a = last;
+        a_row = DEEP;
+    }
+    if (turned)
+        tile_of_panel(depth, a, b, here);
+    else
+        tile_of_rows(depth, a, a_row, b, here);
+    for (int64_t m = 0; m < smaller_of(rows, TALL); m++)
+        for (int64_t n = 0; n < smaller_of(columns, PANEL); n++) {
+            float *to = c.to + m * c.row + n;
+            *to = made[m * PANEL + n] + (c.bias ? c.bias[n] : 0) + (c.add ? *to : 0);
+        }
+}
+
+typedef struct {
+    int64_t m0, m1, n0, n1, k, depth; /* rows, columns, the first step, and how many */
+} part;
+
+/* b: panels from column n0 on. */
+static void tiles(const product_kind *it, part at, const float *a_panels, const float *b)
+{
+    int64_t depth = at.depth, panel = TALL * depth + GAP;
+    for (int64_t m = at.m0; m < at.m1; m += TALL) {
+        const float *a = a_panels ? a_panels + (m - at.m0) / TALL * panel : it->a + m * it->a_row + at.k * it->a_column;
+        int64_t step = a_panels ? depth : it->a_row, below = a_panels ? panel : TALL * step;
+        for (int64_t n = at.n0, some = 0; n < at.n1; n += PANEL, some = (some + 2) % TALL) {
+            const float *right = b + (n - at.n0) * depth, *ahead = a + below + some * step;
+            tile_place c = {it->c + m * it->N + n, it->N, it->bias && !at.k ? it->bias + n : 0, it->add || at.k};
+            c.next = n + PANEL < at.n1 ? c.to + PANEL : it->c + (m + TALL) * it->N + at.n0;
+            c.ahead[0] = ahead;
+            c.ahead[1] = ahead + step;
+            if (at.m1 - m < TALL || at.n1 - n < PANEL)
+                tile_at_edge(depth, a, it->a_row, a_panels != 0, right, c, at.m1 - m, at.n1 - n);
+            else if (a_panels)
+                tile_of_panel(depth, a, right, c);
+            else
+                tile_of_rows(depth, a, it->a_row, right, c);
+        }
+    }
+}
+
+/* Columns n0 ... n1 of one part of b's depth, in panels. */
+static void panels_of_b(const product_kind *it, part at, float *to)
+{
+    panels_of(it->b + at.k * it->b_row + at.n0 * it->b_column, it->b_row, it->b_column, at.depth, at.n1 - at.n0, to);
+}
+
+/* Rows from ... to, columns left ... right (whole panels, but for the last). */
+static void part_of_rows(const product_kind *it, int64_t from, int64_t to, int64_t left, int64_t right, float *space)
+{
+    int64_t deep = depth_of(it->K), wide = larger_of(PANEL, BLOCK / deep / PANEL * PANEL);
+    for (int64_t k = 0; k < it->K; k += deep)
+        for (int64_t n = left; n < right; n += wide) {
+            part at = {from, to, n, smaller_of(right, n + wide), k, smaller_of(deep, it->K - k)};
+            if (!it->packed) panels_of_b(it, at, space);
+            tiles(it, at, 0, it->packed ? it->b + k * whole_panels(it->N) + n * at.depth : space);
+        }
+}
+
+/* The same where each row of a lies in a column: some rows at a time are put into panels. */
+static void part_of_columns(const product_kind *it, int64_t from, int64_t to, float *space)
+{
+    int64_t deep = depth_of(it->K), wide = larger_of(PANEL, BLOCK / deep / PANEL * PANEL);
+    float *a_space = space + WIDEST * DEEP;
+    if (it->sums) memset(it->sums + from, 0, (to - from) * sizeof *it->sums);
+    for (int64_t left = 0; left < it->N; left += WIDEST)
+        for (int64_t k = 0; k < it->K; k += deep) {
+            int64_t depth = smaller_of(deep, it->K - k), right = smaller_of(it->N, left + WIDEST);
+            panels_of_b(it, (part){from, to, left, right, k, depth}, space);
+            for (int64_t m = from; m < to; m += TALLEST) {
+                int64_t last = smaller_of(to, m + TALLEST);
+                panels_of_a(it->a + m + k * it->a_column, it->a_column, depth, last - m, a_space,
+                            it->sums && !left ? it->sums + m : 0);
+                for (int64_t n = left; n < right; n += wide)
+                    tiles(it, (part){m, last, n, smaller_of(right, n + wide), k, depth}, a_space,
+                          space + (n - left) * depth);
+            }
+        }
+}
+
+/* One of a_row and a_column is 1, and so of b_row and b_column. space: SPACE numbers for each thread. Threads share the
+   columns where a is read as it lies, so that none puts the same part of b into panels as another; else the rows. */
+void product(const float *a, int64_t a_row, int64_t a_column, const float *b, int64_t b_row, int64_t b_column, float *c,
+             int64_t M, int64_t N, int64_t K, const float *bias, float *sums, int add, int packed, float *space,
+             int threads)
+{
+    product_kind it = {a, a_row, a_column, b, b_row, b_column, c, M, N, K, bias, sums, add, packed};
+    int turned = a_column != 1, by_rows = turned || packed || N < 2 * PANEL * threads;
+    int64_t count = by_rows ? (M + TALL - 1) / TALL : (N + PANEL - 1) / PANEL, unit = by_rows ? TALL : PANEL;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t t = 0; t < threads; t++) {
+        int64_t from = count * t / threads * unit, to = smaller_of(by_rows ? M : N, count * (t + 1) / threads * unit);
+        if (turned)
+            part_of_columns(&it, from, to, space + t * SPACE);
+        else
+            part_of_rows(&it, by_rows ? from : 0, by_rows ? to : M, by_rows ? 0 : from, by_rows ? N : to,
+                         space + t * SPACE);
+    }
+}
+
+/* b in panels, for several products: K x N numbers, N rounded up to a multiple of PANEL. */
+void panels(const float *b, int64_t b_row, int64_t b_column, int64_t K, int64_t N, float *to, int threads)
+{
+    int64_t deep = depth_of(K), wide = whole_panels(N), some = 4 * PANEL;
+    for (int64_t k = 0; k < K; k += deep) {
+        int64_t depth = smaller_of(deep, K - k);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+        for (int64_t n = 0; n < N; n += some)
+            panels_of(b + k * b_row + n * b_column, b_row, b_column, depth, smaller_of(some, N - n),
+                      to + k * wide + n * depth);
+    }
+}
+
+/* What this was compiled for: registers of how many numbers; how many a thread needs; how wide panels are. */
+void about(int64_t *to)
+{
+    to[0] = LANES;
+    to[1] = SPACE;
+    to[2] = PANEL;
+}
