@@ -11,18 +11,18 @@
 #define TILE 4 /* registers in each */
 #define PANEL (TILE * LANES)
 #define DEEP 512          /* steps of a sum that stay in registers; a multiple of RUN */
-#define RUN 8             /* steps without a look at the end */
+#define RUN 16            /* steps without a look at the end */
 #define BLOCK (128 << 10) /* numbers of b at once */
 #define TALLEST (32 * TALL) /* rows of a at once, if they are put into panels: these stay in the second cache too */
 #define WIDEST 1024         /* and columns of b at once then */
 #define GAP LANES           /* between panels of a, so that they do not all lie in the same part of a cache */
 #define SPACE (WIDEST * DEEP + TALLEST * DEEP + (TALLEST / TALL + 1) * GAP)
 
-/* Otherwise gcc moves sums from register to register. */
+/* sum += left * right. Said in these words, or gcc moves every tenth sum from register to register. */
 #if defined(__AVX512F__)
-#define STAY(x) __asm__("" : "+v"((x)[0]), "+v"((x)[1]), "+v"((x)[2]), "+v"((x)[3]))
+#define ADD_PRODUCT(sum, left, right) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right))
 #else
-#define STAY(x)
+#define ADD_PRODUCT(sum, left, right) (sum) += (left) * (right)
 #endif
 
 typedef struct {
@@ -32,7 +32,7 @@ typedef struct {
 /* Some steps, known to the compiler. a: the beginning of each row. */
 INLINE void steps(const int count, sums_of_tile *sum, const float *const a[TALL], const int64_t a_column, const float *b)
 {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int k = 0; k < count; k++) {
         lanes right[TILE];
 #pragma GCC unroll 4
@@ -41,8 +41,7 @@ INLINE void steps(const int count, sums_of_tile *sum, const float *const a[TALL]
         for (int m = 0; m < TALL; m++) {
             lanes left = all(a[m][k * a_column]);
 #pragma GCC unroll 4
-            for (int n = 0; n < TILE; n++) sum->at[m][n] += left * right[n];
-            STAY(sum->at[m]);
+            for (int n = 0; n < TILE; n++) ADD_PRODUCT(sum->at[m][n], left, right[n]);
         }
     }
 }
@@ -141,7 +140,9 @@ static void panels_of(const float *from, int64_t row, int64_t column, int64_t de
     for (int64_t p = 0; column == 1 && p < full; p += 4) /* some side by side, as memory is read ahead along a row */
         for (int64_t k = 0; k < depth; k++)
             for (int64_t q = p; q < smaller_of(full, p + 4); q++)
-                memcpy(to + q * panel + k * PANEL, from + k * row + q * PANEL, PANEL * sizeof *to);
+#pragma GCC unroll 4
+                for (int n = 0; n < PANEL; n += LANES)
+                    store(to + q * panel + k * PANEL + n, load(from + k * row + q * PANEL + n));
     for (int64_t p = 0; column != 1 && p < full; p++) {
         const float *here = from + p * PANEL * column;
         int64_t even = depth / LANES * LANES;
@@ -156,37 +157,48 @@ static void panels_of(const float *from, int64_t row, int64_t column, int64_t de
             to[full * panel + k * PANEL + n] = n < rest ? from[k * row + (full * PANEL + n) * column] : 0;
 }
 
-/* Rows of a, of which each lies in a column, into panels of TALL of them. sums: to which they are added, or null. */
+#define SOME 8 /* steps, and rows that are copied at once, though TALL are wanted: the rest is overwritten by the next step */
+typedef float some_rows __attribute__((vector_size(4 * SOME)));
+
+/* SOME steps of some panels, with which more steps follow. sums: to which they are added, or null. */
+INLINE void steps_of_panels(const float *from, int64_t column, int64_t count, float *to, int64_t panel, float *sums)
+{
+    const float *row[SOME];
+#pragma GCC unroll 8
+    for (int k = 0; k < SOME; k++) row[k] = from + k * column;
+    for (int64_t p = 0; p < count; p++, to += panel) {
+        some_rows total = {0};
+#pragma GCC unroll 8
+        for (int k = 0; k < SOME; k++) {
+            some_rows here;
+            memcpy(&here, row[k] + p * TALL, sizeof here);
+            memcpy(to + k * TALL, &here, sizeof here);
+            if (sums) total += here;
+        }
+        if (sums)
+            for (int m = 0; m < TALL; m++) sums[p * TALL + m] += total[m];
+    }
+}
+
+/* Rows of a, of which each lies in a column, into panels of TALL of them. */
 static void panels_of_a(const float *from, int64_t column, int64_t depth, int64_t rows, float *to, float *sums)
 {
-    enum { WIDE = 8 }; /* more than TALL are copied: what is too much is overwritten by the next step */
-    typedef float row_of_eight __attribute__((vector_size(4 * WIDE)));
-    int64_t safe = (rows - WIDE + TALL) / TALL; /* panels for which WIDE numbers can be read */
-    for (int64_t first = 0; first < depth; first += RUN) {
-        int64_t end = smaller_of(depth, first + RUN), p = 0;
-        for (; end < depth && p < safe; p++, sums += sums ? TALL : 0) {
-            float *panel = to + p * (depth * TALL + GAP);
-            row_of_eight total = {0};
+    int64_t panel = TALL * depth + GAP, safe = larger_of(0, (rows - SOME + TALL) / TALL); /* SOME numbers can be read */
+    for (int64_t first = 0; first < depth; first += SOME) {
+        int64_t count = first + SOME < depth ? safe : 0, end = smaller_of(depth, first + SOME);
+        if (sums)
+            steps_of_panels(from + first * column, column, count, to + first * TALL, panel, sums);
+        else
+            steps_of_panels(from + first * column, column, count, to + first * TALL, panel, 0);
+        for (int64_t m = count * TALL; m < (rows + TALL - 1) / TALL * TALL; m++) {
+            float total = 0;
             for (int64_t k = first; k < end; k++) {
-                row_of_eight here;
-                memcpy(&here, from + k * column + p * TALL, sizeof here);
-                memcpy(panel + k * TALL, &here, sizeof here);
+                float here = m < rows ? from[k * column + m] : 0;
+                to[m / TALL * panel + k * TALL + m % TALL] = here;
                 total += here;
             }
-            if (sums)
-                for (int m = 0; m < TALL; m++) sums[m] += total[m];
+            if (sums && m < rows) sums[m] += total;
         }
-        for (; p * TALL < rows; p++, sums += sums ? TALL : 0)
-            for (int m = 0; m < TALL; m++) {
-                float total = 0;
-                for (int64_t k = first; k < end; k++) {
-                    float here = p * TALL + m < rows ? from[k * column + p * TALL + m] : 0;
-                    to[p * (depth * TALL + GAP) + k * TALL + m] = here;
-                    total += here;
-                }
-                if (sums && p * TALL + m < rows) sums[m] += total;
-            }
-        sums -= sums ? (rows + TALL - 1) / TALL * TALL : 0;
     }
 }
 
@@ -198,7 +210,7 @@ typedef struct {
     float *c;
     int64_t M, N, K;
     const float *bias; /* may be null */
-    float *sums;       /* of a's rows, where these lie in columns; may be null */
+    float *sums;       /* of a's rows, which lie in columns then; may be null */
     int add, packed;   /* packed: b is in panels already */
 } product_kind;
 
@@ -309,7 +321,7 @@ void product(const float *a, int64_t a_row, int64_t a_column, const float *b, in
              int threads)
 {
     product_kind it = {a, a_row, a_column, b, b_row, b_column, c, M, N, K, bias, sums, add, packed};
-    int turned = a_column != 1, by_rows = turned || packed || N < 2 * PANEL * threads;
+    int turned = a_column != 1 || sums, by_rows = turned || packed || N < 2 * PANEL * threads;
     int64_t count = by_rows ? (M + TALL - 1) / TALL : (N + PANEL - 1) / PANEL, unit = by_rows ? TALL : PANEL;
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t t = 0; t < threads; t++) {

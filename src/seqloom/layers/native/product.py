@@ -10,11 +10,14 @@ import torch
 from torch import Tensor
 
 from seqloom.layers.native import Library, address, readable, usable_both_ways
-from seqloom.layers.native.compiler import MissingError
+from seqloom.layers.native.compiler import CompilerError, MissingError, processor
 
 LEAST = 1 << 21  # sums of a product: below it torch's call takes as long
 MOST_THREADS = 8  # beyond, MKL divides the work better
-LANES = 16  # numbers in a register: with smaller ones MKL is as fast
+# measured beside MKL, with what is added on the way, on a machine with 1.25 MB of cache for each core
+WIDE = 1024  # inputs: from more on, MKL is faster with dyW
+NARROW = 256  # and from more on with dyᵀx, where no sums are wanted
+LANES = 16  # numbers in a register: beside smaller ones it was not measured
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ def _about(lib: ctypes.CDLL) -> About:
 
 def _same(lib: ctypes.CDLL) -> bool:
     if _about(lib).lanes != LANES:
-        raise MissingError("the processor has no registers of 16 numbers, and MKL is as fast with others")
+        raise CompilerError(f"the compiler makes no use of registers of {LANES} numbers")
     x, dy = torch.linspace(-3, 5, 23 * 83).mul(40).sin().view(23, 83), torch.linspace(0, 9, 23 * 70).cos().view(23, 70)
     w, bias = torch.linspace(2, 7, 70 * 83).mul(30).cos().view(70, 83), torch.linspace(0, 1, 70)
     made, sums = torch.empty(70, 83), torch.empty(70)
@@ -48,9 +51,11 @@ def _same(lib: ctypes.CDLL) -> bool:
     return all(torch.allclose(ours.double(), wanted, atol=1e-4) for ours, wanted in pairs)
 
 
-def _mkl() -> None:
+def _measured() -> None:
     if not torch.backends.mkl.is_available():
         raise MissingError("torch multiplies by other means than MKL, beside which this was not measured")
+    if "avx512f" not in processor():
+        raise MissingError(f"the processor has no registers of {LANES} numbers")
 
 
 TYPES = (c_void_p, c_int64, c_int64)
@@ -62,15 +67,17 @@ PRODUCT = Library(
         "about": (c_void_p,),
     },
     _same,
-    _mkl,
+    _measured,
 )
 _own = threading.local()
 
 
 def fits(x: Tensor, *weights: Tensor | None) -> bool:
-    """For training: it waits for a compiler. x: of which rows are multiplied with the weights."""
+    """For training: it waits for a compiler. x: whose rows are multiplied with the first of the weights."""
     return (
         usable_both_ways(x)
+        and x.dim() > 1
+        and (not weights or weights[0] is None or x.shape[-1] == weights[0].shape[-1])
         and all(weight is None or readable(weight) for weight in weights)
         and torch.get_num_threads() <= MOST_THREADS
         and PRODUCT.wait() is not None
@@ -88,7 +95,7 @@ class Panels:
 
 def panels(right: Tensor) -> Panels:
     lib = _library()
-    (K, N), panel = right.shape, _panel(lib)
+    (K, N), panel = right.shape, _about(lib).panel
     to = right.new_empty(K * -(-N // panel) * panel)
     lib.panels(right.data_ptr(), *right.stride(), K, N, to.data_ptr(), torch.get_num_threads())
     return Panels(to, K, N)
@@ -103,18 +110,18 @@ def mapped(x_ND: Tensor, w_ED: Tensor, bias_E: Tensor | None) -> Tensor:
 
 def mapped_back(dy_NE: Tensor, w_ED: Tensor) -> Tensor:
     """dyW"""
-    if _few(dy_NE, w_ED):
+    if w_ED.shape[1] > WIDE or _few(dy_NE, w_ED):
         return dy_NE @ w_ED
     return _multiply(_library(), dy_NE, w_ED, dy_NE.new_empty(len(dy_NE), w_ED.shape[1]))
 
 
 def weight_back(dy_NE: Tensor, x_ND: Tensor, sums: bool) -> tuple[Tensor, Tensor | None]:
     """dyᵀx, and the sums of dy's columns."""
-    if _few(dy_NE, x_ND.T):
+    E, D = dy_NE.shape[1], x_ND.shape[1]
+    if E < D or (D > NARROW and not sums) or len(x_ND) * E * D < LEAST:
         return dy_NE.T @ x_ND, dy_NE.sum(0) if sums else None
-    sum_E = dy_NE.new_empty(dy_NE.shape[1]) if sums else None
-    made = dy_NE.new_empty(dy_NE.shape[1], x_ND.shape[1])
-    return _multiply(_library(), dy_NE.T, x_ND, made, sums=sum_E), sum_E
+    sum_E = dy_NE.new_empty(E) if sums else None
+    return _multiply(_library(), dy_NE.T, x_ND, dy_NE.new_empty(E, D), sums=sum_E), sum_E
 
 
 def multiply(left: Tensor, right: Tensor | Panels, to: Tensor, bias: Tensor | None = None, add: bool = False) -> Tensor:
@@ -123,7 +130,7 @@ def multiply(left: Tensor, right: Tensor | Panels, to: Tensor, bias: Tensor | No
 
 
 def _few(left: Tensor, right: Tensor) -> bool:
-    return left.shape[0] * left.shape[1] * right.numel() // max(1, left.shape[1]) < LEAST
+    return len(left) * right.numel() < LEAST
 
 
 def _library() -> ctypes.CDLL:
@@ -144,8 +151,9 @@ def _multiply(
     packed = isinstance(right, Panels)
     (M, K), N, threads = left.shape, to.shape[1], torch.get_num_threads()
     depth, width = (right.depth, right.width) if isinstance(right, Panels) else right.shape
-    assert (K, N, M) == (depth, width, to.shape[0])
+    assert (depth, width, to.shape[0]) == (K, N, M)
     assert to.is_contiguous()
+    assert sums is None or left.stride(0) == 1
     b = (right.numbers.data_ptr(), 0, 0) if isinstance(right, Panels) else _sides(right)
     lib.product(
         *_sides(left), *b, to.data_ptr(), M, N, K, address(bias), address(sums),
@@ -155,14 +163,10 @@ def _multiply(
 
 
 def _sides(x: Tensor) -> tuple[int, int, int]:
-    """Where it lies. Of its steps one is 1, also where it has one row or column, and torch does not care."""
+    """Where it lies, and how far apart its rows and columns are; those of one are next to each other."""
     row, column = x.stride()
     assert row == 1 or column == 1
     return x.data_ptr(), row, column
-
-
-def _panel(lib: ctypes.CDLL) -> int:
-    return _about(lib).panel
 
 
 def _space(lib: ctypes.CDLL, threads: int) -> Tensor:
