@@ -41,7 +41,13 @@ TRANSLATE = (
     "JoeyNMT",
     "OpenNMT-py",
 )
-LANGUAGE = ("seqloom", "transformers (GPT-2, SDPA)", "x-transformers")
+LANGUAGE = (
+    "seqloom",
+    "transformers (GPT-2, SDPA)",
+    "x-transformers",
+    "nanoGPT-like",
+    "nanoGPT-like, compiled",
+)
 ROWS = {
     "small": (Size(256, 3, 4, 8192, 0.0), TRANSLATE),
     "small, dropout 0.1": (Size(256, 3, 4, 8192, 0.1), TRANSLATE),

@@ -186,6 +186,53 @@ def gpt2(size: Size) -> tuple[nn.Module, Step]:
     return model, step
 
 
+class PlainBlock(nn.Module):
+    """As small GPT trainings are written by hand: one map for queries, keys and values, torch's own attention."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.heads, self.dropout = size.heads, size.dropout
+        self.norms = nn.ModuleList([nn.LayerNorm(size.width) for _ in range(2)])
+        self.qkv, self.joined = nn.Linear(size.width, 3 * size.width), nn.Linear(size.width, size.width)
+        self.wide, self.narrow = nn.Linear(size.width, 4 * size.width), nn.Linear(4 * size.width, size.width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.qkv(self.norms[0](x)).chunk(3, -1)
+        )
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout, is_causal=True)
+        x = x + F.dropout(self.joined(y.transpose(1, 2).flatten(2)), self.dropout)
+        y = self.narrow(F.gelu(self.wide(self.norms[1](x)), approximate="tanh"))
+        return x + F.dropout(y, self.dropout)
+
+
+class PlainGPT(nn.Module):
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.tokens, self.places = (
+            nn.Embedding(size.vocabulary, size.width),
+            nn.Embedding(size.context, size.width),
+        )
+        self.blocks = nn.Sequential(*(PlainBlock(size) for _ in range(size.depth)))
+        self.norm, self.dropout = nn.LayerNorm(size.width), size.dropout
+        nn.init.normal_(self.tokens.weight, std=0.02)
+
+    def forward(self, tokens: Tensor, goal: Tensor) -> Tensor:
+        x = self.tokens(tokens) + self.places.weight[: tokens.shape[1]]
+        scores = F.linear(self.norm(self.blocks(F.dropout(x, self.dropout))), self.tokens.weight)
+        return F.cross_entropy(scores.flatten(0, 1), goal.flatten())
+
+
+def plain_gpt(size: Size, compiled: bool = False) -> tuple[nn.Module, Step]:
+    model = PlainGPT(size).train()
+    called: Callable[..., Tensor] = torch.compile(model) if compiled else model
+    return model, lambda batch: called(batch[:, :-1], batch[:, 1:])
+
+
+def compiled_gpt(size: Size) -> tuple[nn.Module, Step]:
+    return plain_gpt(size, compiled=True)
+
+
 def x_transformers(size: Size) -> tuple[nn.Module, Step]:
     from x_transformers import Decoder, Encoder, TransformerWrapper
 
@@ -304,4 +351,6 @@ SYSTEMS: dict[str, Callable[[Size], tuple[nn.Module, Step]]] = {
     "JoeyNMT": joeynmt,
     "OpenNMT-py": opennmt,
     "transformers (GPT-2, SDPA)": gpt2,
+    "nanoGPT-like": plain_gpt,
+    "nanoGPT-like, compiled": compiled_gpt,
 }
