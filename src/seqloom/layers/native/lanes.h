@@ -55,6 +55,13 @@ INLINE void store_up_to(float *to, lanes x, int64_t count)
 
 INLINE lanes all(float x) { return x - (lanes){0}; }
 
+/* sum += left * right. Said in these words, or gcc moves every tenth sum from register to register. */
+#if defined(__AVX512F__)
+#define ADD_PRODUCT(sum, left, right) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right))
+#else
+#define ADD_PRODUCT(sum, left, right) (sum) += (left) * (right)
+#endif
+
 INLINE int64_t smaller_of(int64_t x, int64_t y) { return x < y ? x : y; }
 INLINE int64_t larger_of(int64_t x, int64_t y) { return x > y ? x : y; }
 

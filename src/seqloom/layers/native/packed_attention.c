@@ -20,7 +20,7 @@ INLINE void tile(const int M, const int NV, int64_t depth, const float *a, int64
 #pragma GCC unroll 8
     for (int m = 0; m < M; m++)
 #pragma GCC unroll 4
-        for (int n = 0; n < NV; n++) sum[m][n] = add ? load(c + m * c_row + n * LANES) : all(0);
+        for (int n = 0; n < NV; n++) sum[m][n] = all(0);
     for (int64_t k = 0; k < depth; k++) {
         lanes right[TILE];
 #pragma GCC unroll 4
@@ -29,13 +29,16 @@ INLINE void tile(const int M, const int NV, int64_t depth, const float *a, int64
         for (int m = 0; m < M; m++) {
             lanes left = all(a[m * a_row + k * a_column]);
 #pragma GCC unroll 4
-            for (int n = 0; n < NV; n++) sum[m][n] += left * right[n];
+            for (int n = 0; n < NV; n++) ADD_PRODUCT(sum[m][n], left, right[n]);
         }
     }
 #pragma GCC unroll 8
     for (int m = 0; m < M; m++)
 #pragma GCC unroll 4
-        for (int n = 0; n < NV; n++) store(c + m * c_row + n * LANES, sum[m][n]);
+        for (int n = 0; n < NV; n++) {
+            float *to = c + m * c_row + n * LANES;
+            store(to, add ? sum[m][n] + load(to) : sum[m][n]);
+        }
 }
 
 #define GIVEN int64_t depth, const float *a, int64_t a_row, int64_t a_column, const float *b, int64_t b_row, float *c, \

@@ -18,13 +18,6 @@
 #define GAP LANES           /* between panels of a, so that they do not all lie in the same part of a cache */
 #define SPACE (WIDEST * DEEP + TALLEST * DEEP + (TALLEST / TALL + 1) * GAP)
 
-/* sum += left * right. Said in these words, or gcc moves every tenth sum from register to register. */
-#if defined(__AVX512F__)
-#define ADD_PRODUCT(sum, left, right) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right))
-#else
-#define ADD_PRODUCT(sum, left, right) (sum) += (left) * (right)
-#endif
-
 typedef struct {
     lanes at[TALL][TILE];
 } sums_of_tile;
