@@ -61,24 +61,19 @@ class _TokenLoss(torch.autograd.Function):
         weight_N: Tensor | None,
     ) -> Tensor:
         total = hidden_ND.new_zeros((), dtype=torch.promote_types(hidden_ND.dtype, torch.float32))
-        grads = _Gradients(ctx.needs_input_grad, hidden_ND, weight_VD, bias_V)
+        own = any(ctx.needs_input_grad[:3]) and _own_products(hidden_ND, weight_VD, bias_V)
+        grads = _Gradients(ctx.needs_input_grad, hidden_ND, weight_VD, bias_V, begun=not own)
         # products in the precision that autocast asks for, if it does
         kind = hidden_ND.device.type
         product = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight_VD.dtype
         x_ND, w_VD = hidden_ND.to(product), weight_VD.to(product)
         b_V = None if bias_V is None else bias_V.to(product)
         size = max(ROWS, CHUNK.get(kind, CHUNK_ELSEWHERE) // len(weight_VD))
-        own = _Products(x_ND, w_VD, b_V, size) if grads.wanted and _own_products(x_ND, w_VD, b_V) else None
+        products = _OwnProducts(x_ND, w_VD, b_V, size) if own else _Products(x_ND, w_VD, b_V)
         for at in range(0, len(hidden_ND), size):
             here = slice(at, at + size)
-            if own is not None:
-                scores = own.scores(here)
-                times_N = _times(real_N, weight_N, here)
-                total += native.loss_in_place(scores, goal_N[here], times_N, smoothing, gradient=True).sum()
-                own.add(here, scores, grads)
-                continue
-            if (usable(x_ND) and product != torch.float64) or native.fits(x_ND, grads.wanted):
-                total += _in_place(x_ND, w_VD, b_V, goal_N, real_N, smoothing, weight_N, here, grads)
+            if own or (usable(x_ND) and product != torch.float64) or native.fits(x_ND, grads.wanted):
+                total += products.loss(goal_N, _times(real_N, weight_N, here), smoothing, here, grads)
                 continue
             log_p = F.log_softmax(F.linear(x_ND[here], w_VD, b_V), -1, dtype=total.dtype)
             hit = log_p.gather(-1, goal_N[here, None])
@@ -104,30 +99,6 @@ class _TokenLoss(torch.autograd.Function):
         return scaled[0], scaled[1], scaled[2], None, None, None, None
 
 
-def _in_place(
-    x_ND: Tensor,
-    w_VD: Tensor,
-    b_V: Tensor | None,
-    goal_N: Tensor,
-    real_N: Tensor | None,
-    smoothing: float,
-    weight_N: Tensor | None,
-    here: slice,
-    grads: "_Gradients",
-) -> Tensor:
-    """The loss of some tokens: one kernel makes their gradients where the scores were."""
-    if x_ND.is_cuda:
-        from seqloom.layers.kernels.loss import loss_in_place
-    else:
-        loss_in_place = native.loss_in_place
-
-    scores = F.linear(x_ND[here], w_VD, b_V)
-    loss = loss_in_place(scores, goal_N[here], _times(real_N, weight_N, here), smoothing, grads.wanted).sum()
-    if grads.wanted:
-        grads.add(here, scores, x_ND, w_VD)
-    return loss
-
-
 def _times(real_N: Tensor | None, weight_N: Tensor | None, here: slice) -> Tensor | None:
     """How often each token counts; None: once."""
     times_N = None if weight_N is None else weight_N[here].float()
@@ -137,42 +108,67 @@ def _times(real_N: Tensor | None, weight_N: Tensor | None, here: slice) -> Tenso
 
 
 def _own_products(x_ND: Tensor, w_VD: Tensor, b_V: Tensor | None) -> bool:
-    return (
-        native.fits(x_ND, gradient=True)
-        and native_product.fits(x_ND, w_VD, b_V)
-        and x_ND.numel() * len(w_VD) >= native_product.LEAST
-        and w_VD.numel() <= PANELS
-    )
+    return native.fits(x_ND, gradient=True) and native_product.fits(x_ND, w_VD, b_V) and w_VD.numel() <= PANELS
 
 
 class _Products:
+    """Scores of some tokens, and what becomes of their gradients."""
+
+    def __init__(self, x_ND: Tensor, w_VD: Tensor, b_V: Tensor | None) -> None:
+        self.x_ND, self.w_VD, self.b_V = x_ND, w_VD, b_V
+
+    def loss(
+        self, goal_N: Tensor, times_N: Tensor | None, smoothing: float, here: slice, grads: "_Gradients"
+    ) -> Tensor:
+        """Of some tokens: one kernel makes their gradients where the scores were."""
+        if self.x_ND.is_cuda:
+            from seqloom.layers.kernels.loss import loss_in_place
+        else:
+            loss_in_place = native.loss_in_place
+
+        scores = self.scores(here)
+        loss = loss_in_place(scores, goal_N[here], times_N, smoothing, grads.wanted).sum()
+        if grads.wanted:
+            self.back(here, scores, grads)
+        return loss
+
+    def scores(self, here: slice) -> Tensor:
+        return F.linear(self.x_ND[here], self.w_VD, self.b_V)
+
+    def back(self, here: slice, d_scores: Tensor, grads: "_Gradients") -> None:
+        grads.add(here, d_scores, self.x_ND, self.w_VD)
+
+
+class _OwnProducts(_Products):
     """By a kernel of our own: the table of vectors is laid out for it once, and scores overwrite scores."""
 
     def __init__(self, x_ND: Tensor, w_VD: Tensor, b_V: Tensor | None, size: int) -> None:
-        self.x_ND, self.b_V = x_ND, b_V
-        self.forth, self.back = native_product.panels(w_VD.T), native_product.panels(w_VD)
+        super().__init__(x_ND, w_VD, b_V)
+        self.forth_DV, self.back_VD = native_product.panels(w_VD.T), native_product.panels(w_VD)
         self.space = x_ND.new_empty(min(size, len(x_ND)), len(w_VD))
 
     def scores(self, here: slice) -> Tensor:
         x = self.x_ND[here]
-        return native_product.multiply(x, self.forth, self.space[: len(x)], self.b_V)
+        return native_product.multiply(x, self.forth_DV, self.space[: len(x)], self.b_V)
 
-    def add(self, here: slice, d_scores: Tensor, grads: "_Gradients") -> None:
+    def back(self, here: slice, d_scores: Tensor, grads: "_Gradients") -> None:
         assert grads.hidden_ND is not None
-        native_product.multiply(d_scores, self.back, grads.hidden_ND[here])
+        native_product.multiply(d_scores, self.back_VD, grads.hidden_ND[here])
         if grads.weight_VD is not None:
-            native_product.multiply(d_scores.T, self.x_ND[here], grads.weight_VD, add=True)
+            native_product.multiply(d_scores.T, self.x_ND[here], grads.weight_VD, add=here.start > 0)
         if grads.bias_V is not None:
             grads.bias_V += d_scores.sum(0)
 
 
 class _Gradients:
-    """Sums in the precision of what they are gradients of."""
+    """Sums in the precision of what they are gradients of. begun: that of the weights with zeros."""
 
-    def __init__(self, needed: tuple[bool, ...], hidden: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    def __init__(
+        self, needed: tuple[bool, ...], hidden: Tensor, weight: Tensor, bias: Tensor | None, begun: bool
+    ) -> None:
         self.wanted = any(needed[:3])
         self.hidden_ND = torch.empty_like(hidden) if self.wanted else None
-        self.weight_VD = torch.zeros_like(weight) if needed[1] else None
+        self.weight_VD = (torch.zeros_like(weight) if begun else torch.empty_like(weight)) if needed[1] else None
         self.bias_V = torch.zeros_like(bias) if bias is not None and needed[2] else None
 
     def add(self, here: slice, d_scores: Tensor, x_ND: Tensor, w_VD: Tensor) -> None:

@@ -72,13 +72,14 @@ PRODUCT = Library(
 _own = threading.local()
 
 
-def fits(x: Tensor, *weights: Tensor | None) -> bool:
-    """For training: it waits for a compiler. x: whose rows are multiplied with the first of the weights."""
+def fits(x: Tensor, w_ED: Tensor, *others: Tensor | None) -> bool:
+    """Whether xWᵀ, and what goes with it, is for this. In training: it waits for a compiler."""
     return (
-        usable_both_ways(x)
+        usable_both_ways(x, w_ED)
         and x.dim() > 1
-        and (not weights or weights[0] is None or x.shape[-1] == weights[0].shape[-1])
-        and all(weight is None or readable(weight) for weight in weights)
+        and x.shape[-1] == w_ED.shape[-1]
+        and x.numel() * len(w_ED) >= LEAST
+        and all(other is None or readable(other) for other in others)
         and torch.get_num_threads() <= MOST_THREADS
         and PRODUCT.wait() is not None
     )
