@@ -7,6 +7,7 @@ else, and whoever looks at a layer through a hook, goes the plain way.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -37,31 +38,54 @@ class OtherError(Exception):
     """It is built of something else."""
 
 
+READ = {"epsilon", "scale", "residual", "H", "G", "K", "project", "activates_nothing", "activation", "gated"}
+READ |= {"settings", "causal"}
+"""Numbers and settings of modules that a plan is made of, besides weights."""
+
+Kept = tuple[dict[str, Any], str, object]
+"""A thing, and where it is kept under which name."""
+
+
+class Watch:
+    """Things as they were. It is asked before each step, hence without a loop in Python."""
+
+    def __init__(self, kept: Sequence[Kept]) -> None:
+        self.places = [place for place, _, _ in kept]
+        self.names = [name for _, name, _ in kept]
+        self.things = [thing for _, _, thing in kept]
+
+    @property
+    def same(self) -> bool:
+        return all(map(is_, map(dict.get, self.places, self.names), self.things))
+
+
 @dataclass
 class Plan:
     """Blocks as C reads them."""
 
-    blocks: native.Blocks
-    weights: list[tuple[dict[str, Any], str, Tensor, int]]
-    """Where each weight is kept, and where its numbers were. They are held, so that nobody frees them under C."""
-    modules: list[tuple[dict[str, Any], str, nn.Module]]
-    """Where each module is kept."""
+    blocks: native.Blocks | None
+    """None: they are built of something else."""
+    made_of: Watch
+    weights: Sequence[Tensor]
+    """They are held, so that nobody frees them under C."""
+    places: list[int]
+    """Where the weights' numbers were."""
+    quiet: Watch
+    """No layer is training, or made to do something else."""
+    hooks: list[dict[int, Any]]
 
     @property
     def holds(self) -> bool:
-        """Whether all is still where it was, and nobody listens."""
-        for kept, name, weight, at in self.weights:
-            if kept.get(name) is not weight or weight.data_ptr() != at:
-                return False
-        for kept, name, part in self.modules:
-            if kept.get(name) is not part or part.training or part._forward_hooks or part._forward_pre_hooks:
-                return False
-            if "forward" in part.__dict__:
-                return False
-        return not (_global_forward_hooks or _global_forward_pre_hooks)
+        """Whether all is still what it was, and where."""
+        return self.made_of.same and list(map(Tensor.data_ptr, self.weights)) == self.places
+
+    @property
+    def unheard(self) -> bool:
+        """Whether nobody listens to a layer, or has it do something else."""
+        return self.quiet.same and not any(self.hooks) and not (_global_forward_hooks or _global_forward_pre_hooks)
 
 
-_plans: WeakKeyDictionary[nn.Module, Plan | None] = WeakKeyDictionary()
+_plans: WeakKeyDictionary[nn.Module, Plan] = WeakKeyDictionary()
 
 
 def stepped(
@@ -75,7 +99,7 @@ def stepped(
     lib = None if plan is None else native.BLOCK.get()
     if plan is None or lib is None or not layout.rows:
         return None
-    if len(states) != len(blocks) or x.numel() != layout.rows * plan.blocks.width:
+    if len(states) != len(blocks) or x.numel() != layout.rows * plan.width:
         raise ValueError(f"{len(states)} states of {len(blocks)} blocks, and {tuple(x.shape)} of {layout.rows} rows")
     past, memory, after = native.Parts([], []), native.Parts([], []), list[BlockState]()
     for state in states:
@@ -86,7 +110,7 @@ def stepped(
         elif _add(state.cross, layout.rows, memory) is None:
             return None
         after.append(BlockState(mixer, state.cross))
-    return plan.blocks.step(lib, x, past, memory), tuple(after)
+    return plan.step(lib, x, past, memory), tuple(after)
 
 
 def _add(state: State, rows: int, to: native.Parts) -> State | None:
@@ -106,33 +130,37 @@ def _add(state: State, rows: int, to: native.Parts) -> State | None:
     return Cohorts(tuple(after)) if isinstance(state, Cohorts) else after[0]
 
 
-def _plan(blocks: nn.ModuleList) -> Plan | None:
-    if blocks in _plans:
-        plan = _plans[blocks]
-        if plan is None or plan.holds:
-            return plan
-    try:
-        plan = _made(blocks)
-    except (OtherError, MissingError):
-        plan = None
-    _plans[blocks] = plan
-    return plan if plan is not None and plan.holds else None
+def _plan(blocks: nn.ModuleList) -> native.Blocks | None:
+    plan = _plans.get(blocks)
+    if plan is None or not plan.holds:
+        plan = _plans[blocks] = _made(blocks)
+    return plan.blocks if plan.blocks is not None and plan.unheard else None
 
 
 def _made(blocks: nn.ModuleList) -> Plan:
-    weights = list[tuple[dict[str, Any], str, Tensor, int]]()
     # not the list itself: it would keep itself alive
-    kept: list[dict[str, Any]] = [blocks._modules]
-    kept += [part._modules for block in blocks for part in block.modules()]
-    modules = [(each, name, part) for each in kept for name, part in each.items() if part is not None]
-    for _, _, part in modules:
-        for name, weight in part._parameters.items():
-            if weight is not None:
-                weights.append((part._parameters, name, weight, weight.data_ptr()))
-                _need(weight.is_cpu and type(weight) in PLAIN)
+    parts = [part for block in blocks for part in block.modules()]
+    kept: list[Kept] = [(blocks._modules, str(len(blocks)), None)]  # one block more
+    for each in (blocks, *parts):
+        kept += [(each._modules, name, part) for name, part in each._modules.items()]
+    for part in parts:
+        kept += [(part._parameters, name, weight) for name, weight in part._parameters.items()]
+        kept += [(part.__dict__, name, part.__dict__[name]) for name in READ & part.__dict__.keys()]
+    weights = [weight for weight in blocks.parameters() if type(weight) in PLAIN]
+    quiet: list[Kept] = [(part.__dict__, *kind) for part in parts for kind in (("training", False), ("forward", None))]
+    hooks: list[dict[int, Any]] = [each for part in parts for each in (part._forward_hooks, part._forward_pre_hooks)]
+    try:
+        made = _written_down(blocks)
+    except (OtherError, MissingError):
+        made = None
+    return Plan(made, Watch(kept), weights, [weight.data_ptr() for weight in weights], Watch(quiet), hooks)
+
+
+def _written_down(blocks: nn.ModuleList) -> native.Blocks:
+    _need(all(weight.is_cpu and type(weight) in PLAIN for weight in blocks.parameters()))
     made = [_block(block) for block in blocks]
     _need(made and all(block.width == made[0].width for block in made))
-    return Plan(native.Blocks(made), weights, modules)
+    return native.Blocks(made)
 
 
 def _block(block: nn.Module) -> native.Block:
