@@ -107,6 +107,13 @@ def test_activations(activation: str, gated: bool) -> None:
     same(built(feed_forward={"kind": "dense", "width": 48, "activation": activation, "gated": gated}))
 
 
+@pytest.mark.parametrize("activation", ["silu", "gelu-tanh"])
+def test_what_is_far_below_nothing_is_nothing(activation: str) -> None:
+    model = built(feed_forward={"kind": "dense", "width": 48, "activation": activation})
+    model.decoder.blocks[0].feed_forward.layer.inputs.bias.data[:20] = -1e38  # type: ignore[union-attr]
+    same(model)
+
+
 @pytest.mark.parametrize(
     "other",
     [
