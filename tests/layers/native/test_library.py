@@ -228,6 +228,37 @@ def test_several_processes_at_once(tmp_path: Path) -> None:
     assert len(files(tmp_path)) == 1
 
 
+def test_whoever_has_to_wait_is_told_once(made: Callable[..., Twice], tmp_path: Path) -> None:
+    told = list[str]()
+    with library.told_of_waiting(told.append):
+        one = made()
+        one.wait()
+        (text,) = told
+        assert "kernels in C are compiled" in text
+        assert "SEQLOOM_NATIVE=0" in text
+        files(tmp_path)[0].unlink()
+        made().wait()
+    assert told == [text]
+    with library.told_of_waiting(told.append):
+        made().wait()
+    assert told == [text], "what is only loaded takes no time"
+    files(tmp_path)[0].unlink()
+    made().wait()
+    assert told == [text], "it is over"
+
+
+def test_nobody_is_told_of_what_nobody_waits_for(made: Callable[..., Twice]) -> None:
+    told = list[str]()
+    with library.told_of_waiting(told.append):
+        lib = made()
+        for _ in range(ASKED):
+            lib.get()
+        assert lib._builder is not None
+        lib._builder.join()
+        assert lib.get() is not None
+    assert not told
+
+
 def test_importing_builds_nothing(tmp_path: Path) -> None:
     code = "import sys, seqloom; assert not [name for name in sys.modules if name.startswith('torch.utils.cpp')]"
     given = {**os.environ, "SEQLOOM_CACHE": str(tmp_path / "cache"), "SEQLOOM_NATIVE": "1"}

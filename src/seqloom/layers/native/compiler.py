@@ -34,6 +34,10 @@ class MissingError(CompilerError):
 class Compiler:
     command: tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        return " ".join((Path(self.command[0]).name, *self.command[1:]))
+
     def build(self, source: Path, to: Path, options: tuple[str, ...]) -> None:
         """Linked without -fopenmp: so its threads are those of torch, whose OpenMP is loaded already."""
         piece = to.with_suffix(".o")

@@ -12,8 +12,9 @@ import re
 import stat
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ SWITCH = "SEQLOOM_NATIVE"
 
 log = logging.getLogger("seqloom.native")
 _all = WeakSet["Library"]()
+_to_tell = list[Callable[[str], None]]()
+_telling = threading.Lock()
 
 
 class Library:
@@ -126,6 +129,8 @@ class Library:
         return self._built(_compiler(), folder_to_write())
 
     def _built(self, compiler: Compiler, folder: Path) -> ctypes.CDLL:
+        if threading.current_thread() is not self._builder:
+            _tell(f"kernels in C are compiled with {compiler.name}, once on this machine; {SWITCH}=0 does without them")
         faults = []
         for choice, some in enumerate(options()):
             # a name of its own, so that others may build the same at the same time; a network drive may keep a file
@@ -176,6 +181,23 @@ class Library:
         return f"{self.name}-{key}"
 
 
+@contextmanager
+def told_of_waiting(tell: Callable[[str], None]) -> Iterator[None]:
+    """While it lasts, `tell` is told as soon as somebody has to wait for a compiler; once."""
+    _to_tell.append(tell)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # it has been told
+            _to_tell.remove(tell)
+
+
+def _tell(text: str) -> None:
+    with _telling:  # several are compiled at once
+        while _to_tell:
+            _to_tell.pop()(text)
+
+
 def wait_for_all() -> None:
     """For whoever must not change its way in the middle, as a run that has to end with the same bits."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -188,6 +210,8 @@ def _usual() -> bool:
 
 
 def _forked() -> None:
+    global _telling
+    _telling = threading.Lock()
     for library in _all:
         library._anew()
 
