@@ -160,7 +160,7 @@ class Packed(Layout):
             step_T = torch.arange(self.most, device=self.lengths_B.device)
             taken_BT = step_T < self.lengths_B[:, None]
             self.memo["slots"] = Slots(torch.where(taken_BT, self.offsets_B1[:-1, None] + step_T, 0), taken_BT)
-        return self.memo["slots"]  # type: ignore[no-any-return]
+        return self.memo["slots"]
 
     @property
     def _moves(self) -> tuple[Tensor | None, ...]:
