@@ -31,7 +31,7 @@ def _kept(seed, query, head, heads, key, dropout):  # type: ignore[no-untyped-de
 
 
 # a kernel for any number of tokens: none is to be compiled in the middle of a recording
-@triton.jit(do_not_specialize=["N"])
+@triton.jit(do_not_specialize=["N"], do_not_specialize_on_alignment=["high_ptr"])
 def _forward(  # type: ignore[no-untyped-def]
     q_ptr, k_ptr, v_ptr, y_ptr, spread_ptr, low_ptr, high_ptr, seed_ptr,
     scale, dropout, N, H, K,
@@ -80,7 +80,7 @@ def _forward(  # type: ignore[no-untyped-def]
     tl.store(spread_ptr + at.to(tl.int64) * H + head, spread, mask=inside)
 
 
-@triton.jit(do_not_specialize=["N"])
+@triton.jit(do_not_specialize=["N"], do_not_specialize_on_alignment=["high_ptr"])
 def _backward_queries(  # type: ignore[no-untyped-def]
     q_ptr, k_ptr, v_ptr, y_ptr, dy_ptr, dq_ptr, spread_ptr, delta_ptr, low_ptr, high_ptr, seed_ptr,
     scale, plain_scale, dropout, N, H, K,
@@ -124,7 +124,7 @@ def _backward_queries(  # type: ignore[no-untyped-def]
     tl.store(to, (dq * plain_scale).to(dq_ptr.dtype.element_ty), mask=part)
 
 
-@triton.jit(do_not_specialize=["M"])
+@triton.jit(do_not_specialize=["M"], do_not_specialize_on_alignment=["high_ptr"])
 def _backward_keys(  # type: ignore[no-untyped-def]
     q_ptr, k_ptr, v_ptr, dy_ptr, dk_ptr, dv_ptr, spread_ptr, delta_ptr, low_ptr, high_ptr, seed_ptr,
     scale, plain_scale, dropout, M, H, K,
