@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from seqloom.layers.activations import Activation
-from seqloom.layers.attention import Attention, Heads
+from seqloom.layers.attention import Attention
 from seqloom.layers.cross_attention import CrossAttention
 from seqloom.layers.dense import Dense
 from seqloom.layers.embedding import InputSettings, Tokens
+from seqloom.layers.heads import Heads
 from seqloom.layers.mixers import CrossSettings, MixerSettings
 from seqloom.layers.norms import LayerNorm, NormSettings, RMSNorm
 from seqloom.layers.positions import NoPositions

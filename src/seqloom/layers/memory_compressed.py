@@ -10,11 +10,11 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.attend import attend
-from seqloom.layers.attention import HeadProjections, Heads
 from seqloom.layers.attention_parts import AttentionParts, attention_parts
 from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults, refuse
+from seqloom.layers.heads import HeadProjections, Heads
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure

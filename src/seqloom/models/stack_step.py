@@ -15,13 +15,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _global_forward_hooks, _global_forward_pre_hooks
 
-from seqloom.layers.attention import HeadProjections, SelfAttention
+from seqloom.layers.attention import SelfAttention
 from seqloom.layers.cache import Cache
 from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cross_attention import MemoryAttention, SharedMemory
 from seqloom.layers.dense import DenseFeedForward
 from seqloom.layers.feed_forward import FeedForward
 from seqloom.layers.forked_cache import ForkedCache
+from seqloom.layers.heads import HeadProjections
 from seqloom.layers.layout import Layout
 from seqloom.layers.linear import Linear
 from seqloom.layers.mixer import State
