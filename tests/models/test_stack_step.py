@@ -21,8 +21,9 @@ from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.laid_out import lay_out
 from seqloom.models.output import DecoderState
-from seqloom.models.settings import ModelSettings, Residual
+from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
+from seqloom.models.stack_settings import Residual
 
 pytestmark = pytest.mark.skipif(BLOCK.wait() is None, reason="needs a C compiler")
 

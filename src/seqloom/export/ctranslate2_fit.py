@@ -11,7 +11,9 @@ from seqloom.layers.heads import Heads
 from seqloom.layers.mixers import CrossSettings, MixerSettings
 from seqloom.layers.norms import LayerNorm, NormSettings, RMSNorm
 from seqloom.layers.positions import NoPositions
-from seqloom.models.settings import ModelSettings, Residual, StackSettings, TokensOutput
+from seqloom.models.head_settings import TokensOutput
+from seqloom.models.settings import ModelSettings
+from seqloom.models.stack_settings import Residual, StackSettings
 
 ACTIVATIONS: dict[Activation, str] = {
     "relu": "RELU",
