@@ -7,13 +7,10 @@ else, and whoever looks at a layer through a hook, goes the plain way.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import is_
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import _global_forward_hooks, _global_forward_pre_hooks
 
 from seqloom.layers.attention import SelfAttention
 from seqloom.layers.cache import Cache
@@ -26,64 +23,22 @@ from seqloom.layers.heads import HeadProjections
 from seqloom.layers.layout import Layout
 from seqloom.layers.linear import Linear
 from seqloom.layers.mixer import State
-from seqloom.layers.native import PLAIN, readable, usable
 from seqloom.layers.native import block as native
+from seqloom.layers.native import readable, usable
 from seqloom.layers.native.attention import one_each
 from seqloom.layers.native.compiler import MissingError
 from seqloom.layers.norms import LayerNormalisation, NoNormalisation, RMSNormalisation
 from seqloom.layers.scores import DotScore
 from seqloom.models.block import Around, Block, BlockState
-
-
-class OtherError(Exception):
-    """It is built of something else."""
-
-
-READ = {"epsilon", "scale", "residual", "H", "G", "K", "project", "activates_nothing", "activation", "gated"}
-READ |= {"settings", "causal"}
-"""Numbers and settings of modules that a plan is made of, besides weights."""
-
-Kept = tuple[dict[str, Any], str, object]
-"""A thing, and where it is kept under which name."""
-
-
-class Watch:
-    """Things as they were. It is asked before each step, hence without a loop in Python."""
-
-    def __init__(self, kept: Sequence[Kept]) -> None:
-        self.places = [place for place, _, _ in kept]
-        self.names = [name for _, name, _ in kept]
-        self.things = [thing for _, _, thing in kept]
-
-    @property
-    def same(self) -> bool:
-        return all(map(is_, map(dict.get, self.places, self.names), self.things))
+from seqloom.models.watched import OtherError, Watched, need
 
 
 @dataclass
 class Plan:
-    """Blocks as C reads them."""
+    """Blocks as C reads them; None: they are built of something else."""
 
     blocks: native.Blocks | None
-    """None: they are built of something else."""
-    made_of: Watch
-    weights: Sequence[Tensor]
-    """They are held, so that nobody frees them under C."""
-    places: list[int]
-    """Where the weights' numbers were."""
-    quiet: Watch
-    """No layer is training, or made to do something else."""
-    hooks: list[dict[int, Any]]
-
-    @property
-    def holds(self) -> bool:
-        """Whether all is still what it was, and where."""
-        return self.made_of.same and list(map(Tensor.data_ptr, self.weights)) == self.places
-
-    @property
-    def unheard(self) -> bool:
-        """Whether nobody listens to a layer, or has it do something else."""
-        return self.quiet.same and not any(self.hooks) and not (_global_forward_hooks or _global_forward_pre_hooks)
+    watched: Watched
 
 
 _plans: WeakKeyDictionary[nn.Module, Plan] = WeakKeyDictionary()
@@ -133,44 +88,36 @@ def _add(state: State, rows: int, to: native.Parts) -> State | None:
 
 def _plan(blocks: nn.ModuleList) -> native.Blocks | None:
     plan = _plans.get(blocks)
-    if plan is None or not plan.holds:
+    if plan is not None and plan.watched.holds:
+        return plan.blocks
+    if plan is None or not plan.watched.stays:
         plan = _plans[blocks] = _made(blocks)
-    return plan.blocks if plan.blocks is not None and plan.unheard else None
+    return plan.blocks if plan.watched.holds else None
 
 
 def _made(blocks: nn.ModuleList) -> Plan:
-    # not the list itself: it would keep itself alive
-    parts = [part for block in blocks for part in block.modules()]
-    kept: list[Kept] = [(blocks._modules, str(len(blocks)), None)]  # one block more
-    for each in (blocks, *parts):
-        kept += [(each._modules, name, part) for name, part in each._modules.items()]
-    for part in parts:
-        kept += [(part._parameters, name, weight) for name, weight in part._parameters.items()]
-        kept += [(part.__dict__, name, part.__dict__[name]) for name in READ & part.__dict__.keys()]
-    weights = [weight for weight in blocks.parameters() if type(weight) in PLAIN]
-    quiet: list[Kept] = [(part.__dict__, *kind) for part in parts for kind in (("training", False), ("forward", None))]
-    hooks: list[dict[int, Any]] = [each for part in parts for each in (part._forward_hooks, part._forward_pre_hooks)]
+    # one more than there are: that nothing is there is watched too
+    watched = Watched.of((blocks._modules, str(number)) for number in range(len(blocks) + 1))
     try:
-        made = _written_down(blocks)
+        need(watched.plain)
+        return Plan(_written_down(blocks), watched)
     except (OtherError, MissingError):
-        made = None
-    return Plan(made, Watch(kept), weights, [weight.data_ptr() for weight in weights], Watch(quiet), hooks)
+        return Plan(None, watched)
 
 
 def _written_down(blocks: nn.ModuleList) -> native.Blocks:
-    _need(all(weight.is_cpu and type(weight) in PLAIN for weight in blocks.parameters()))
     made = [_block(block) for block in blocks]
-    _need(made and all(block.width == made[0].width for block in made))
+    need(made and all(block.width == made[0].width for block in made))
     return native.Blocks(made)
 
 
 def _block(block: nn.Module) -> native.Block:
     assert isinstance(block, Block)
     mixer, cross, feed_forward = block.mixer, block.cross, block.feed_forward
-    _need(type(mixer) is SelfAttention and (cross is None or type(cross) is MemoryAttention))
+    need(type(mixer) is SelfAttention and (cross is None or type(cross) is MemoryAttention))
     assert isinstance(mixer, SelfAttention)
     usual = mixer.settings.output_activation == "identity" and mixer.causal and not mixer.limited
-    _need(usual and mixer.relative is None and block.mapped is None)
+    need(usual and mixer.relative is None and block.mapped is None)
     itself = _heads(mixer.heads, mixer.heads.qkv if mixer.heads.project else None, block.around_mixer)
     other, dense = native.Heads(), native.Dense()
     if isinstance(cross, MemoryAttention) and block.around_cross is not None:
@@ -182,14 +129,9 @@ def _block(block: nn.Module) -> native.Block:
     return native.Block(native.product(), itself, other, dense, width, longest)
 
 
-def _need(is_so: object) -> None:
-    if not is_so:
-        raise OtherError
-
-
 def _heads(heads: HeadProjections, asks: nn.Module | None, around: Around) -> native.Heads:
     score = heads.score
-    _need(isinstance(score, DotScore) and heads.project and heads.q_norm is None and heads.activates_nothing)
+    need(isinstance(score, DotScore) and heads.project and heads.q_norm is None and heads.activates_nothing)
     assert isinstance(score, DotScore)
     out = native.Map() if heads.out is None else _map(heads.out)
     return native.Heads(_around(around), _map(asks), out, heads.H, heads.G, heads.K, score.scale)
@@ -197,24 +139,24 @@ def _heads(heads: HeadProjections, asks: nn.Module | None, around: Around) -> na
 
 def _dense(feed_forward: FeedForward, around: Around) -> native.Dense:
     layer = feed_forward.layer
-    _need(type(layer) is DenseFeedForward and layer.activation in native.ACTIVATIONS)
+    need(type(layer) is DenseFeedForward and layer.activation in native.ACTIVATIONS)
     assert isinstance(layer, DenseFeedForward)
     kind = native.ACTIVATIONS[layer.activation]
     return native.Dense(_around(around), _map(layer.inputs), _map(layer.out), kind, layer.gated)
 
 
 def _map(module: nn.Module | None) -> native.Map:
-    _need(type(module) is Linear)
+    need(type(module) is Linear)
     assert isinstance(module, Linear)
     bias = module._parameters["bias"]
     made = native.mapped(module.weight, bias)
-    _need(made is not None and module.weight.dtype is torch.float32 and (bias is None or readable(bias)))
+    need(made is not None and module.weight.dtype is torch.float32 and (bias is None or readable(bias)))
     assert made is not None
     return made
 
 
 def _around(around: Around) -> native.Around:
-    _need(around.residual is not None)
+    need(around.residual is not None)
     assert around.residual is not None
     norms = (_norm(norm) for norm in (around.norm_in, around.norm_out, around.norm_sum))
     return native.Around(*norms, around.residual.carry, around.residual.scale)
@@ -224,9 +166,9 @@ def _norm(norm: nn.Module | None) -> native.Norm:
     if norm is None or type(norm) is NoNormalisation:
         return native.Norm()
     kinds = {LayerNormalisation: native.LAYER, RMSNormalisation: native.RMS}
-    _need(type(norm) in kinds)
+    need(type(norm) in kinds)
     assert isinstance(norm, LayerNormalisation | RMSNormalisation)
     weights = norm.gain_D, norm.bias_D
-    _need(all(weight is None or readable(weight) for weight in weights))
+    need(all(weight is None or readable(weight) for weight in weights))
     places = (None if weight is None else weight.data_ptr() for weight in weights)
     return native.Norm(*places, norm.epsilon, kinds[type(norm)])
