@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,9 @@ from seqloom.training.optimisers import SGD, AdamW, Muon, OptimiserSettings, bui
 from seqloom.training.recorder import Knobs, Recorder
 from seqloom.training.step import Work
 from seqloom.training.steps import Begun, Steps
-from tests.training.small import Small, small
+from tests.training.small import Small
 
 BUDGET = 64
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Small:
-    return small(tmp_path)
 
 
 def _work(made: Small, model: Model, **goals: Any) -> Work:
