@@ -31,7 +31,7 @@ from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
 from seqloom.tasks import Batch, Goals, Side
 from seqloom.training.optimisers import Adam, build_optimiser
-from seqloom.training.recorder import Knobs, Recorder
+from seqloom.training.recorder import Awaited, Knobs, Recorder
 from seqloom.training.step import Work
 
 DEVICE = torch.device("cuda")
@@ -91,12 +91,18 @@ def seqloom(size: Load, work: list[tuple[Ragged, Ragged]], records: bool) -> tup
     for source, target in work:
         sides, goal = (Side.of(source), Side.of(target)), torch.from_numpy(target.values_N.astype(np.int64))
         batches.append(Batch(None, *sides, goal, len(goal)))  # type: ignore[arg-type]
-    waiting: list[object] = []
+    waiting: list[Awaited] = []
 
     def run(i: int) -> None:
-        waiting.append(recorder.step(i, batches[i % len(batches)], Knobs(1.0)))
+        for _ in range(3):  # the first batch of its kind is not recorded, and not done
+            awaited = recorder.step(i, batches[i % len(batches)], Knobs(1.0))
+            if awaited is not None:
+                break
+        else:
+            raise RuntimeError("a batch is refused by the recorder")
+        waiting.append(awaited)
         if len(waiting) > 4:
-            waiting.pop(0).read()  # type: ignore[attr-defined]
+            waiting.pop(0).read()
 
     return model, run
 

@@ -236,13 +236,13 @@ class SelfAttention(Mixer):
         """One step to each row, written in place: the heads' outputs y_R1HK."""
         if not (layout.uniform and layout.longest == 1):
             raise ValueError("a static cache takes one step at a time, of every row")
-        score, limited = self.heads.score, self.settings.window is not None or self.settings.block is not None
+        score, window, block = self.heads.score, self.settings.window, self.settings.block
         q_RHK, k_RGK, v_RGK = score.query(q.transpose(1, 2))[:, :, 0], score.key(k.transpose(1, 2))[:, :, 0], v[:, 0]
-        if not limited and not self._biased and fits_step(q, score, layout):
+        if not self._biased and fits_step(q, score, layout):
             assert score.scale is not None
-            return attend_step(q_RHK, k_RGK, v_RGK, state, score.scale)[:, None]
+            return attend_step(q_RHK, k_RGK, v_RGK, state, score.scale, window, block)[:, None]
         state.extend(k_RGK, v_RGK)
-        sight = Sight(causal=True, window=self.settings.window, block=self.settings.block, surely=True)
+        sight = Sight(causal=True, window=window, block=block, surely=True)
         at_R1 = state.lengths_B[:, None]
         y_RH1K = attend(q_RHK[:, :, None], *state.seen, score=score, sight=sight, at_BT=at_R1, relative=self.relative)
         return y_RH1K.transpose(1, 2)
