@@ -49,20 +49,8 @@ class Recipe(Checked):
             yield ("training", "best"), f"{self.task.kind} has no score '{self.training.best}'; it has {known}"
         if self.training.reward is not None and not isinstance(self.task, Translate):
             yield ("training", "reward"), f"answers are drawn and scored, and {self.task.kind} writes none; remove it"
-        running = isinstance(self.task, Language) and self.task.lines == "text"
         yield from self._masked_faults()
-        if (
-            (running or isinstance(self.task, Tag | Masked))
-            and isinstance(self.text.source, BPE)
-            and self.text.source.dropout
-        ):
-            what = "tagged words" if isinstance(self.task, Tag) else "running text"
-            yield ("text", "source", "dropout"), f"{what} cannot be cut anew in each epoch; set dropout = 0"
-        if running or isinstance(self.task, Masked | Music):
-            assert isinstance(self.task, Language | Masked | Music)
-            for length in learned_positions(self.model):
-                if self.task.context > length:
-                    yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
+        yield from self._running_faults()
         yield from self._joined_faults()
         yield from self._picture_faults()
         if isinstance(self.task, Music) and not self._every_word:
@@ -79,6 +67,18 @@ class Recipe(Checked):
         two = task_class(self.task).shape == "pairs" and not self.text.shared
         if two and self.model.tie in ("inputs", "all"):
             yield ("model", "tie"), f"tie = '{self.model.tie}' needs one vocabulary for both sides: text.shared = true"
+
+    def _running_faults(self) -> Conflicts:
+        running = isinstance(self.task, Language) and self.task.lines == "text"
+        whole = running or isinstance(self.task, Tag | Masked)
+        if whole and isinstance(self.text.source, BPE) and self.text.source.dropout:
+            what = "tagged words" if isinstance(self.task, Tag) else "running text"
+            yield ("text", "source", "dropout"), f"{what} cannot be cut anew in each epoch; set dropout = 0"
+        if running or isinstance(self.task, Masked | Music):
+            assert isinstance(self.task, Language | Masked | Music)
+            for length in learned_positions(self.model):
+                if self.task.context > length:
+                    yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
 
     def _masked_faults(self) -> Conflicts:
         says = isinstance(self.model.output, TokensOutput) and self.model.output.follows
