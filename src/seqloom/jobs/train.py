@@ -241,7 +241,14 @@ def _setup(
         limits=Limits(
             steps_of(training, much, training.batch), None, asked_for(training), training.flops, training.epochs
         ),
-        validate=validator(data.task, data.valid, training.batch, device, metrics_of(data.task, data.valid, training)),
+        validate=validator(
+            data.task,
+            data.valid,
+            training.batch,
+            device,
+            metrics_of(data.task, data.valid, training),
+            note=telling.note,
+        ),
         validate_every=training.validate_every,
         device=device,
         precision=None if training.precision == "float32" else torch.bfloat16,
