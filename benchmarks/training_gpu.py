@@ -1,6 +1,7 @@
 """Training steps on a GPU (forward, backward, Adam), seqloom and its peers on the same seeded work, in one run.
 
-    python benchmarks/training_gpu.py [--sizes base small] [--seconds 8] [--profile] [--out benchmarks/results/training_gpu.txt]
+    python benchmarks/training_gpu.py [--sizes base small] [--seconds 8] [--profile]
+        [--out benchmarks/results/training_gpu.txt]
 
 base   encoder-decoder, 512 wide, 6 + 6 layers, 32,000 tokens, about 25,000 source and 25,000 target tokens a step
 small  256 wide, 3 + 3 layers, 8,000 tokens, about 12,000 + 12,000 a step
