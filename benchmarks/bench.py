@@ -1,6 +1,7 @@
 """seqloom and its peers side by side, on the same seeded work: one table.
 
-    python benchmarks/bench.py [--device cpu|cuda] [--quick] [--rows NAME…] [--threads N] [--processor-time] [--out FILE]
+    python benchmarks/bench.py [--device cpu|cuda] [--quick] [--rows NAME…] [--threads N] [--processor-time]
+        [--out FILE]
 
 `make bench` and `make bench-gpu` run it. Every system of a row has a process of its own, and they take turns, so that
 a busy machine is busy for all; between its turns a process is stopped. Models are set by hand or by seed, nothing is
@@ -12,8 +13,8 @@ of peak     the model's own matrix products, against the speed of a large one me
 memory      at the most, of the whole process with its libraries; on a GPU of its tensors
 same work   how it is known: the same texts, or the same loss from the same weights; else what is equal
 
---processor-time counts the seconds that a system's threads were at work, not those of the clock: with one thread, ratios
-then hold on a machine that others use, too.
+--processor-time counts the seconds that a system's threads were at work, not those of the clock: with one thread,
+ratios then hold on a machine that others use, too.
 
 --quick has fewer rows, systems and turns (minutes instead of half an hour). Results are kept beside each other:
 benchmarks/results/bench-cpu.txt and .json, bench-gpu.*, with -quick behind the name where it was quick.
@@ -80,7 +81,13 @@ def main() -> None:
         sys.exit("bench.py: --processor-time counts the CPU's work; leave it out where a GPU does it")
     torch.set_num_threads(asked.threads)
     joules, about_energy = meter(asked.device)
-    head = [describe(), versions(), f"{asked.threads} threads each, {CLOCKS[asked.processor_time]}; {about_energy}", "", HEAD]
+    head = [
+        describe(),
+        versions(),
+        f"{asked.threads} threads each, {CLOCKS[asked.processor_time]}; {about_energy}",
+        "",
+        HEAD,
+    ]
     print("\n".join(head), flush=True)
     said, records, began = list(head), {}, time.monotonic()
     with tempfile.TemporaryDirectory() as folder:

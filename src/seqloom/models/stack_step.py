@@ -21,6 +21,7 @@ from seqloom.layers.cross_attention import MemoryAttention, SharedMemory
 from seqloom.layers.dense import DenseFeedForward
 from seqloom.layers.feed_forward import FeedForward
 from seqloom.layers.forked_cache import ForkedCache
+from seqloom.layers.int8 import Int8Linear
 from seqloom.layers.layout import Layout
 from seqloom.layers.linear import Linear
 from seqloom.layers.mixer import State
@@ -28,6 +29,7 @@ from seqloom.layers.native import PLAIN, readable, usable
 from seqloom.layers.native import block as native
 from seqloom.layers.native.attention import one_each
 from seqloom.layers.native.compiler import MissingError
+from seqloom.layers.native.eight import EIGHT
 from seqloom.layers.norms import LayerNormalisation, NoNormalisation, RMSNormalisation
 from seqloom.layers.scores import DotScore
 from seqloom.models.block import Around, Block, BlockState
@@ -111,6 +113,8 @@ def _plan(blocks: nn.ModuleList) -> Plan | None:
         plan = _plans[blocks]
         if plan is None or plan.holds:
             return plan
+    if native.BLOCK.get() is None or EIGHT.get() is None:
+        return None  # not yet, or never
     try:
         plan = _made(blocks)
     except (OtherError, MissingError):
@@ -122,14 +126,15 @@ def _plan(blocks: nn.ModuleList) -> Plan | None:
 def _made(blocks: nn.ModuleList) -> Plan:
     weights = list[tuple[dict[str, Any], str, Tensor, int]]()
     # not the list itself: it would keep itself alive
-    kept: list[dict[str, Any]] = [blocks._modules]
-    kept += [part._modules for block in blocks for part in block.modules()]
-    modules = [(each, name, part) for each in kept for name, part in each.items() if part is not None]
+    places: list[dict[str, Any]] = [blocks._modules]
+    places += [part._modules for block in blocks for part in block.modules()]
+    modules = [(each, name, part) for each in places for name, part in each.items() if part is not None]
     for _, _, part in modules:
-        for name, weight in part._parameters.items():
-            if weight is not None:
-                weights.append((part._parameters, name, weight, weight.data_ptr()))
-                _need(weight.is_cpu and type(weight) in PLAIN)
+        for kept in (part._parameters, *[part._buffers] * isinstance(part, Int8Linear)):
+            for name, weight in kept.items():
+                if weight is not None:
+                    weights.append((kept, name, weight, weight.data_ptr()))
+                    _need(weight.is_cpu and type(weight) in PLAIN)
     made = [_block(block) for block in blocks]
     _need(made and all(block.width == made[0].width for block in made))
     return Plan(native.Blocks(made), weights, modules)
@@ -175,6 +180,11 @@ def _dense(feed_forward: FeedForward, around: Around) -> native.Dense:
 
 
 def _map(module: nn.Module | None) -> native.Map:
+    if type(module) is Int8Linear:
+        packed = module.packed()
+        _need(packed is not None)
+        assert packed is not None
+        return native.mapped_in_eight(packed)
     _need(type(module) is Linear)
     assert isinstance(module, Linear)
     bias = module._parameters["bias"]

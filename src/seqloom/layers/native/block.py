@@ -14,6 +14,7 @@ from torch import Tensor
 
 from seqloom.layers.activations import Activation
 from seqloom.layers.native.compiler import MissingError
+from seqloom.layers.native.eight import Packed
 from seqloom.layers.native.library import Library
 
 NO_NORM, LAYER, RMS = range(3)
@@ -21,7 +22,14 @@ ACTIVATIONS: dict[Activation, int] = {"identity": 0, "relu": 1, "gelu": 2, "gelu
 
 
 class Map(Structure):
-    _fields_ = [("weight", c_void_p), ("bias", c_void_p), ("inputs", c_int64), ("out", c_int64), ("turned", c_int64)]
+    _fields_ = [
+        ("weight", c_void_p),
+        ("bias", c_void_p),
+        ("inputs", c_int64),
+        ("out", c_int64),
+        ("turned", c_int64),
+        ("eight", c_void_p),
+    ]
 
 
 class Norm(Structure):
@@ -59,6 +67,12 @@ def mapped(weight_ED: Tensor, bias_E: Tensor | None) -> Map | None:
     return Map(weight_ED.data_ptr(), None if bias_E is None else bias_E.data_ptr(), D, E, turned)
 
 
+def mapped_in_eight(packed: Packed) -> Map:
+    """packed must live as long as what is returned."""
+    form = packed.form
+    return Map(None, None, form.inputs, form.out, False, ctypes.addressof(form))
+
+
 def numbers_of(
     keys: Tensor, values: Tensor, lengths: Tensor | None, even: int, rows: int, fan: int, writer: Tensor | None = None
 ) -> list[int]:
@@ -91,7 +105,7 @@ class Blocks:
     def step(self, lib: ctypes.CDLL, x: Tensor, past: Parts, memory: Parts) -> Tensor:
         """What comes out, in the form of x."""
         y, rows = x.clone(), x.numel() // self.width
-        space = x.new_empty(3 * rows * self.longest)
+        space = x.new_empty(rows * (4 * self.longest + 2))
         given = [array("q", part) for part in (*past, *memory)]  # they must live as long as the call
         lib.stack_step(
             self.places.buffer_info()[0], len(self.blocks), y.data_ptr(), rows,
