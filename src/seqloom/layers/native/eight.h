@@ -153,6 +153,23 @@ static void eight_product(const Eight *m, const float *x, int64_t rows, float *y
     }
 }
 
+/* The whole numbers themselves, of rows that are bytes already. */
+static void whole_product(const Eight *m, const uint8_t *bytes, int64_t rows, int32_t *to, int threads)
+{
+    int64_t inputs = padded(m->in, FOUR), panels = padded(m->out, PANEL) / PANEL;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * m->in * m->out >= MUCH)
+    for (int64_t p = 0; p < panels; p++) {
+        int64_t begin = p * PANEL, width = smaller_of(PANEL, m->out - begin);
+        for (int64_t r = 0; r < rows; r += TILE) {
+            int some = smaller_of(TILE, rows - r);
+            int32_t whole[TILE * PANEL];
+            panel_of(bytes + r * inputs, inputs, m->weight + begin * inputs, inputs, m->less + begin, whole, some);
+            for (int i = 0; i < some; i++)
+                memcpy(to + (r + i) * m->out + begin, whole + i * PANEL, width * sizeof *to);
+        }
+    }
+}
+
 /* Weights, as they lie in torch, into panels; and what is to be taken back. */
 static void in_panels(const int8_t *weight, int64_t in, int64_t out, int8_t *to, int32_t *less)
 {
