@@ -26,6 +26,7 @@ def write(
     attention: bool = False,
     shortlist: Shortlist | None = None,
     static: Static | None = None,
+    likely: bool = True,
 ) -> Iterator[tuple[int, list[Written]]]:
     """Each item's number and its answers, best first, in the order in which they are done. Reads a few items ahead.
 
@@ -35,7 +36,7 @@ def write(
     answers as `n_best` are drawn, the same one perhaps more than once.
 
     shortlist: of the scorer, where nobody asks how likely answers are; it is used where all is greedy.
-    static: of the scorer, for a GPU; it writes all that it can.
+    likely: False: nobody does, and scores may be NaN. static: of the scorer, for a GPU; it writes all that it can.
 
     Every answer that ended holds all phrases that it must; what was cut says in `unmet` which it lacks.
     """
@@ -46,7 +47,7 @@ def write(
         others, settings = sorted(left, key=lambda item: item.number), _modest(settings)
     if is_greedy(settings, attention):
         aside: list[Item] = []
-        yield from _written(Greedy(scorer, settings, shortlist), _plain(others, aside), settings)
+        yield from _written(Greedy(scorer, settings, shortlist, likely), _plain(others, aside), settings)
         others = aside
     yield from _written(Writing(scorer, settings, attention), others, settings)
 

@@ -172,9 +172,12 @@ class Writer:
 
         def own(asked: GenerationSettings) -> Write:
             scorer = self.scorer(asked)
-            shortlist = self._shortlist(scorer) if wanted == "text" and is_greedy(asked, look) else None
+            likely = wanted != "text" or not is_greedy(asked, look)
+            shortlist = None if likely else self._shortlist(scorer)
             static = self._static(scorer) if is_static(asked, look) else None
-            return lambda items: write(scorer, iter(items), asked, attention=look, shortlist=shortlist, static=static)
+            return lambda items: write(
+                scorer, iter(items), asked, attention=look, shortlist=shortlist, static=static, likely=likely
+            )
 
         other = self.engines.used(settings, look)
         items = [one.item for one in asked if one.item is not None]

@@ -99,7 +99,8 @@ class Blocks:
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self.blocks = blocks
-        self.width, self.longest = blocks[0].width, max(block.longest for block in blocks)
+        self.width = blocks[0].width if blocks else 0
+        self.longest = max((block.longest for block in blocks), default=0)
         self.places = array("q", [ctypes.addressof(block) for block in blocks])
 
     def step(self, lib: ctypes.CDLL, x: Tensor, past: Parts, memory: Parts) -> Tensor:
