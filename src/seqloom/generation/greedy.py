@@ -17,6 +17,7 @@ from seqloom.generation.contract import Goal, Item, Pointer, Runner, Scorer, Wri
 from seqloom.generation.draft import Draft, Found
 from seqloom.generation.length import penalty
 from seqloom.generation.no_numbers import NoNumbersError
+from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.writing import ROOM, staying
 from seqloom.layers.cohorts import alike
@@ -42,6 +43,10 @@ class Line:
     draft: Draft
     tokens: list[int] = field(default_factory=list)
     log_probs: list[float] = field(default_factory=list)
+    key: int = 0
+    """What its chance hangs on, where tokens are drawn."""
+    by: Sampling | None = None
+    """How they are."""
 
     def ended(self, settings: GenerationSettings, log_prob: float | None) -> Found:
         """log_prob: of the end mark; None: it is cut."""
@@ -111,7 +116,7 @@ class Greedy:
         done = self._run()
         if done is None:
             done = self._written() if self.shortlist is None else self._pointed(self.shortlist)
-        complete = [self.lines[a].draft for a in done]
+        complete = list({id(draft): draft for a in done if not (draft := self.lines[a].draft).parts}.values())
         self.leave(set(done))
         return complete
 
@@ -120,7 +125,7 @@ class Greedy:
         if self.runner is None:
             return None
         left = [line.draft.item.longest - len(line.tokens) for line in self.lines]
-        made = self.runner.run(self.last_A, self.state, Goal(left, self.likely, self.shortlist))
+        made = self.runner.run(self.last_A, self.state, self._goal(left))
         if made is None:
             return None
         found, self.last_A, self.state = made
@@ -131,20 +136,30 @@ class Greedy:
             done = self._added(tokens, found.log_probs_TR[step] if self.likely else None)
         return done
 
+    def _goal(self, left: list[int]) -> Goal:
+        return Goal(left, self.likely, self.shortlist)
+
+    @property
+    def _kept(self) -> int:
+        """Answers to an item."""
+        return 1
+
     def _added(self, tokens: Sequence[int], log_probs: Sequence[float] | None) -> list[int]:
-        """One token to each line; those that are done with it."""
+        """One token to each line; those that are done with it. log_probs: None: nobody asks."""
         done = []
         for a, (line, token) in enumerate(zip(self.lines, tokens, strict=True)):
-            if token != self.scorer.end and len(line.tokens) < line.draft.item.longest:
+            log_prob = 0.0 if log_probs is None else log_probs[a]
+            if log_prob != log_prob:
+                raise NoNumbersError
+            nothing = log_prob == -np.inf
+            if token != self.scorer.end and len(line.tokens) < line.draft.item.longest and not nothing:
                 line.tokens.append(token)
-                if log_probs is not None:
-                    line.log_probs.append(log_probs[a])
+                line.log_probs.append(log_prob)
                 continue
-            ends = token == self.scorer.end
-            if log_probs is None:
-                line.draft.add(line.pointed(ends), 1)
-            else:
-                line.draft.add(line.ended(self.settings, log_probs[a] if ends else None), 1)
+            ends = token == self.scorer.end and not nothing
+            found = line.ended(self.settings, log_prob if ends else None) if self.likely else line.pointed(ends)
+            line.draft.add(found, self._kept)
+            line.draft.parts -= 1
             done.append(a)
         return done
 
@@ -158,21 +173,7 @@ class Greedy:
         """The same, of all tokens, with how likely they are."""
         log_probs_AV, _, self.state = self.scorer.step(self.last_A, self.state, False)
         self.last_A, best_A = _likeliest(log_probs_AV)
-        tokens, log_probs = self.last_A.tolist(), best_A.tolist()
-        done = []
-        for a, (line, token, log_prob) in enumerate(zip(self.lines, tokens, log_probs, strict=True)):
-            if log_prob != log_prob:
-                raise NoNumbersError
-            nothing = log_prob == -np.inf
-            if token != self.scorer.end and len(line.tokens) < line.draft.item.longest and not nothing:
-                line.tokens.append(token)
-                line.log_probs.append(log_prob)
-                continue
-            ends = token == self.scorer.end and not nothing
-            found = line.ended(self.settings, log_prob if ends else None) if self.likely else line.pointed(ends)
-            line.draft.add(found, 1)
-            done.append(a)
-        return done
+        return self._added(self.last_A.tolist(), best_A.tolist())
 
     def answers(self, draft: Draft) -> list[Written]:
         """Of a draft that is complete: one."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from seqloom.generation.ahead import Ahead
 from seqloom.generation.automaton import Phrase
 from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.drawing import Drawing, is_drawn
 from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.phrases import conflict
 from seqloom.generation.settings import ROWS, GenerationSettings
@@ -45,9 +46,12 @@ def write(
         left: list[Item] = []
         yield from static.write(_plain(others, left), settings, left)
         others, settings = sorted(left, key=lambda item: item.number), _modest(settings)
+    aside: list[Item] = []
     if is_greedy(settings, attention):
-        aside: list[Item] = []
         yield from _written(Greedy(scorer, settings, shortlist, likely), _plain(others, aside), settings)
+        others = aside
+    elif is_drawn(settings, attention):
+        yield from _written(Drawing(scorer, settings), _plain(others, aside), settings)
         others = aside
     yield from _written(Writing(scorer, settings, attention), others, settings)
 

@@ -7,7 +7,7 @@ say, is compared with them, and steps aside for all that it cannot say, and for 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -78,6 +78,7 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
         steps = plan.places - int(state.lengths_B.max())
         if steps < 1:
             return None
+    steps = min(steps, _free(state) or steps)  # buffers grow only when they are full: all is copied then
     past, memory = _Given(rows), _Given(rows)
     for layer in state.layers:
         if layer is None or not past.add(layer.mixer, steps):
@@ -97,7 +98,11 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
     return Stretch(found.tokens_TR, found.log_probs_TR, found.last_R, after, found.bad)
 
 
-S = TypeVar("S", Cache, SharedMemory)
+def _free(state: DecoderState) -> int:
+    """Steps for which all buffers have room."""
+    mixers = [layer.mixer for layer in state.layers if layer is not None]
+    parts = [part for mixer in mixers for part in (mixer.parts if isinstance(mixer, Cohorts) else (mixer,))]
+    return min((part.free for part in parts if isinstance(part, Cache)), default=0)
 
 
 class _Given:

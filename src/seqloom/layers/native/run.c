@@ -14,6 +14,11 @@ typedef struct {
     double shrink; /* of what the head reads */
 } Decoder;
 
+/* Which tokens may be drawn: see generation/sampling.py. */
+typedef struct {
+    double heat, top_k, top_p, min_p;
+} Limits;
+
 typedef struct {
     int64_t rows, steps;
     int64_t *last, *lengths; /* of each row: its last token, and how many steps it has */
@@ -25,10 +30,10 @@ typedef struct {
     const Short *shortlist; /* null: all scores are made */
     const uint64_t *keys;   /* of each row's chance; null: the likeliest token */
     const int64_t *drawn;   /* tokens that each row drew before */
-    const double *heat;     /* of each row */
+    const Limits *limits;   /* of each row */
     int64_t *tokens;        /* of each step and row */
     float *log_probs;       /* the same; null: nobody asks */
-    float *x, *space, *scores;
+    float *x, *space, *scores; /* scores: of rows of tokens; three times as many where they are drawn */
     int64_t done, bad; /* steps; whether some number was none */
 } Run;
 
@@ -98,38 +103,98 @@ static int64_t likeliest_of(const float *scores, const uint8_t *never, int64_t c
     return best;
 }
 
+/* so that the largest stands first */
+static void sink(float *heap, int64_t size, int64_t at)
+{
+    for (int64_t next; (next = 2 * at + 1) < size; at = next) {
+        if (next + 1 < size && heap[next + 1] > heap[next]) next++;
+        if (!(heap[next] > heap[at])) return;
+        float other = heap[at];
+        heap[at] = heap[next], heap[next] = other;
+    }
+}
+
+static void normalise(float *x, int64_t count)
+{
+    float less = total(x, count);
+    if (less > -INFINITY)
+        for (int64_t i = 0; i < count; i++) x[i] -= less;
+}
+
+/* Only the so many likeliest, or the fewest that hold this mass together; of equals the lower ones. heap: space. */
+static void likeliest_only(float *x, int64_t count, float *heap, int64_t many, double mass)
+{
+    int64_t size = 0, taken = 0, room;
+    for (int64_t i = 0; i < count; i++)
+        if (x[i] > -INFINITY) heap[size++] = x[i];
+    for (int64_t i = size / 2; i-- > 0;) sink(heap, size, i);
+    float border = -INFINITY;
+    double held = 0;
+    while (size && taken < many && held < mass) {
+        border = heap[0], held += exp(border), taken++;
+        heap[0] = heap[--size];
+        sink(heap, size, 0);
+    }
+    room = taken;
+    for (int64_t i = 0; i < count; i++) room -= x[i] > border;
+    for (int64_t i = 0; i < count; i++)
+        if (x[i] < border || (x[i] == border && room-- <= 0)) x[i] = -INFINITY;
+}
+
+/* The log-probabilities that are drawn from, in place of the scores. */
+static void limit(float *x, const uint8_t *never, int64_t count, const Limits *by, float *heap)
+{
+    float most = -INFINITY, heat = by->heat;
+    for (int64_t i = 0; i < count; i++) {
+        x[i] = never[i] ? -INFINITY : x[i];
+        most = x[i] > most ? x[i] : most;
+    }
+    for (int64_t i = 0; i < count; i++) x[i] = (x[i] - most) / heat;
+    normalise(x, count);
+    if (by->top_k > 0 && by->top_k < count) {
+        likeliest_only(x, count, heap, by->top_k, INFINITY);
+        normalise(x, count);
+    }
+    if (by->top_p < 1) likeliest_only(x, count, heap, by->top_k > 0 ? by->top_k : count, by->top_p - 1e-6);
+    if (by->min_p > 0) {
+        most = -INFINITY;
+        for (int64_t i = 0; i < count; i++) most = x[i] > most ? x[i] : most;
+        float least = most + (float)log(by->min_p);
+        for (int64_t i = 0; i < count; i++) x[i] = x[i] < least ? -INFINITY : x[i];
+    }
+    if (by->top_p < 1 || by->min_p > 0) normalise(x, count);
+}
+
 /* By chance: each token waits E / p, with E exponential, and the first to come is drawn, as generation/sampling.py says.
    log(1 / u) >= 1 - u: most tokens are too late by that already, and no logarithm is needed. */
-static int64_t drawn_of(const float *scores, const uint8_t *never, int64_t count, float heat, uint64_t key)
+static int64_t drawn_of(const float *log_probs, int64_t count, uint64_t key)
 {
-    float most = -INFINITY, sum = 0;
-    for (int64_t i = 0; i < count; i++) most = !never[i] && scores[i] > most ? scores[i] : most;
-    for (int64_t i = 0; i < count; i++) sum += never[i] ? 0 : power((scores[i] - most) / heat);
-    float less = logf(sum);
     double soonest = INFINITY, best = -INFINITY;
     int64_t first = 0;
     for (int64_t i = 0; i < count; i++) {
-        if (never[i]) continue;
-        float log_prob = (scores[i] - most) / heat - less;
+        if (log_probs[i] == -INFINITY) continue;
         double u = ((mixed(key + (uint64_t)(i + 1) * GOLDEN) >> 11) + 0.5) * 0x1p-53;
-        double p = power(log_prob);
+        double p = power(log_probs[i]);
         if (1 - u > soonest * p) continue;
-        double wait = -log(u), early = log_prob - log(wait);
+        double wait = -log(u), early = log_probs[i] - log(wait);
         if (early > best) best = early, soonest = wait / p * (1 + 1e-5), first = i; /* p has few digits */
     }
     return first;
 }
 
 /* One row's next token, from all its scores. */
-static int64_t next_of(const Decoder *d, const Run *run, int64_t r, int64_t step, const float *scores, float *log_prob)
+static int64_t next_of(const Decoder *d, const Run *run, int64_t r, int64_t step, float *log_prob)
 {
-    int64_t token;
+    int64_t V = d->tokens, token;
+    const float *scores = run->scores + r * V;
     if (run->keys) {
-        uint64_t key = mixed(run->keys[r] + (uint64_t)(run->drawn[r] + step) * GOLDEN);
-        token = drawn_of(scores, run->never, d->tokens, run->heat[r], key);
+        float *limited = run->scores + (run->rows + 2 * r) * V;
+        memcpy(limited, scores, V * sizeof *limited);
+        limit(limited, run->never, V, run->limits + r, limited + V);
+        token = drawn_of(limited, V, mixed(run->keys[r] + (uint64_t)(run->drawn[r] + step) * GOLDEN));
     } else
-        token = likeliest_of(scores, run->never, d->tokens);
-    if (log_prob) *log_prob = scores[token] - total(scores, d->tokens);
+        token = likeliest_of(scores, run->never, V);
+    if (log_prob) *log_prob = scores[token] - total(scores, V);
     return token;
 }
 
@@ -161,7 +226,7 @@ static void chosen_tokens(const Decoder *d, Run *run, int64_t step, int64_t *to,
     run->bad = any_none(run->scores, rows * d->tokens);
     if (run->bad) return;
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * d->tokens >= LITTLE)
-    for (int64_t r = 0; r < rows; r++) to[r] = next_of(d, run, r, step, run->scores + r * d->tokens, probs ? probs + r : 0);
+    for (int64_t r = 0; r < rows; r++) to[r] = next_of(d, run, r, step, probs ? probs + r : 0);
 }
 
 void write_on(const Decoder *d, Run *run, int threads)

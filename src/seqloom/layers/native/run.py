@@ -27,17 +27,18 @@ class Run(Structure):
         ("rows", c_int64), ("steps", c_int64), ("last", c_void_p), ("lengths", c_void_p), ("left", c_void_p),
         ("past", c_void_p), ("memory", c_void_p), ("pasts", c_void_p), ("memories", c_void_p),
         ("never", c_void_p), ("end", c_int64), ("shortlist", c_void_p),
-        ("keys", c_void_p), ("drawn", c_void_p), ("heat", c_void_p), ("tokens", c_void_p), ("log_probs", c_void_p),
+        ("keys", c_void_p), ("drawn", c_void_p), ("limits", c_void_p), ("tokens", c_void_p), ("log_probs", c_void_p),
         ("x", c_void_p), ("space", c_void_p), ("scores", c_void_p), ("done", c_int64), ("bad", c_int64),
     ]  # fmt: skip
 
 
 class Chance(NamedTuple):
-    """Of each row: what its chance hangs on, tokens that it drew before, and the temperature."""
+    """Of each row: what its chance hangs on, tokens that it drew before, and which tokens may be drawn: temperature,
+    top-k, top-p and min-p."""
 
     keys: list[int]
     drawn: list[int]
-    heat: list[float]
+    limits: list[tuple[float, float, float, float]]
 
 
 class Wanted(NamedTuple):
@@ -74,10 +75,13 @@ def ran(
     given = [array("q", part) for part in (*past, *memory, wanted.left)]  # all must live as long as the call
     tokens_TR = torch.empty(steps, rows, dtype=torch.int64)
     log_probs_TR = torch.empty(steps, rows) if wanted.log_probs else None
-    x, scores = torch.empty(rows * form.width), torch.empty(rows * V)
+    x, scores = torch.empty(rows * form.width), torch.empty(rows * V * (1 if wanted.chance is None else 3))
     space = torch.empty(rows * (4 * max(blocks.longest, form.width) + 2))
     chance = wanted.chance
-    drawn = None if chance is None else (array("q", chance.keys), array("q", chance.drawn), array("d", chance.heat))
+    drawn = None
+    if chance is not None:
+        limits = array("d", [number for row in chance.limits for number in row])
+        drawn = array("q", chance.keys), array("q", chance.drawn), limits
     at = [each.buffer_info()[0] for each in given]
     run = Run(
         rows, steps, last_R.data_ptr(), lengths_R.data_ptr(), at[4], at[0], at[2], at[1], at[3],
