@@ -103,10 +103,11 @@ class Goal:
     """What some steps at once are to write.
 
     left: tokens that each row may still get. log_probs: somebody asks how likely they are. shortlist: where nobody
-    does. chance: None: the likeliest token.
+    does. chance: None: the likeliest token. most: steps.
     """
 
     left: list[int]
+    most: int
     log_probs: bool = True
     shortlist: Shortlist | None = None
     chance: Chance | None = None

@@ -60,9 +60,9 @@ class Drawing(Greedy):
             self.lines += [Line(draft, key=key, by=sampling) for key in keys]
         self.cohorts += sizes
 
-    def _goal(self, left: list[int]) -> Goal:
+    def _goal(self, left: list[int], most: int) -> Goal:
         keys, before = [line.key for line in self.lines], [len(line.tokens) for line in self.lines]
-        return Goal(left, chance=Chance(keys, before, [_numbers_of(line.by) for line in self.lines]))
+        return Goal(left, most, chance=Chance(keys, before, [_numbers_of(line.by) for line in self.lines]))
 
     @property
     def _kept(self) -> int:

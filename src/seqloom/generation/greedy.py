@@ -24,6 +24,8 @@ from seqloom.layers.cohorts import alike
 from seqloom.layers.mixer import State, join, reorder, roomy
 from seqloom.layers.shortlist import Shortlist
 
+STEPS = 16  # at the most in one call, so that others are heard in between
+
 
 def is_greedy(settings: GenerationSettings, attention: bool) -> bool:
     """Whether nothing but the likeliest token is asked for. attention: where the model looked, too."""
@@ -83,6 +85,7 @@ class Greedy:
         self.runner = scorer if isinstance(scorer, Runner) else None
         self.pointer = scorer if shortlist is not None and isinstance(scorer, Pointer) else None
         self.lines: list[Line] = []
+        self.went = 0  # steps, when it was last asked for some
         self.cohorts: list[int] = []  # of the lines so many began together, with sources of like length
 
     @property
@@ -109,35 +112,35 @@ class Greedy:
         self.cohorts += sizes
 
     @torch.inference_mode()
-    def step(self) -> list[Draft]:
-        """One more token to each, or some at once while all go on; the drafts that are complete with the last."""
+    def step(self, most: int = STEPS) -> list[Draft]:
+        """One more token to each, or up to so many while all go on; the drafts that are complete with the last."""
         if not self.lines:
             return []
-        done = self._run()
+        self.went, done = 1, self._run(most)
         if done is None:
             done = self._written() if self.shortlist is None else self._pointed(self.shortlist)
         complete = list({id(draft): draft for a in done if not (draft := self.lines[a].draft).parts}.values())
         self.leave(set(done))
         return complete
 
-    def _run(self) -> list[int] | None:
+    def _run(self, most: int) -> list[int] | None:
         """The lines that are done with the last of some tokens; None where these are to be asked for one by one."""
         if self.runner is None:
             return None
         left = [line.draft.item.longest - len(line.tokens) for line in self.lines]
-        made = self.runner.run(self.last_A, self.state, self._goal(left))
+        made = self.runner.run(self.last_A, self.state, self._goal(left, most))
         if made is None:
             return None
         found, self.last_A, self.state = made
         if found.bad:
             raise NoNumbersError
-        done = list[int]()
+        self.went, done = len(found.tokens_TR), list[int]()
         for step, tokens in enumerate(found.tokens_TR):
             done = self._added(tokens, found.log_probs_TR[step] if self.likely else None)
         return done
 
-    def _goal(self, left: list[int]) -> Goal:
-        return Goal(left, self.likely, self.shortlist)
+    def _goal(self, left: list[int], most: int) -> Goal:
+        return Goal(left, most, self.likely, self.shortlist)
 
     @property
     def _kept(self) -> int:

@@ -228,7 +228,7 @@ class _Wanted:
 
     def of(self, goal: Goal) -> Wanted:
         outputs = None if goal.shortlist is None or goal.log_probs else goal.shortlist.outputs()
-        return Wanted(goal.left, self.never_V, self.end, goal.log_probs, outputs, goal.chance)
+        return Wanted(goal.left, goal.most, self.never_V, self.end, goal.log_probs, outputs, goal.chance)
 
 
 def _in(half: torch.dtype | None, device: torch.device) -> AbstractContextManager[object]:

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 
 from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.drawing import Drawing, is_drawn
 from seqloom.generation.greedy import Greedy, is_greedy
 from seqloom.generation.scorer import PairScorer, TextScorer, shortlist_of
 from seqloom.generation.search import impossible_item, write, write_steps
@@ -196,6 +197,8 @@ class Writer:
         scorer, candidates, look = self.scorer(settings), candidates_of(settings), attention or settings.replace_unknown
         if plain and is_greedy(candidates, look):
             return Greedy(scorer, candidates)
+        if plain and is_drawn(candidates, look):
+            return Drawing(scorer, candidates)
         return Writing(scorer, candidates, look)
 
     def other_engine(self, items: Sequence[Item], settings: GenerationSettings, attention: bool = False) -> bool:

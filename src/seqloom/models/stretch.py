@@ -34,7 +34,6 @@ from seqloom.models.stack import Stack
 from seqloom.models.stack_step import map_of, norm_of, written_down
 from seqloom.models.watched import OtherError, Watched, need
 
-STEPS = 16  # at the most in one call, so that others are heard in between
 PLACES = 512  # positions that are written down, where a model has no end of them
 
 
@@ -64,14 +63,14 @@ _plans: WeakKeyDictionary[nn.Module, Plan | None] = WeakKeyDictionary()
 
 
 def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderState, wanted: Wanted) -> Stretch | None:
-    """Up to STEPS steps, and no further than to one with which some row is done; None where the plain lines are to do
+    """Some steps, and no further than to one with which some row is done; None where the plain lines are to do
     it, one by one."""
     if not usable() or not len(last_R) or not last_R.is_cpu or model._forward_hooks or model._forward_pre_hooks:
         return None
     plan, lib = _plan(model), RUN.get()
     if plan is None or lib is None or len(state.layers) != len(plan.blocks.blocks):
         return None
-    rows, steps = len(last_R), min(STEPS, max(wanted.left) + 1)
+    rows, steps = len(last_R), min(wanted.steps, max(wanted.left) + 1)
     if len(state.lengths_B) != rows or len(wanted.left) != rows:
         raise ValueError(f"{rows} rows of tokens, but the state has {len(state.lengths_B)}")
     if plan.places is not None and int(state.lengths_B.max()) + steps > plan.places:

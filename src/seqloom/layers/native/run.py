@@ -42,13 +42,14 @@ class Chance(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """left: tokens that each row may still get. never_V: a byte to each token that is not written.
+    """left: tokens that each row may still get. steps: at the most. never_V: a byte to each token that is not written.
 
     outputs: nobody asks how likely tokens are, and the likeliest is looked for among these. chance: None: the likeliest
     one is written.
     """
 
     left: list[int]
+    steps: int
     never_V: Tensor
     end: int
     log_probs: bool
@@ -106,7 +107,7 @@ def _same(lib: ctypes.CDLL) -> bool:
         mapped(head, None), 1.0,
     )  # fmt: skip
     none = Parts([], [])
-    wanted = Wanted([9, 9], torch.zeros(9, dtype=torch.uint8), -1, True)
+    wanted = Wanted([9, 9], 3, torch.zeros(9, dtype=torch.uint8), -1, True)
     found = ran(lib, form, blocks, 3, torch.tensor([1, 5]), torch.zeros(2, dtype=torch.int64), none, none, wanted)
     last = torch.tensor([1, 5])
     for tokens, log_probs in zip(found.tokens_TR, found.log_probs_TR, strict=True):
