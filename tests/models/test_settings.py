@@ -9,8 +9,9 @@ from seqloom.layers.embedding import Tokens, Vectors
 from seqloom.layers.mixers import NoCross
 from seqloom.layers.norms import LayerNorm, RMSNorm
 from seqloom.models.build import build_model
-from seqloom.models.settings import ModelSettings, StackSettings
+from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
+from seqloom.models.stack_settings import StackSettings
 from seqloom.settings import Frozen, SettingsError, loads
 
 

@@ -44,7 +44,8 @@ def written(scorer: Scorer, settings: GenerationSettings, **other: Any) -> dict[
 
 
 def used(scorer: Scorer) -> bool:
-    return stretch._plans.get(scorer.model) is not None
+    plan = stretch._plans.get(scorer.model)
+    return plan is not None and plan.written is not None
 
 
 def alike(found: dict[int, list[Written]], wanted: dict[int, list[Written]], digits: float = 1e-4) -> None:

@@ -39,6 +39,7 @@ from seqloom.jobs.plan import (
 )
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.sizes import SERIES_SIZES, SIZES, Size, heads_for, model_of
+from seqloom.layers.native.library import wait_for_all
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import UserError
 from seqloom.training.calibration import pace_here
@@ -100,6 +101,8 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
     if wish.model_open:
         recipe = _with_size(recipe, data, much, left, peak_flops(device, precision.dtype), changes, pace)
         data = corpora(recipe, known)  # other positions may allow other lengths
+    if left is None and device.type == "cpu":
+        wait_for_all()  # a run without a clock needs them, and the first trial step would make some one by one
     work = throwaway(recipe.model, data, device, precision.dtype, training)
     count = threads_of(work, data, training.seed) if training.threads == "auto" else training.threads
     with threads(count):

@@ -12,7 +12,8 @@ from seqloom.jobs.published import Published
 from seqloom.layers.embedding import Patches, Spelled, Tokens, positions_of
 from seqloom.layers.images import Images
 from seqloom.layers.positions import Learned
-from seqloom.models.settings import HorizonOutput, ModelSettings, TokensOutput
+from seqloom.models.head_settings import HorizonOutput, TokensOutput
+from seqloom.models.settings import ModelSettings
 from seqloom.settings import Frozen, all_impossible
 from seqloom.tasks import Classify, Forecast, Language, Masked, Music, Tag, TaskSettings, Translate, task_class
 from seqloom.text import BPE, TextSettings, Words

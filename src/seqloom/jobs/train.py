@@ -28,6 +28,7 @@ from seqloom.jobs.start_task import of_start
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
 from seqloom.layers.attention import Attention
+from seqloom.layers.native.library import told_of_waiting
 from seqloom.layers.positions import NoPositions
 from seqloom.models import build_model
 from seqloom.models.build import Model
@@ -90,7 +91,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
         size(corpus)
     run = RunFolder(wish.out)
     run.create()
-    with run.locked(), Telling(run, "loss", view) as telling:
+    with run.locked(), Telling(run, "loss", view) as telling, told_of_waiting(telling.note):
         if run.exists() and not command.force:
             compare(run, request)
             _refuse_without_state(run)

@@ -4,8 +4,8 @@ from copy import deepcopy
 
 from torch import nn
 
-from seqloom.layers.attention import HeadProjections
 from seqloom.layers.dense import DenseFeedForward
+from seqloom.layers.heads import HeadProjections
 from seqloom.layers.int8 import Int8Linear
 from seqloom.models.build import Model
 from seqloom.models.heads import TokenHead

@@ -10,7 +10,7 @@ from seqloom.layers.mixers import MixerSettings, NoCross, build_cross, build_mix
 from seqloom.layers.norms import build_norm
 from seqloom.layers.positions import T5, Relative, build_relative
 from seqloom.models.block import Block, BlockState, width_map
-from seqloom.models.settings import StackSettings
+from seqloom.models.stack_settings import StackSettings
 from seqloom.models.stack_step import stepped
 
 StackState = tuple[BlockState | None, ...]

@@ -12,13 +12,14 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from seqloom.layers.attention import HeadProjections, SelfAttention
+from seqloom.layers.attention import SelfAttention
 from seqloom.layers.cache import Cache
 from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cross_attention import MemoryAttention, SharedMemory
 from seqloom.layers.dense import DenseFeedForward
 from seqloom.layers.feed_forward import FeedForward
 from seqloom.layers.forked_cache import ForkedCache
+from seqloom.layers.heads import HeadProjections
 from seqloom.layers.int8 import Int8Linear
 from seqloom.layers.layout import Layout
 from seqloom.layers.linear import Linear
@@ -36,13 +37,13 @@ from seqloom.models.watched import OtherError, Watched, need
 
 @dataclass
 class Plan:
-    """Blocks as C reads them."""
+    """Blocks as C reads them; None: they are built of something else."""
 
-    blocks: native.Blocks
+    blocks: native.Blocks | None
     watched: Watched
 
 
-_plans: WeakKeyDictionary[nn.Module, Plan | None] = WeakKeyDictionary()
+_plans: WeakKeyDictionary[nn.Module, Plan] = WeakKeyDictionary()
 
 
 def stepped(
@@ -56,7 +57,7 @@ def stepped(
     lib = None if plan is None else native.BLOCK.get()
     if plan is None or lib is None or not layout.rows:
         return None
-    if len(states) != len(blocks) or x.numel() != layout.rows * plan.blocks.width:
+    if len(states) != len(blocks) or x.numel() != layout.rows * plan.width:
         raise ValueError(f"{len(states)} states of {len(blocks)} blocks, and {tuple(x.shape)} of {layout.rows} rows")
     past, memory, after = native.Parts([], []), native.Parts([], []), list[BlockState]()
     for state in states:
@@ -67,7 +68,7 @@ def stepped(
         elif _add(state.cross, layout.rows, memory) is None:
             return None
         after.append(BlockState(mixer, state.cross))
-    return plan.blocks.step(lib, x, past, memory), tuple(after)
+    return plan.step(lib, x, past, memory), tuple(after)
 
 
 def _add(state: State, rows: int, to: native.Parts) -> State | None:
@@ -87,23 +88,25 @@ def _add(state: State, rows: int, to: native.Parts) -> State | None:
     return Cohorts(tuple(after)) if isinstance(state, Cohorts) else after[0]
 
 
-def _plan(blocks: nn.ModuleList) -> Plan | None:
-    if blocks in _plans:
-        plan = _plans[blocks]
-        if plan is None or (plan.watched.holds and len(plan.blocks.blocks) == len(blocks)):
-            return plan
+def _plan(blocks: nn.ModuleList) -> native.Blocks | None:
+    plan = _plans.get(blocks)
+    if plan is not None and plan.watched.holds:
+        return plan.blocks
     if native.BLOCK.get() is None or EIGHT.get() is None:
         return None  # not yet, or never
-    try:
-        plan = _made(blocks)
-    except (OtherError, MissingError):
-        plan = None
-    _plans[blocks] = plan
-    return plan if plan is not None and plan.watched.holds else None
+    if plan is None or not plan.watched.stays:
+        plan = _plans[blocks] = _made(blocks)
+    return plan.blocks if plan.watched.holds else None
 
 
 def _made(blocks: nn.ModuleList) -> Plan:
-    return Plan(written_down(blocks), Watched.of((blocks._modules, name) for name in blocks._modules))
+    # one more than there are: that nothing is there is watched too
+    watched = Watched.of((blocks._modules, str(number)) for number in range(len(blocks) + 1))
+    try:
+        need(watched.plain)
+        return Plan(written_down(blocks), watched)
+    except (OtherError, MissingError):
+        return Plan(None, watched)
 
 
 def written_down(blocks: nn.ModuleList) -> native.Blocks:

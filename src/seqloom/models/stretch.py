@@ -38,15 +38,25 @@ PLACES = 512  # positions that are written down, where a model has no end of the
 
 
 @dataclass
-class Plan:
-    """A decoder as C reads it. held: what C reads beside the modules' own weights."""
+class Written:
+    """A decoder as C reads it."""
 
     form: Decoder
     blocks: native.Blocks
-    places: int | None
-    """Positions that it knows; None: it needs none."""
+    positions_PD: Tensor | None
+
+    @property
+    def places(self) -> int | None:
+        """Positions that it knows; None: it needs none."""
+        return None if self.positions_PD is None else len(self.positions_PD)
+
+
+@dataclass
+class Plan:
+    """None: it is built of something else."""
+
+    written: Written | None
     watched: Watched
-    held: list[object]
 
 
 class Stretch(NamedTuple):
@@ -59,7 +69,7 @@ class Stretch(NamedTuple):
     bad: bool
 
 
-_plans: WeakKeyDictionary[nn.Module, Plan | None] = WeakKeyDictionary()
+_plans: WeakKeyDictionary[nn.Module, Plan] = WeakKeyDictionary()
 
 
 def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderState, wanted: Wanted) -> Stretch | None:
@@ -143,25 +153,32 @@ def _ahead(state: State, steps: int) -> State:
     return state.after(steps)
 
 
-def _plan(model: EncoderDecoder | DecoderOnly) -> Plan | None:
-    if model in _plans:
-        plan = _plans[model]
-        if plan is None or plan.watched.holds:
-            return plan
+def _plan(model: EncoderDecoder | DecoderOnly) -> Written | None:
+    plan = _plans.get(model)
+    if plan is not None and plan.watched.holds:
+        return plan.written
     if RUN.get() is None or EIGHT.get() is None:
         return None  # not yet, or never
-    try:
-        plan = _made(model)
-    except (OtherError, MissingError):
-        plan = None
-    _plans[model] = plan
-    return plan if plan is not None and plan.watched.holds else None
+    if plan is None or not plan.watched.stays:
+        plan = _plans[model] = _made(model)
+    return plan.written if plan.watched.holds else None
 
 
 def _made(model: EncoderDecoder | DecoderOnly) -> Plan:
     entry = "target" if isinstance(model, EncoderDecoder) else "input"
-    need(type(model) in (EncoderDecoder, DecoderOnly))
-    given, stack, head = getattr(model, entry), model.decoder, model.head
+    blocks = model.decoder.blocks._modules
+    places = [(model._modules, name) for name in (entry, "decoder", "head")]
+    # one more than there are: that nothing is there is watched too
+    watched = Watched.of([*places, (blocks, str(len(blocks)))])
+    try:
+        need(watched.plain and type(model) in (EncoderDecoder, DecoderOnly))
+        return Plan(_written_down(model, getattr(model, entry)), watched)
+    except (OtherError, MissingError):
+        return Plan(None, watched)
+
+
+def _written_down(model: EncoderDecoder | DecoderOnly, given: nn.Module) -> Written:
+    stack, head = model.decoder, model.head
     need(type(given) is Input and type(stack) is Stack and type(head) is TokenHead and stack.out is None)
     assert isinstance(given, Input)
     assert isinstance(head, TokenHead)
@@ -176,8 +193,7 @@ def _made(model: EncoderDecoder | DecoderOnly) -> Plan:
         norm_of(given.norm), norm_of(stack.norm), blocks.places.buffer_info()[0], len(blocks.blocks), blocks.width,
         len(head.weight_VD), native.product(), _head(head), head.factor,
     )  # fmt: skip
-    watched = Watched.of((model._modules, name) for name in (entry, "decoder", "head"))
-    return Plan(form, blocks, None if positions_PD is None else len(positions_PD), watched, [positions_PD])
+    return Written(form, blocks, positions_PD)
 
 
 def _head(head: TokenHead) -> native.Map:

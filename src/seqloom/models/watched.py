@@ -1,14 +1,22 @@
-"""What a plan for C was made of. It holds while all weights and modules are where they were, and nobody listens."""
+"""What a plan for C was made of. It holds while all weights, modules and numbers are what they were and where, and
+nobody listens."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 from torch import Tensor, nn
 from torch.nn.modules.module import _global_forward_hooks, _global_forward_pre_hooks
 
-from seqloom.layers.int8 import Int8Linear
 from seqloom.layers.native import PLAIN
+
+READ = {"epsilon", "scale", "factor", "residual", "H", "G", "K", "project", "activates_nothing", "activation", "gated"}
+READ |= {"settings", "causal"}
+"""Numbers and settings of modules that plans are made of, besides weights."""
+
+Kept = tuple[dict[str, Any], str, object]
+"""A thing, and where it is kept under which name."""
 
 
 class OtherError(Exception):
@@ -20,41 +28,59 @@ def need(is_so: object) -> None:
         raise OtherError
 
 
+class Things:
+    """As they were. It is asked before each step, hence without a loop in Python."""
+
+    def __init__(self, kept: Sequence[Kept]) -> None:
+        self.places = [place for place, _, _ in kept]
+        self.names = [name for _, name, _ in kept]
+        self.things = [thing for _, _, thing in kept]
+
+    @property
+    def same(self) -> bool:
+        return all(map(is_, map(dict.get, self.places, self.names), self.things))
+
+
 @dataclass
 class Watched:
-    weights: list[tuple[dict[str, Any], str, Tensor, int]]
-    """Where each weight is kept, and where its numbers were. They are held, so that nobody frees them under C."""
-    modules: list[tuple[dict[str, Any], str, nn.Module]]
-    """Where each module is kept."""
+    made_of: Things
+    weights: Sequence[Tensor]
+    """They are held, so that nobody frees them under C."""
+    places: Sequence[int]
+    """Where the weights' numbers were."""
+    plain: bool
+    """C can read all weights."""
+    quiet: Things
+    """No layer is training, or made to do something else."""
+    hooks: Sequence[dict[int, Any]]
 
     @classmethod
     def of(cls, places: Iterable[tuple[dict[str, Any], str]]) -> "Watched":
         """Modules by where they are kept, with all that is in them; not who keeps them: it would keep itself alive."""
-        modules = list[tuple[dict[str, Any], str, nn.Module]]()
-        for kept, name in places:
-            if (module := kept[name]) is not None:
-                modules.append((kept, name, module))
-                inside = [part._modules for part in module.modules()]
-                modules += [(of, key, part) for of in inside for key, part in of.items() if part is not None]
-        weights = list[tuple[dict[str, Any], str, Tensor, int]]()
-        for _, _, part in modules:
-            each: list[dict[str, Any]] = [part._parameters, *[part._buffers] * isinstance(part, Int8Linear)]
-            for own in each:
-                for name, weight in own.items():
-                    if weight is not None:
-                        weights.append((own, name, weight, weight.data_ptr()))
-                        need(weight.is_cpu and type(weight) in PLAIN)
-        return cls(weights, modules)
+        roots: list[Kept] = [(kept, name, kept.get(name)) for kept, name in places]
+        parts = [part for _, _, root in roots if isinstance(root, nn.Module) for part in root.modules()]
+        kept, tensors = [*roots], list[Tensor]()
+        for part in parts:
+            kept += [(part.__dict__, name, part.__dict__[name]) for name in READ & part.__dict__.keys()]
+            for own in (part._modules, part._parameters, part._buffers):
+                kept += [(own, name, thing) for name, thing in own.items()]
+                tensors += [thing for thing in own.values() if isinstance(thing, Tensor)]
+        weights = [tensor for tensor in tensors if type(tensor) in PLAIN]
+        plain = len(weights) == len(tensors) and all(weight.is_cpu for weight in weights)
+        quiet: list[Kept] = [
+            (part.__dict__, *own) for part in parts for own in (("training", False), ("forward", None))
+        ]
+        hooks: list[dict[int, Any]] = [own for part in parts for own in (part._forward_hooks, part._forward_pre_hooks)]
+        places_of = [weight.data_ptr() for weight in weights]
+        return cls(Things(kept), weights, places_of, plain, Things(quiet), hooks)
+
+    @property
+    def stays(self) -> bool:
+        """Whether all is still what it was, and where."""
+        return self.made_of.same and list(map(Tensor.data_ptr, self.weights)) == self.places
 
     @property
     def holds(self) -> bool:
-        """Whether all is still where it was, and nobody listens."""
-        for kept, name, weight, at in self.weights:
-            if kept.get(name) is not weight or weight.data_ptr() != at:
-                return False
-        for kept, name, part in self.modules:
-            if kept.get(name) is not part or part.training or part._forward_hooks or part._forward_pre_hooks:
-                return False
-            if "forward" in part.__dict__:
-                return False
-        return not (_global_forward_hooks or _global_forward_pre_hooks)
+        """And nobody listens to a layer, or has it do something else."""
+        listened = any(self.hooks) or _global_forward_hooks or _global_forward_pre_hooks
+        return not listened and self.quiet.same and self.stays
