@@ -166,15 +166,9 @@ static void attended(const Block *block, const Heads *heads, const Part *parts, 
     joined(&heads->around, x, y, x, rows, D, threads);
 }
 
-/* x: what goes in, and what comes out. space: for rows * (4 * longest + 2) numbers. */
-static void block_step(const Block *block, float *x, int64_t rows, const Part *past, int64_t pasts, const Part *memory,
-                int64_t memories, float *space, int threads)
+static void fed_forward(const Block *block, float *x, int64_t rows, float *space, int threads)
 {
     const Dense *dense = &block->dense;
-    for (int64_t p = 0; p < pasts; p++)
-        if (past[p].writers) sign(past[p].writers, past[p].writers_row, past[p].lengths, past[p].rows, past[p].fan);
-    attended(block, &block->self, past, pasts, 1, x, rows, space, threads);
-    if (block->cross.heads) attended(block, &block->cross, memory, memories, 0, x, rows, space, threads);
     if (!dense->in.out) return;
     int64_t D = block->width, one = block->longest * rows;
     float *a = space, *b = space + one, *c = space + 2 * one, *rest = space + 3 * one;
@@ -183,6 +177,48 @@ static void block_step(const Block *block, float *x, int64_t rows, const Part *p
     activated(b, c, rows, dense->in.out, dense->activation, dense->gated, threads);
     map(block->product, &dense->out, c, rows, a, rest, threads);
     joined(&dense->around, x, a, x, rows, D, threads);
+}
+
+/* x: what goes in, and what comes out. space: for rows * (4 * longest + 2) numbers. */
+static void block_step(const Block *block, float *x, int64_t rows, const Part *past, int64_t pasts, const Part *memory,
+                       int64_t memories, float *space, int threads)
+{
+    for (int64_t p = 0; p < pasts; p++)
+        if (past[p].writers) sign(past[p].writers, past[p].writers_row, past[p].lengths, past[p].rows, past[p].fan);
+    attended(block, &block->self, past, pasts, 1, x, rows, space, threads);
+    if (block->cross.heads) attended(block, &block->cross, memory, memories, 0, x, rows, space, threads);
+    fed_forward(block, x, rows, space, threads);
+}
+
+/* Whole sequences, each over itself: token t of sequence s is row begins[s] + t. */
+static void block_read(const Block *block, float *x, const int32_t *begins, int64_t sequences, float *space, int threads)
+{
+    const Heads *heads = &block->self;
+    int64_t rows = begins[sequences], D = block->width, all = heads->heads * heads->width, wide = heads->asks.out;
+    int64_t one = block->longest * rows;
+    float *a = space, *b = space + one, *y = space + 2 * one, *rest = space + 3 * one;
+    const float *read = normed_in(&heads->around.before, x, a, rows, D, threads);
+    map(block->product, &heads->asks, read, rows, b, rest, threads);
+    attend_rows(b, wide, b + all, wide, b + all + heads->groups * heads->width, begins, begins, y, sequences,
+                heads->heads, heads->groups, heads->width, heads->scale, 0, threads);
+    if (heads->out.in) {
+        map(block->product, &heads->out, y, rows, a, rest, threads);
+        y = a;
+    }
+    joined(&heads->around, x, y, x, rows, D, threads);
+    fed_forward(block, x, rows, space, threads);
+}
+
+/* All blocks for some sequences, then for the next ones, so that what stands between blocks stays near. begins: from 0
+   on, of each part anew; parts: how many sequences each has. */
+void stack_read(const Block *const *blocks, int64_t count, float *x, const int32_t *begins, const int64_t *parts,
+                int64_t many, float *space, int threads)
+{
+    for (int64_t p = 0; p < many; p++) {
+        for (int64_t b = 0; b < count; b++) block_read(blocks[b], x, begins, parts[p], space, threads);
+        x += begins[parts[p]] * blocks[0]->width;
+        begins += parts[p] + 1;
+    }
 }
 
 /* Blocks one upon the other. pasts, memories: of how many parts each block's rows remember something. */

@@ -17,6 +17,8 @@ from seqloom.layers.native.compiler import MissingError
 from seqloom.layers.native.eight import Packed
 from seqloom.layers.native.library import Library
 
+AT_ONCE = 512
+"""Tokens of whole sequences, about: enough for full speed, and few enough to stay in the cache."""
 NO_NORM, LAYER, RMS = range(3)
 ACTIVATIONS: dict[Activation, int] = {"identity": 0, "relu": 1, "gelu": 2, "gelu-tanh": 3, "silu": 4, "tanh": 5}
 
@@ -114,6 +116,25 @@ class Blocks:
         )  # fmt: skip
         return y
 
+    def read(self, lib: ctypes.CDLL, x_ND: Tensor, lengths: Sequence[int]) -> Tensor:
+        """Whole sequences of these lengths, one behind the other, each over itself."""
+        begins, parts, most = array("i"), array("q"), 0
+        for length in lengths:
+            if not parts or begins[-1] + length > AT_ONCE:
+                begins.append(0)
+                parts.append(0)
+            begins.append(begins[-1] + length)
+            parts[-1] += 1
+            most = max(most, begins[-1])
+        if sum(lengths) * self.width != x_ND.numel():
+            raise ValueError(f"{tuple(x_ND.shape)} of sequences with {sum(lengths)} tokens")
+        y_ND, space = x_ND.clone(), x_ND.new_empty(most * (4 * self.longest + 2))
+        lib.stack_read(
+            self.places.buffer_info()[0], len(self.blocks), y_ND.data_ptr(), begins.buffer_info()[0],
+            parts.buffer_info()[0], len(parts), space.data_ptr(), torch.get_num_threads(),
+        )  # fmt: skip
+        return y_ND
+
 
 @cache
 def product() -> int:
@@ -154,5 +175,11 @@ def _same(lib: ctypes.CDLL) -> bool:
 
 
 BLOCK = Library(
-    "block", {"stack_step": (c_void_p, c_int64, c_void_p, c_int64, *(c_void_p,) * 5, c_int)}, _same, product
+    "block",
+    {
+        "stack_step": (c_void_p, c_int64, c_void_p, c_int64, *(c_void_p,) * 5, c_int),
+        "stack_read": (c_void_p, c_int64, *(c_void_p,) * 3, c_int64, c_void_p, c_int),
+    },
+    _same,
+    product,
 )
