@@ -256,7 +256,7 @@ def test_without_a_product_the_plain_lines_do_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(stack_step, "_plans", WeakKeyDictionary())
     monkeypatch.setattr(stack_step.native, "product", missing)
     torch.testing.assert_close(written(model), expected, atol=1e-4, rtol=1e-4)
-    assert [plan.blocks for plan in stack_step._plans.values()] == [None]
+    assert [plan.blocks for plan in stack_step._plans.values()] == [None, None]
 
 
 def _fewer(model: EncoderDecoder) -> None:

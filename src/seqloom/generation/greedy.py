@@ -24,7 +24,7 @@ from seqloom.layers.cohorts import alike
 from seqloom.layers.mixer import State, join, reorder, roomy
 from seqloom.layers.shortlist import Shortlist
 
-STEPS = 16  # at the most in one call, so that others are heard in between
+STEPS = 32  # at the most in one call, so that others are heard in between
 
 
 def is_greedy(settings: GenerationSettings, attention: bool) -> bool:

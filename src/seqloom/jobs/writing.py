@@ -92,6 +92,7 @@ class Writer:
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
         self.precisions = Precisions(networks, device, half)
         self._asked = 0
+        self._scorers: dict[tuple[object, ...], Scorer] = {}
         self._statics: dict[tuple[int, ...], Static] = {}
         self._shortlists: dict[tuple[int, ...], Shortlist | None] = {}
         self.engines = Engines(task, networks, device)
@@ -207,8 +208,12 @@ class Writer:
         return used and self.engines.open(items, settings, pieces=True)
 
     def scorer(self, settings: GenerationSettings) -> Scorer:
+        """Kept: for one short line it takes as long to make as a step."""
         networks, half = self.precisions.of(settings.precision)
-        return scorer_of(self.task, networks, unknown=settings.replace_unknown, half=half)
+        key = (settings.replace_unknown, half, *map(id, networks))
+        if key not in self._scorers:
+            self._scorers[key] = scorer_of(self.task, networks, unknown=settings.replace_unknown, half=half)
+        return self._scorers[key]
 
     def said(
         self, asked: Prepared, written: Sequence[Written], settings: GenerationSettings, attention: bool = False
