@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from training_systems import SYSTEMS, Pair, Size
+from training_systems import SYSTEMS, Pair, Trained
 
 from machine import describe
 
@@ -49,10 +49,10 @@ LANGUAGE = (
     "nanoGPT-like, compiled",
 )
 ROWS = {
-    "small": (Size(256, 3, 4, 8192, 0.0), TRANSLATE),
-    "small, dropout 0.1": (Size(256, 3, 4, 8192, 0.1), TRANSLATE),
-    "language": (Size(384, 6, 6, 65, 0.0, context=256), LANGUAGE),
-    "base, dropout 0.1": (Size(512, 6, 8, 32000, 0.1), TRANSLATE),
+    "small": (Trained(256, 3, 4, 8192, 0.0), TRANSLATE),
+    "small, dropout 0.1": (Trained(256, 3, 4, 8192, 0.1), TRANSLATE),
+    "language": (Trained(384, 6, 6, 65, 0.0, context=256), LANGUAGE),
+    "base, dropout 0.1": (Trained(512, 6, 8, 32000, 0.1), TRANSLATE),
 }
 
 
@@ -69,7 +69,7 @@ def pairs(count: int, vocabulary: int, seed: int) -> list[Pair]:
     return made
 
 
-def work(size: Size) -> list[Any]:
+def work(size: Trained) -> list[Any]:
     """The batches of a row, the same in every process."""
     if size.context:
         chance = torch.Generator().manual_seed(0)

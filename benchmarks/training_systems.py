@@ -18,19 +18,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from race.work import Size
+
 Pair = tuple[list[int], list[int]]
 Step = Callable[[Any], Tensor]  # the loss of a batch
 START, PAD, NO = 0, 1, -100
 
 
 @dataclass(frozen=True)
-class Size:
-    width: int
-    depth: int
-    heads: int
-    vocabulary: int
+class Trained(Size):
+    """context: of a language model; 0: a translation model."""
+
     dropout: float
-    context: int = 0  # of a language model; 0: a translation model
+    context: int = 0
 
 
 def padded(rows: list[list[int]], fill: int) -> Tensor:
@@ -44,7 +44,7 @@ def sides(batch: list[Pair]) -> tuple[Tensor, Tensor, Tensor]:
     return padded(sources, PAD), padded([[START, *row[:-1]] for row in targets], PAD), padded(targets, NO)
 
 
-def seqloom(size: Size) -> tuple[nn.Module, Step]:
+def seqloom(size: Trained) -> tuple[nn.Module, Step]:
     from seqloom.layers.layout import Packed, Padded
     from seqloom.models.build import build_model
     from seqloom.models.settings import ModelSettings
@@ -85,7 +85,7 @@ def seqloom(size: Size) -> tuple[nn.Module, Step]:
     return model, translated if translates else continued
 
 
-def marian(size: Size) -> tuple[nn.Module, Step]:
+def marian(size: Trained) -> tuple[nn.Module, Step]:
     from transformers import MarianConfig, MarianMTModel
 
     parts = {
@@ -120,7 +120,7 @@ def marian(size: Size) -> tuple[nn.Module, Step]:
 
 
 class TorchTransformer(nn.Module):
-    def __init__(self, size: Size) -> None:
+    def __init__(self, size: Trained) -> None:
         super().__init__()
         self.width = size.width
         self.tokens = nn.Embedding(size.vocabulary, size.width)
@@ -150,7 +150,7 @@ class TorchTransformer(nn.Module):
         return F.linear(made, self.tokens.weight)
 
 
-def torch_nn(size: Size) -> tuple[nn.Module, Step]:
+def torch_nn(size: Trained) -> tuple[nn.Module, Step]:
     model = TorchTransformer(size).train()
 
     def step(batch: list[Pair]) -> Tensor:
@@ -160,7 +160,7 @@ def torch_nn(size: Size) -> tuple[nn.Module, Step]:
     return model, step
 
 
-def gpt2(size: Size) -> tuple[nn.Module, Step]:
+def gpt2(size: Trained) -> tuple[nn.Module, Step]:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = GPT2Config(
@@ -189,7 +189,7 @@ def gpt2(size: Size) -> tuple[nn.Module, Step]:
 class PlainBlock(nn.Module):
     """As small GPT trainings are written by hand: one map for queries, keys and values, torch's own attention."""
 
-    def __init__(self, size: Size) -> None:
+    def __init__(self, size: Trained) -> None:
         super().__init__()
         self.heads, self.dropout = size.heads, size.dropout
         self.norms = nn.ModuleList([nn.LayerNorm(size.width) for _ in range(2)])
@@ -207,7 +207,7 @@ class PlainBlock(nn.Module):
 
 
 class PlainGPT(nn.Module):
-    def __init__(self, size: Size) -> None:
+    def __init__(self, size: Trained) -> None:
         super().__init__()
         self.tokens, self.places = (
             nn.Embedding(size.vocabulary, size.width),
@@ -223,17 +223,17 @@ class PlainGPT(nn.Module):
         return F.cross_entropy(scores.flatten(0, 1), goal.flatten())
 
 
-def plain_gpt(size: Size, compiled: bool = False) -> tuple[nn.Module, Step]:
+def plain_gpt(size: Trained, compiled: bool = False) -> tuple[nn.Module, Step]:
     model = PlainGPT(size).train()
     called: Callable[..., Tensor] = torch.compile(model) if compiled else model
     return model, lambda batch: called(batch[:, :-1], batch[:, 1:])
 
 
-def compiled_gpt(size: Size) -> tuple[nn.Module, Step]:
+def compiled_gpt(size: Trained) -> tuple[nn.Module, Step]:
     return plain_gpt(size, compiled=True)
 
 
-def x_transformers(size: Size) -> tuple[nn.Module, Step]:
+def x_transformers(size: Trained) -> tuple[nn.Module, Step]:
     from x_transformers import Decoder, Encoder, TransformerWrapper
 
     dropped = {"attn_dropout": size.dropout, "ff_dropout": size.dropout, "attn_flash": True}
@@ -261,7 +261,7 @@ def x_transformers(size: Size) -> tuple[nn.Module, Step]:
     return nn.ModuleList([encoder, decoder]).train(), step
 
 
-def joeynmt(size: Size) -> tuple[nn.Module, Step]:
+def joeynmt(size: Trained) -> tuple[nn.Module, Step]:
     from joeynmt.model import build_model
     from joeynmt.vocabulary import Vocabulary
 
@@ -304,7 +304,7 @@ def joeynmt(size: Size) -> tuple[nn.Module, Step]:
     return model, step
 
 
-def opennmt(size: Size) -> tuple[nn.Module, Step]:
+def opennmt(size: Trained) -> tuple[nn.Module, Step]:
     with suppress(ImportError):
         import_module("spacy")
     # only a way to prepare terms needs it, and its newer builds cannot be imported everywhere
@@ -343,7 +343,7 @@ def opennmt(size: Size) -> tuple[nn.Module, Step]:
     return nn.ModuleList([model, scores]), step
 
 
-SYSTEMS: dict[str, Callable[[Size], tuple[nn.Module, Step]]] = {
+SYSTEMS: dict[str, Callable[[Trained], tuple[nn.Module, Step]]] = {
     "seqloom": seqloom,
     "transformers (Marian, SDPA)": marian,
     "torch.nn.Transformer": torch_nn,

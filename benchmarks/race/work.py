@@ -21,6 +21,8 @@ MEAN, SPREAD, LONGEST = 13, 0.6, 100
 
 @dataclass(frozen=True)
 class Size:
+    """Of a Transformer."""
+
     width: int
     depth: int
     heads: int

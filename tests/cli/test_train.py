@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from seqloom.cli import spread
+from seqloom.jobs import decide
+from seqloom.layers.native import library
 from seqloom.training import loop as loop_module
 from tests.cli.run import Ran, run
 from tests.jobs.run import write_pairs, write_recipe
@@ -50,6 +52,14 @@ def test_it_trains_and_prints_its_scores(place: Path) -> None:
     assert "run folder: runs/x" in ran.error
     assert "\nthese scores are of greedy answers; predict and evaluate search with a beam\n" in ran.error
     assert ran.error.endswith("next: seqloom predict runs/x\n")
+
+
+def test_waiting_for_a_compiler_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decide, "wait_for_all", lambda: library._tell("kernels are compiled"))
+    ran = _train("--data", "pairs.tsv", "r.toml", "--out", "runs/x", "--set", "training.steps=2")
+    assert ran.code == 0, ran.error
+    assert ran.error.startswith("kernels are compiled\n")
+    assert "compiled" not in ran.out
 
 
 # name, what it holds, and the message

@@ -30,6 +30,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     "window": {**BASE, "mixer": {"kind": "attention", "heads": 2, "window": 3}},
     "additive": {**BASE, "mixer": {"kind": "attention", "heads": 2, "score": "additive"}},
     "multi-step": {**BASE, "mixer": {"kind": "convolution"}, "cross": {"kind": "multi-step"}},
+    "block": {**BASE, "mixer": {"kind": "attention", "heads": 2, "block": 4}},
+    "compressed": {**BASE, "decoder": {"mixer": {"kind": "memory-compressed", "heads": 2, "factor": 3}}},
     "linear": {**BASE, "decoder": {"mixer": {"kind": "gated-linear"}}, "cross": {"kind": "attention", "heads": 1}},
 }
 
@@ -170,7 +172,7 @@ def test_two_at_a_time() -> None:
 
 @pytest.mark.parametrize("beam", [1, 3])
 def test_a_state_that_cannot_be_static_goes_the_old_way(beam: int) -> None:
-    settings = {**BASE, "mixer": {"kind": "memory-compressed", "heads": 2, "factor": 2}}
+    settings = {**BASE, "decoder": {"cross": {"kind": "aligned"}}}
     torch.manual_seed(1)
     model = build_model(ModelSettings.model_validate(settings), Sizes(SIZE, SIZE)).eval()
     assert isinstance(model, EncoderDecoder)

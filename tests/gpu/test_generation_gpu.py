@@ -56,6 +56,16 @@ KINDS: dict[str, dict[str, Any]] = {
         "mixer": {"kind": "convolution", "gated": True},
         "cross": {"kind": "multi-step"},
     },
+    "window": {**ATTENTION, "mixer": {"kind": "attention", "heads": 4, "window": 5}},
+    "compressed": {
+        **ATTENTION,
+        "family": "decoder-only",
+        "mixer": [
+            {"kind": "attention", "heads": 4, "block": 8},
+            {"kind": "memory-compressed", "heads": 4, "factor": 3},
+        ],
+    },
+    "experts": {**ATTENTION, "feed_forward": {"kind": "experts", "experts": 4, "active": 2}},
     "text": {**ATTENTION, "family": "decoder-only"},
 }
 
@@ -197,7 +207,10 @@ def test_tops(count: int, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize(
     ("fan", "heads", "groups", "width"), [(1, 8, 8, 64), (5, 8, 8, 64), (3, 4, 2, 24), (2, 2, 1, 128)]
 )
-def test_one_step_of_attention(dtype: torch.dtype, fan: int, heads: int, groups: int, width: int) -> None:
+@pytest.mark.parametrize(("window", "apart"), [(0, 0), (20, 0), (0, 24)])
+def test_one_step_of_attention(
+    dtype: torch.dtype, fan: int, heads: int, groups: int, width: int, window: int, apart: int
+) -> None:
     """The kernel, by the equation in float64."""
     from seqloom.layers.kernels.step import Past, attended
 
@@ -216,14 +229,37 @@ def test_one_step_of_attention(dtype: torch.dtype, fan: int, heads: int, groups:
     whose = torch.arange(rows, device="cuda")[:, None] // fan * fan + writer
     at = torch.arange(size, device="cuda")
     past_k, past_v = keys[whose, :, at].transpose(1, 2).double(), values[whose, :, at].transpose(1, 2).double()
-    found = attended(q, Past(keys, values, lengths, fan, writer if fan > 1 else None), 0.3, (k, v))
+    found = attended(q, Past(keys, values, lengths, fan, writer if fan > 1 else None), 0.3, (k, v), window, apart)
     for row in range(rows):
         n = int(lengths[row])
-        all_k = torch.cat((past_k[row, :, :n], k[row, :, None].double()), 1).repeat_interleave(heads // groups, 0)
-        all_v = torch.cat((past_v[row, :, :n], v[row, :, None].double()), 1).repeat_interleave(heads // groups, 0)
+        low = max(0, n + 1 - window) if window else n // apart * apart if apart else 0
+        all_k = torch.cat((past_k[row, :, low:n], k[row, :, None].double()), 1).repeat_interleave(heads // groups, 0)
+        all_v = torch.cat((past_v[row, :, low:n], v[row, :, None].double()), 1).repeat_interleave(heads // groups, 0)
         weights = (torch.einsum("hk,hsk->hs", q[row].double(), all_k) * 0.3).softmax(-1)
         wanted = torch.einsum("hs,hsk->hk", weights, all_v)
         near = 2e-5 if dtype == torch.float32 else 2e-2
         torch.testing.assert_close(found[row].double(), wanted, atol=near, rtol=near)
         assert torch.equal(keys[row, :, n], k[row])
         assert torch.equal(values[row, :, n], v[row])
+
+
+@pytest.mark.parametrize("fan", [1, 4])
+def test_groups_that_ancestors_wrote(fan: int) -> None:
+    """The kernel without a new step, each row with a length of its own, by the equation."""
+    from seqloom.layers.kernels.step import Past, attended
+
+    torch.manual_seed(0)
+    rows, heads, size, width = 6 * fan, 4, 40, 32
+    q = torch.randn(rows, heads, width, device="cuda")
+    keys, values = torch.randn(2, rows, heads, size, width, device="cuda")
+    lengths = torch.randint(0, size, (rows,), device="cuda")
+    lengths[0] = 0
+    writer = torch.randint(0, fan, (rows, size), device="cuda")
+    found = attended(q, Past(keys, values, lengths, fan, writer if fan > 1 else None), 0.3, None)
+    assert not found[0].any()
+    for row in range(1, rows):
+        n, at = int(lengths[row]), torch.arange(int(lengths[row]), device="cuda")
+        whose = row // fan * fan + writer[row, :n]
+        weights = (torch.einsum("hk,shk->hs", q[row], keys[whose, :, at]) * 0.3).softmax(-1)
+        wanted = torch.einsum("hs,shk->hk", weights, values[whose, :, at])
+        torch.testing.assert_close(found[row], wanted, atol=2e-5, rtol=2e-5)

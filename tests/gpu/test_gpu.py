@@ -129,6 +129,33 @@ def test_recurrence_on_the_kernel(cell: Cell, width: int, lengths: list[int]) ->
             torch.testing.assert_close(a, b, atol=2e-4, rtol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "autocast"),
+    [(torch.float32, False), (torch.bfloat16, False), (torch.float16, False), (torch.bfloat16, True)],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    ("cell", "projection", "width"),
+    [("elman", None, 7), ("gru", None, 24), ("lstm", None, 30), ("lstm", 20, 32), ("lstm", 6, 7)],
+)
+def test_cudnn_finds_all_kinds_of_weights_in_order(
+    cell: Cell, projection: int | None, width: int, dtype: torch.dtype, autocast: bool
+) -> None:
+    """It warns where it has to copy them; warnings are errors here. The same numbers, as well as the type allows."""
+    made = RecurrentCell(cell, 9, width, projection).cuda()
+    layout, x = Packed.of(LENGTHS, device="cuda"), torch.randn(4, 7, 9, device="cuda")
+    with only_plain():
+        wanted, _, _ = made(x, layout, made.zeros(4, x))
+    if autocast:
+        with torch.autocast("cuda", dtype):
+            found, _, _ = made(x, layout, made.zeros(4, x))
+    else:
+        made, x = made.to(dtype), x.to(dtype)
+        found, _, _ = made(x, layout, made.zeros(4, x))
+    near = 1e-4 if dtype == torch.float32 else 5e-2
+    torch.testing.assert_close(found[layout.real_BT].float(), wanted[layout.real_BT], atol=near, rtol=near)
+
+
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 def test_what_is_carried_from_step_to_step_stays_wide(cell: Cell) -> None:
     """Rounded to bfloat16 at each step, hundreds of steps would forget what is small."""

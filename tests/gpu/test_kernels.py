@@ -1,9 +1,7 @@
-"""Our kernels are their equations, forward and back, also with dropout; and a recorded step is the step."""
+"""Our kernels are their equations, forward and back, also with dropout."""
 
 import math
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -13,16 +11,10 @@ from seqloom.layers.layout import Packed
 from seqloom.layers.linear import Linear
 from seqloom.layers.masks import Sight
 from seqloom.layers.varlen import attend_packed, seen
-from seqloom.tasks import Batch, Goals
-from seqloom.training.ema import Ema, MovingAverage
-from seqloom.training.optimisers import AdamW, Muon, build_optimiser
-from seqloom.training.recorder import Recorder
-from seqloom.training.step import Work
-from seqloom.training.steps import Begun, Steps
-from tests.training.small import small
 
 pytest.importorskip("triton", reason="Triton comes with torch for a GPU")
 
+from seqloom.layers.kernels import columns, norm, tiles
 from seqloom.layers.kernels.columns import column_sums
 from seqloom.layers.kernels.loss import loss_in_place
 from seqloom.layers.kernels.lstm import lstm_step, lstm_steps
@@ -53,13 +45,17 @@ def _close(one: Tensor, other: Tensor) -> None:
     assert (one.double() - other.double()).norm() / other.double().norm() < 8e-3
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("lengths", [LENGTHS, [5, 0, 0, 17, 0, 3], [1]], ids=["long", "few, some empty", "one"])
 @pytest.mark.parametrize("sight", SIGHTS, ids=str)
 @pytest.mark.parametrize(("heads", "groups", "width"), [(4, 4, 64), (4, 2, 32), (2, 1, 24), (2, 2, 128)])
-def test_tiles_are_the_equation(sight: Sight, heads: int, groups: int, width: int) -> None:
+def test_tiles_are_the_equation(
+    sight: Sight, heads: int, groups: int, width: int, lengths: list[int], dtype: torch.dtype
+) -> None:
     torch.manual_seed(0)
-    layout = Packed.of(LENGTHS, device="cuda")
+    layout = Packed.of(lengths, device="cuda")
     N = len(layout.row_N)
-    made = [torch.randn(N, h, width, device="cuda", dtype=torch.bfloat16) for h in (heads, groups, groups)]
+    made = [torch.randn(N, h, width, device="cuda", dtype=dtype) for h in (heads, groups, groups)]
     q, k, v = (x.requires_grad_() for x in made)
     y = attend_packed(q, k, v, layout, layout, width**-0.5, sight)
     wanted = _dense(q, k, v, _see(layout, layout, sight), width**-0.5)
@@ -91,14 +87,26 @@ def test_tiles_over_another_sequence_in_a_frame() -> None:
         assert not grad[size:].any()
 
 
-def test_dropout_drops_the_same_there_and_back() -> None:
+def test_queries_of_whom_nobody_has_a_key() -> None:
+    """As a frame of filler alone."""
+    queries, keys = (Packed.of([], tokens=size, rows=3, longest=16, device="cuda") for size in (70, 40))
+    q = torch.randn(70, 2, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    k, v = (torch.randn(40, 2, 64, device="cuda", dtype=torch.bfloat16).requires_grad_() for _ in range(2))
+    y = attend_packed(q, k, v, queries, keys, 0.125, Sight())
+    assert not y.any()
+    for grad in torch.autograd.grad(y.sum(), (q, k, v)):
+        assert not grad.any()
+
+
+@pytest.mark.parametrize("sight", [Sight(causal=True), Sight(causal=True, window=9), Sight(block=8)], ids=str)
+def test_dropout_drops_the_same_there_and_back(sight: Sight) -> None:
     rate, layout = 0.3, Packed.of([20, 40, 4], device="cuda")
     q, k = (torch.randn(64, 2, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True) for _ in range(2))
-    see = _see(layout, layout, Sight(causal=True))
+    see = _see(layout, layout, sight)
 
     def run(v: Tensor) -> Tensor:
         torch.manual_seed(7)
-        return attend_packed(q, k, v, layout, layout, 0.125, Sight(causal=True), rate)
+        return attend_packed(q, k, v, layout, layout, 0.125, sight, rate)
 
     eye = torch.eye(64, device="cuda", dtype=torch.bfloat16)[:, None].expand(-1, 2, -1).contiguous()
     weights_HNM = run(eye).detach().transpose(0, 1)
@@ -244,45 +252,6 @@ def test_a_linear_map_in_half_precision() -> None:
         assert _relative(grad, other) < 1e-2
 
 
-MODELS: list[dict[str, Any]] = [
-    {"mixer": {"kind": "attention", "heads": 2}},
-    {"mixer": {"kind": "recurrence", "cell": "lstm"}},
-    {"mixer": {"kind": "recurrence", "cell": "gru"}, "encoder": {"mixer": {"kind": "recurrence", "direction": "both"}}},
-    {"mixer": {"kind": "convolution", "kernel": 3}},
-]
-
-
-@pytest.mark.parametrize("optimiser", [AdamW(rate=0.01, epsilon=1e-3), Muon(rate=0.01)], ids=lambda each: each.kind)
-@pytest.mark.parametrize("number", range(len(MODELS)))
-def test_a_recorded_step_is_the_step(number: int, optimiser: Any, tmp_path: Any) -> None:
-    made, more = small(tmp_path), MODELS[number]
-    (examples,) = made.cache.read([0])
-    batches: list[Batch] = [made.task.batch(examples.take(part)) for part in np.array_split(np.arange(47), 2)] * 6
-    ends = []
-    for records in False, True:
-        torch.manual_seed(3)
-        model = made.model(dropout=0.2, cross={"kind": "attention", "heads": 2}, **more).cuda()
-        work = Work(made.task, model, Goals(0.1), torch.device("cuda"), None, 1, lambda text: None)
-        ema, notes = MovingAverage(Ema(decay=0.9), model), list[str]()
-        recorder = Recorder(work, build_optimiser(optimiser, model), ema, 1.0, 64, notes.append)
-        recorder.records = records
-        told: list[tuple[float, float]] = []
-
-        def tell(_: Begun, loss: float, norm: float, __: object, told: list[tuple[float, float]] = told) -> None:
-            told.append((loss, norm))
-
-        steps = Steps(work, recorder.optimiser, ema, 1.0, recorder, lambda *_: None, tell)
-        for step, batch in enumerate(batches, 1):
-            steps.take(Begun(step, 0.5, math.inf, batch.count, [batch]))
-        steps.settle()
-        assert not notes
-        assert bool(recorder._recordings) == records
-        ends.append((told, {name: value.clone() for name, value in ema.weights().items()}))
-    np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=1e-3)
-    for name, value in ends[0][1].items():
-        torch.testing.assert_close(value, ends[1][1][name], rtol=0, atol=2e-3)
-
-
 def test_a_forbidden_token_does_not_spoil_the_loss() -> None:
     """A score of -inf, as a bias gives it, is 0 times nothing without smoothing."""
     scores_NV, goal_N = torch.randn(7, 300, device="cuda"), torch.arange(7, device="cuda")
@@ -291,31 +260,26 @@ def test_a_forbidden_token_does_not_spoil_the_loss() -> None:
     torch.testing.assert_close(loss_in_place(scores_NV, goal_N, None, 0.0, gradient=False), wanted_N)
 
 
-def test_training_goes_on_where_a_recording_breaks_off(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What waits for the device ends the recordings of a run, and neither its dropout nor those of the next run."""
-    made, gradients = small(tmp_path), Recorder._gradients
+def _step_of_kernels(tokens: int) -> None:
+    layout = Packed.of([tokens], device="cuda")
+    q, k, v = (torch.randn(tokens, 2, 64, device="cuda", dtype=torch.bfloat16).requires_grad_() for _ in range(3))
+    attend_packed(q, k, v, layout, layout, 0.125, Sight(causal=True), 0.1).sum().backward()
+    x, y = (torch.randn(tokens, 96, device="cuda").requires_grad_() for _ in range(2))
+    gain, bias = (torch.randn(96, device="cuda", requires_grad=True) for _ in range(2))
+    added_normed(x, y, gain, bias, Sum(rate=0.1), How(torch.bfloat16, 1e-5, True)).sum().backward()
+    column_sums(x.detach())
 
-    def waits(self: Recorder, *given: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        told = gradients(self, *given)
-        if torch.cuda.is_current_stream_capturing():
-            told[0].item()
-        return told
 
-    (examples,) = made.cache.read([0])
-    batches: list[Batch] = [made.task.batch(examples.take(part)) for part in np.array_split(np.arange(47), 2)] * 6
-    for broken in True, False:
-        monkeypatch.setattr(Recorder, "_gradients", waits if broken else gradients)
-        model = made.model(dropout=0.2, cross={"kind": "attention", "heads": 2}, **MODELS[0]).cuda()
-        work = Work(made.task, model, Goals(0.1), torch.device("cuda"), None, 1, lambda text: None)
-        notes, losses = list[str](), list[float]()
-        recorder = Recorder(work, build_optimiser(AdamW(rate=0.01), model), None, 1.0, 64, notes.append)
-        tell = lambda _, loss, norm, __, losses=losses: losses.append(loss)  # noqa: E731
-        steps = Steps(work, recorder.optimiser, None, 1.0, recorder, lambda *_: None, tell)
-        for step, batch in enumerate(batches, 1):
-            steps.take(Begun(step, 0.5, math.inf, batch.count, [batch]))
-        steps.settle()
-        assert len(losses) == len(batches)
-        assert all(map(math.isfinite, losses))
-        assert len(notes) == broken
-        assert bool(recorder._recordings) is not broken
-        torch.randn(9, device="cuda")
+def test_no_kernel_is_compiled_for_another_number_of_tokens() -> None:
+    """It would be in the middle of a recording."""
+    made = [columns._sums, norm._forward, norm._backward, tiles._forward, tiles._backward_queries, tiles._backward_keys]
+
+    def count() -> int:
+        return sum(len(kept[0]) for kernel in made for kept in kernel.device_caches.values())
+
+    for tokens in (64, 1, 4160):  # one program; and many, whose sums are summed again
+        _step_of_kernels(tokens)
+    before = count()
+    for tokens in (128, 147, 98, 33, 16, 1000, 5009, 6272):
+        _step_of_kernels(tokens)
+    assert count() == before

@@ -15,8 +15,8 @@ from seqloom.layers.mixer import Memory, Mixer
 from seqloom.models.build import Model
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.head_settings import ClassesOutput, HorizonOutput
 from seqloom.models.output import Output
-from seqloom.models.settings import ClassesOutput, HorizonOutput
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ def test_what_does_not_fit_into_a_padded_batch() -> None:
 
 def test_frames_have_one_shape_whatever_is_in_them() -> None:
     one, other = (Packed.of(lengths, tokens=9, rows=4, longest=5) for lengths in ([5, 4], [1, 1, 1, 1]))
-    for name in "lengths_B", "offsets_B1", "row_N", "step_N", "slot_N", "token_BT", "taken_BT", "real_N":
+    for name in "lengths_B", "offsets_B1", "row_N", "step_N", "slot_N", "real_BT", "real_N":
         assert getattr(one, name).shape == getattr(other, name).shape
     assert (one.longest, one.uniform) == (other.longest, other.uniform) == (5, False)
     assert other.real is not None
@@ -253,3 +253,24 @@ def test_with_structure() -> None:
         assert limited.structure_BTT is structure
         assert torch.equal(limited.lengths_B, layout.lengths_B)
         assert type(limited) is type(layout)
+
+
+def test_a_frame_on_a_device_is_the_one_from_the_host() -> None:
+    lengths = [3, 0, 5, 1]
+    there, here = Packed.within(torch.tensor([*lengths, 0]), 12, 7), Packed.of(lengths, tokens=12, rows=5, longest=7)
+    for name in "lengths_B", "offsets_B1", "row_N", "step_N", "slot_N", "real_N", "real_BT":
+        assert torch.equal(getattr(there, name), getattr(here, name)), name
+    x_ND = torch.randn(12, 3)
+    assert torch.equal(there.pad(x_ND), here.pad(x_ND))
+    assert torch.equal(there.unpad(there.pad(x_ND)), here.unpad(here.pad(x_ND)))
+
+
+def test_the_slots_of_a_frame_are_made_for_who_pads_alone() -> None:
+    frame = Packed.within(torch.tensor([3, 1]), 8, 4)
+    frame.check(torch.zeros(8, 2))
+    frame.places(None)
+    frame.of_rows(torch.zeros(2, 5))
+    assert frame.slots is None
+    assert not frame.memo
+    frame.pad(torch.zeros(8, 2))
+    assert "slots" in frame.memo

@@ -13,7 +13,7 @@ from seqloom.layers.mixer import Memory, Mixer
 from seqloom.layers.mixers import build_cross
 from seqloom.layers.norms import LayerNorm, NoNorm, Place, RMSNorm
 from seqloom.models.block import Around, Block, BlockState
-from seqloom.models.settings import NoResidual, Residual, StackSettings
+from seqloom.models.stack_settings import NoResidual, Residual, StackSettings
 
 WIDTH = 4
 LAYOUT = Packed.of([3])

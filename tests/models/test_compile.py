@@ -11,8 +11,9 @@ from seqloom.layers.layout import Packed, Padded
 from seqloom.models.build import Model, build_model
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
-from seqloom.models.settings import Family, ModelSettings
+from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
+from seqloom.models.stack_settings import Family
 
 # the compiler's own ones, about itself
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

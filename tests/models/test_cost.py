@@ -14,7 +14,8 @@ from seqloom.layers.recurrent_layers import RecurrentLayers
 from seqloom.models.build import build_model
 from seqloom.models.cost import model_cost, training_flops
 from seqloom.models.encoder_decoder import EncoderDecoder
-from seqloom.models.settings import ClassesOutput, ModelSettings
+from seqloom.models.head_settings import ClassesOutput
+from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
 from tests.laws.cases import BOTH, CROSS, MODELS, NOT_CAUSAL, READINGS, SETTINGS, WITH_MEMORY
 from tests.laws.subject import drawn

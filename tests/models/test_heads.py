@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.norms import LayerNorm
+from seqloom.models.head_settings import ClassesOutput, HorizonOutput, NumbersOutput, TagsOutput, TokensOutput
 from seqloom.models.heads import ClassHead, HorizonHead, NumberHead, TagHead, TokenHead, build_head, rising
-from seqloom.models.settings import ClassesOutput, HorizonOutput, NumbersOutput, TagsOutput, TokensOutput
 
 WIDTH, SIZE = 4, 6
 

@@ -10,7 +10,7 @@ from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.norms import LayerNorm
 from seqloom.layers.positions import Learned, LearnedPositions, NoPositions, Sinusoidal, SinusoidalPositions
 from seqloom.models.input import Input
-from seqloom.models.settings import StackSettings
+from seqloom.models.stack_settings import StackSettings
 
 WIDTH = 8
 TOKENS = torch.tensor([2, 0, 1, 2])

@@ -5,8 +5,9 @@ import torch
 from torch import nn
 
 from seqloom.models.build import build_model
-from seqloom.models.settings import Family, ModelSettings
+from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
+from seqloom.models.stack_settings import Family
 
 MESSAGE = "token vectors can be tied only within one vocabulary, and there are two, of 5 and 7 tokens"
 

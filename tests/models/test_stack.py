@@ -14,8 +14,8 @@ from seqloom.layers.mixers import NoCross
 from seqloom.layers.norms import LayerNorm, NoNorm
 from seqloom.layers.positions import T5, Shaw
 from seqloom.models.block import Block
-from seqloom.models.settings import StackSettings
 from seqloom.models.stack import Stack
+from seqloom.models.stack_settings import StackSettings
 
 WIDTH = 8
 

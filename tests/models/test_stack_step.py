@@ -19,10 +19,12 @@ from seqloom.layers.paths import only_plain
 from seqloom.models import build_model, stack_step
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.in_int8 import in_int8
 from seqloom.models.laid_out import lay_out
 from seqloom.models.output import DecoderState
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
+from seqloom.models.stack_settings import Residual
 
 pytestmark = pytest.mark.skipif(BLOCK.wait() is None, reason="needs a C compiler")
 
@@ -67,7 +69,8 @@ def written(model: EncoderDecoder) -> Tensor:
 
 
 def used(model: torch.nn.Module) -> bool:
-    return stack_step._plans.get(model.decoder.blocks) is not None  # type: ignore[union-attr, arg-type, call-overload]
+    plan = stack_step._plans.get(model.decoder.blocks)  # type: ignore[union-attr, arg-type, call-overload]
+    return plan is not None and plan.blocks is not None
 
 
 def same(model: EncoderDecoder, in_c: bool = True) -> None:
@@ -104,6 +107,13 @@ def test_other_parts(other: dict[str, Any]) -> None:
 @pytest.mark.parametrize("gated", [False, True])
 def test_activations(activation: str, gated: bool) -> None:
     same(built(feed_forward={"kind": "dense", "width": 48, "activation": activation, "gated": gated}))
+
+
+@pytest.mark.parametrize("activation", ["silu", "gelu-tanh"])
+def test_what_is_far_below_nothing_is_nothing(activation: str) -> None:
+    model = built(feed_forward={"kind": "dense", "width": 48, "activation": activation})
+    model.decoder.blocks[0].feed_forward.layer.inputs.bias.data[:20] = -1e38  # type: ignore[union-attr]
+    same(model)
 
 
 @pytest.mark.parametrize(
@@ -160,6 +170,23 @@ def test_a_language_model() -> None:
     assert used(model)
     with only_plain():
         torch.testing.assert_close(found, run(), atol=3e-5, rtol=3e-5)
+
+
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_in_eight_bits(place: str) -> None:
+    """Where a number lies between two whole ones, its last bit decides: so nearly the same, and not to the bit."""
+    model = in_int8(built(norm={"kind": "layer", "place": place}, feed_forward={"kind": "dense", "gated": True}))
+    assert isinstance(model, EncoderDecoder)
+    found = written(model)
+    assert used(model)
+    with only_plain():
+        wanted = written(model)
+    apart = (found - wanted).abs()
+    assert float(apart.mean()) < 1e-3
+    assert float(apart.max()) < 0.1
+    assert not torch.allclose(found, written(built(norm={"kind": "layer", "place": place})), atol=1e-3)
+    model.decoder.blocks[0].feed_forward.layer.out.scale_E *= 0  # type: ignore[union-attr, operator]
+    assert not torch.allclose(written(model), found, atol=1e-2)
 
 
 def test_weights_that_lie_otherwise_or_change() -> None:
@@ -229,11 +256,15 @@ def test_without_a_product_the_plain_lines_do_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(stack_step, "_plans", WeakKeyDictionary())
     monkeypatch.setattr(stack_step.native, "product", missing)
     torch.testing.assert_close(written(model), expected, atol=1e-4, rtol=1e-4)
-    assert set(stack_step._plans.values()) == {None}
+    assert [plan.blocks for plan in stack_step._plans.values()] == [None, None]
 
 
 def _fewer(model: EncoderDecoder) -> None:
     del model.decoder.blocks[1]
+
+
+def _more(model: EncoderDecoder) -> None:
+    model.decoder.blocks.append(copy.deepcopy(model.decoder.blocks[0]))
 
 
 def _replaced(model: EncoderDecoder) -> None:
@@ -251,7 +282,19 @@ def _own_way(model: EncoderDecoder) -> None:
     out.forward = lambda x: 2 * type(out).forward(out, x)
 
 
-@pytest.mark.parametrize("change", [_fewer, _replaced, _unbiased, _own_way])
+def _softer(model: EncoderDecoder) -> None:
+    model.decoder.blocks[0].around_mixer.norm_in.epsilon = 5.0  # type: ignore[union-attr]
+
+
+def _flatter(model: EncoderDecoder) -> None:
+    model.decoder.blocks[1].cross.heads.score.scale = 0.01  # type: ignore[union-attr]
+
+
+def _louder(model: EncoderDecoder) -> None:
+    model.decoder.blocks[1].around_feed_forward.residual = Residual(carry=3.0)
+
+
+@pytest.mark.parametrize("change", [_fewer, _more, _replaced, _unbiased, _own_way, _softer, _flatter, _louder])
 def test_what_changed_since_is_seen(change: Callable[[EncoderDecoder], None]) -> None:
     model = built()
     before = written(model)
@@ -260,6 +303,17 @@ def test_what_changed_since_is_seen(change: Callable[[EncoderDecoder], None]) ->
         wanted = written(model)
     assert not torch.allclose(before, wanted, atol=1e-3)
     torch.testing.assert_close(written(model), wanted, atol=1e-4, rtol=1e-4)
+
+
+def test_what_once_did_not_fit_fits_as_soon_as_it_does() -> None:
+    """As with a map beside a map that was merged into it since."""
+    model = built()
+    layer = model.decoder.blocks[0].feed_forward.layer  # type: ignore[union-attr]
+    out = layer.out
+    layer.out = torch.nn.Sequential(out)
+    same(model, in_c=False)
+    layer.out = out
+    same(model)
 
 
 def test_other_rows_than_the_layout_says() -> None:

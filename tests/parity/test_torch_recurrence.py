@@ -20,8 +20,8 @@ from seqloom.layers.paths import only_plain
 from seqloom.layers.recurrence import Recurrence, RecurrenceMixer
 from seqloom.layers.recurrent_cell import Cell, RecurrentState
 from seqloom.models.block import BlockState
-from seqloom.models.settings import NoResidual, StackSettings
 from seqloom.models.stack import Stack
+from seqloom.models.stack_settings import NoResidual, StackSettings
 from tests.laws.subject import Form
 from tests.parity.compare import FORMS, LENGTHS, Named, Pair, agree, stepwise, vectors, whole
 

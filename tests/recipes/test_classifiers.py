@@ -9,7 +9,7 @@ from seqloom.jobs.recipe import Recipe
 from seqloom.layers.convolution import Convolution
 from seqloom.models.build import Model, build_model
 from seqloom.models.cost import model_cost
-from seqloom.models.settings import ClassesOutput
+from seqloom.models.head_settings import ClassesOutput
 from seqloom.models.sizes import Sizes
 from seqloom.tasks import Task, build_task, learn
 from tests.recipes.shrunk import learnt, recipe

@@ -8,7 +8,7 @@ from seqloom.layers.embedding import TokenEmbedding, Tokens
 from seqloom.layers.layout import Packed
 from seqloom.layers.positions import Sinusoidal, SinusoidalPositions
 from seqloom.models.input import Input
-from seqloom.models.settings import StackSettings
+from seqloom.models.stack_settings import StackSettings
 
 # width 6: sin and cos of pos / 1, of pos / 10000^(1/3) = pos / 21.5443, of pos / 10000^(2/3) = pos / 464.1589
 WRITTEN_OUT = [

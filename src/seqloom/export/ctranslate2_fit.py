@@ -3,14 +3,17 @@
 from collections.abc import Iterator, Sequence
 
 from seqloom.layers.activations import Activation
-from seqloom.layers.attention import Attention, Heads
+from seqloom.layers.attention import Attention
 from seqloom.layers.cross_attention import CrossAttention
 from seqloom.layers.dense import Dense
 from seqloom.layers.embedding import InputSettings, Tokens
+from seqloom.layers.heads import Heads
 from seqloom.layers.mixers import CrossSettings, MixerSettings
 from seqloom.layers.norms import LayerNorm, NormSettings, RMSNorm
 from seqloom.layers.positions import NoPositions
-from seqloom.models.settings import ModelSettings, Residual, StackSettings, TokensOutput
+from seqloom.models.head_settings import TokensOutput
+from seqloom.models.settings import ModelSettings
+from seqloom.models.stack_settings import Residual, StackSettings
 
 ACTIVATIONS: dict[Activation, str] = {
     "relu": "RELU",

@@ -17,8 +17,8 @@ from seqloom.models.block import Around, Block
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.heads import TokenHead
 from seqloom.models.input import Input
-from seqloom.models.settings import StackSettings
 from seqloom.models.stack import Stack
+from seqloom.models.stack_settings import StackSettings
 
 POSITIONS = 2048
 """Of a side whose positions do not end: their vectors are written down, as its own sinusoids are others."""

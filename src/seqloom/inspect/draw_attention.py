@@ -9,9 +9,10 @@ from torch import Tensor
 from seqloom.inspect.drawing import Drawing, Spot, count
 from seqloom.inspect.seen import Seen
 from seqloom.inspect.values import Axis, Value
-from seqloom.layers.attention import HeadProjections, SelfAttention
+from seqloom.layers.attention import SelfAttention
 from seqloom.layers.attention_parts import AttentionParts
 from seqloom.layers.cross_attention import MemoryAttention
+from seqloom.layers.heads import HeadProjections
 from seqloom.layers.linear import Linear
 from seqloom.layers.memory_compressed import MemoryCompressedAttention
 from seqloom.layers.positions import RotaryRelative

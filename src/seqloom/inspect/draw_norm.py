@@ -8,7 +8,7 @@ from seqloom.inspect.drawing import Drawing, Spot, count
 from seqloom.inspect.seen import Seen
 from seqloom.inspect.values import Axis, Value, row_of
 from seqloom.layers.norms import BatchNormalisation, LayerNormalisation, NoNormalisation, Norm, sum_of
-from seqloom.models.settings import Residual
+from seqloom.models.stack_settings import Residual
 
 
 def draw_norm(

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from seqloom.inspect.equation import Equation, Known
 from seqloom.inspect.written_numbers import SHOWN, number, sum_of_products, term, vector
-from seqloom.layers.attention import HeadProjections
+from seqloom.layers.heads import HeadProjections
 
 LARGE = 50.0
 """Of a score."""

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from seqloom.inspect.drawing import Box
 from seqloom.inspect.values import Value, row_of
-from seqloom.layers.attention import HeadProjections
 from seqloom.layers.dense import DenseFeedForward
 from seqloom.layers.feed_forward import FeedForward
+from seqloom.layers.heads import HeadProjections
 from seqloom.models.build import Model
 from seqloom.models.heads import TokenHead
 

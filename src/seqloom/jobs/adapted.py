@@ -5,7 +5,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from seqloom.layers.embedding import Tokens
-from seqloom.models.settings import ClassesOutput, Family, ModelSettings, TagsOutput, TokensOutput
+from seqloom.models.head_settings import ClassesOutput, TagsOutput, TokensOutput
+from seqloom.models.settings import ModelSettings
+from seqloom.models.stack_settings import Family
 from seqloom.settings import UserError
 from seqloom.text import TextSettings
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from seqloom.data.readings import Readings
 from seqloom.jobs.recipe import Recipe
-from seqloom.models.settings import Family
+from seqloom.models.stack_settings import Family
 from seqloom.tasks import Codecs, Known
 from seqloom.text import Labels, PieceSettings, Vocabulary
 

@@ -7,13 +7,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
-import torch
-
 from seqloom.data.readings import Floats, Readings
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored, Wanted, longest_fault
+from seqloom.jobs.answerer import answerer_of
 from seqloom.jobs.arguments import pairs_of, refuse_arguments, series_of_arguments, texts_of
 from seqloom.jobs.filling import Filler
 from seqloom.jobs.forecasting import Forecast, Forecaster, read_asked
@@ -23,22 +22,13 @@ from seqloom.jobs.node_labeller import NodeLabeller
 from seqloom.jobs.opened import Opened, open_run
 from seqloom.jobs.represented import Represented
 from seqloom.jobs.representing import Layer, Representer
-from seqloom.jobs.series_labelling import SeriesLabeller
 from seqloom.jobs.streaming import Streamed
+from seqloom.jobs.together import refuse_strangers
 from seqloom.jobs.writing import Prepared, Writer
-from seqloom.models.build import Model as Network
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError
-from seqloom.tasks import Task
-from seqloom.tasks.classify import ClassifyTask
-from seqloom.tasks.classify_series import ClassifySeriesTask
 from seqloom.tasks.forecast import ForecastTask
-from seqloom.tasks.language import LanguageTask
-from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.nodes import NodesTask
-from seqloom.tasks.settings import Language, TaskSettings
-from seqloom.tasks.tag import TagTask
-from seqloom.tasks.translate import TranslateTask
 from seqloom.text import Vocabulary
 
 if TYPE_CHECKING:  # they know this file
@@ -80,10 +70,10 @@ class Model:
     def __init__(self, opened: Sequence[Opened]) -> None:
         self.opened = tuple(opened)
         first = self.opened[0]
-        _refuse_others(self.opened)
+        refuse_strangers(self.opened)
         self.recipe, self.task, self.device = first.recipe, first.task, first.device
         self.networks = [one.network for one in opened]
-        self._answerer = self._build()
+        self._answerer = answerer_of(self.opened)
 
     def __repr__(self) -> str:
         runs = ", ".join(str(one.run.path) for one in self.opened)
@@ -135,33 +125,6 @@ class Model:
     def node_labeller(self) -> NodeLabeller | None:
         """What labels the nodes of a graph; None: it has none."""
         return self._answerer if isinstance(self._answerer, NodeLabeller) else None
-
-    def _build(self) -> Writer | Labeller | NodeLabeller | Filler | Forecaster:
-        match self.task:
-            case ForecastTask():
-                return Forecaster(self.task, self.networks, self.device)
-            case TranslateTask() | LanguageTask():
-                data = self.recipe.data
-                reads = data.longest_source if data.too_long == "truncate" else None
-                half = all(one.recipe.training.precision == "bf16" for one in self.opened)
-                return Writer(self.task, self.networks, self.device, self.recipe.longest_seen, reads, half)
-            case MaskedTask():
-                return Filler(self.task, self.networks, self.device)
-            case NodesTask():
-                return NodeLabeller(self.task, self.networks, self.device)
-            case TagTask() | ClassifyTask():
-                return self._labeller()
-            case _:
-                raise TypeError(f"{type(self.task).__name__} has no answers")
-
-    def _labeller(self) -> Labeller:
-        """Runs with the same vocabulary read a text once; each other vocabulary has a labeller of its own."""
-        alike: dict[str, list[Opened]] = {}
-        for one in self.opened:
-            alike.setdefault(f"{one.task.codecs.fingerprint} {one.recipe.task}", []).append(one)
-        made = [_one_labeller(group[0].task, [one.network for one in group], self.device) for group in alike.values()]
-        made[0].others = made[1:]
-        return made[0]
 
     @overload
     def predict(  # type: ignore[overload-overlap]  # a text is a sequence of texts too, to the type checker
@@ -400,44 +363,3 @@ class Model:
 def _phrases(phrases: Iterable[str]) -> tuple[str, ...]:
     """A text is left as it is, for Question to refuse: it would be a list of letters."""
     return phrases if isinstance(phrases, str) else tuple(phrases)  # type: ignore[return-value]
-
-
-def _one_labeller(task: Task, networks: Sequence[Network], device: torch.device) -> Labeller:
-    assert isinstance(task, TagTask | ClassifyTask)
-    kind = SeriesLabeller if isinstance(task, ClassifySeriesTask) else Labeller
-    return kind(task, networks, device)  # type: ignore[arg-type]  # a series' labeller has a task of series
-
-
-def _refuse_others(opened: Sequence[Opened]) -> None:
-    first = opened[0]
-    for other in opened[1:]:
-        if isinstance(first.task, TagTask | ClassifyTask):
-            _refuse_other_labels(first, other)
-            continue
-        if not _alike(other.recipe.task, first.recipe.task):
-            what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
-        elif other.task.codecs.fingerprint != first.task.codecs.fingerprint:
-            what = f"has another vocabulary than {first.run.path}"
-        elif other.task.joined != first.task.joined:
-            what = f"is of another family ({other.recipe.model.family}) than {first.run.path}"
-        else:
-            continue
-        raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data and [text]")
-
-
-def _alike(one: TaskSettings, other: TaskSettings) -> bool:
-    """How much text was read at once in training does not hinder anyone later."""
-    if isinstance(one, Language) and isinstance(other, Language):
-        return one.lines == other.lines
-    return one == other
-
-
-def _refuse_other_labels(first: Opened, other: Opened) -> None:
-    """Who names labels together may read with other vocabularies, but must mean the same by a label."""
-    if (other.recipe.task.kind, other.task.shape) != (first.recipe.task.kind, first.task.shape):
-        what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
-    elif other.task.codecs.target.fingerprint != first.task.codecs.target.fingerprint:
-        what = f"has other labels than {first.run.path}"
-    else:
-        return
-    raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data")

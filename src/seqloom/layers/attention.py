@@ -7,7 +7,7 @@ from typing import Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from seqloom.layers.activations import Activation, activate
 from seqloom.layers.attend import attend, position_bias
@@ -15,88 +15,24 @@ from seqloom.layers.attend_edges import attend_edges
 from seqloom.layers.attention_parts import AttentionParts, attention_parts
 from seqloom.layers.cache import Cache
 from seqloom.layers.cohorts import Cohorts
-from seqloom.layers.cost import Cost, Use, linear
+from seqloom.layers.cost import Cost, Use
 from seqloom.layers.dropout import dropped
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import ForkedCache
+from seqloom.layers.heads import HeadProjections, Heads
 from seqloom.layers.layout import Edges, Layout, Packed, Padded
 from seqloom.layers.layout.parts import parts_of
-from seqloom.layers.linear import Linear
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer, no_state
 from seqloom.layers.native import usable
 from seqloom.layers.native.attention import ATTENTION, asked, one_each, over_rows
-from seqloom.layers.norms import RMSNormalisation
 from seqloom.layers.paths import fast
 from seqloom.layers.positions import T5, Music, Relative, RelativeSettings, Rotary, RotaryRelative, Shaw, build_relative
-from seqloom.layers.scores import DotScore, ScoreName, build_score, score_cost
+from seqloom.layers.scores import DotScore
 from seqloom.layers.short_attention import attend_itself, fits_short
 from seqloom.layers.static_cache import StaticCache
 from seqloom.layers.step_attention import attend_step, fits_step
 from seqloom.layers.varlen import attend_packed, fits
-from seqloom.settings import Frozen
-
-
-class Heads(Frozen):
-    """What all kinds of attention share."""
-
-    heads: int = Field(default=8, ge=1)
-    key_heads: int | None = Field(
-        default=None, ge=1, description="fewer than heads: grouped queries; 1: multi-query; unset: as many as heads"
-    )
-    head_width: int | None = Field(default=None, ge=1, description="unset: the model's width / heads")
-    score: ScoreName = "scaled-dot"
-    project: bool = Field(default=True, description="false: the input is its own query, key and value")
-    output: bool = Field(default=True, description="one more linear map over the joined heads")
-    bias: bool = Field(default=True, description="biases in these linear maps")
-    output_bias: bool | None = Field(default=None, description="the output map's own; unset: as bias")
-    activation: Activation = Field(default="identity", description="applied to queries, keys and values")
-    qk_norm: bool = Field(default=False, description="RMS norm of each head's queries and keys")
-    dropout: float = Field(default=0.0, ge=0, lt=1, description="of attention weights")
-
-    @property
-    def groups(self) -> int:
-        return self.key_heads or self.heads
-
-    @property
-    def biased_output(self) -> bool:
-        return self.bias if self.output_bias is None else self.output_bias
-
-    def width_of_head(self, width: int) -> int:
-        return self.head_width or width // self.heads
-
-    def faults(self, width: int) -> Faults:
-        if self.head_width is None and width % self.heads:
-            yield "heads", f"width {width} cannot be split into {self.heads} heads of equal width"
-            return
-        if self.heads % self.groups:
-            yield "key_heads", f"{self.heads} query heads cannot share {self.groups} key heads evenly"
-        if not self.project:
-            if self.head_width is not None and self.head_width * self.heads != width:
-                yield "head_width", f"without projections the heads must fill the width: {self.heads} × … = {width}"
-            if self.groups != self.heads:
-                yield "key_heads", "without projections there are as many key heads as query heads"
-            if self.activation != "identity":
-                yield "activation", "activation belongs to the projections, and project is false"
-        if not self.output and self.output_bias is not None:
-            yield "output_bias", "output_bias belongs to the output map, and output is false"
-        if not self.output and self.heads * self.width_of_head(width) != width:
-            yield (
-                "output",
-                f"without output the heads must fill the width: {self.heads} × {self.width_of_head(width)} ≠ {width}",
-            )
-
-    def head_cost(
-        self, width: int, seen: float, keys: float = 1, squeeze: float = 1, memory_width: int | None = None
-    ) -> Cost:
-        """One query over `seen` keys. For each query `keys` are projected, and 1 / squeeze of them scored."""
-        K, H, G = self.width_of_head(width), self.heads, self.groups
-        cost = score_cost(self.score, H, G, K, K, seen, keys / squeeze) + Cost(0, 2 * H * K * seen)
-        if self.project:
-            cost += linear(width, H * K, self.bias) + linear(memory_width or width, 2 * G * K, self.bias).times(keys)
-        if self.output:
-            cost += linear(H * K, width, self.biased_output)
-        return cost + Cost(2 * K if self.qk_norm else 0)
 
 
 class Attention(Heads):
@@ -135,64 +71,6 @@ class Attention(Heads):
         if isinstance(self.relative, Music):
             flops = 2 * self.heads * K * (2 * self.relative.distance - 1)
         return self.head_cost(width, seen) + Cost(relative, flops)
-
-
-class HeadProjections(nn.Module):
-    """Linear maps into heads and back, with what is done to each head alone."""
-
-    def __init__(self, settings: Heads, width: int, memory_width: int | None = None) -> None:
-        """memory_width: keys and values come from another sequence, of this width."""
-        super().__init__()
-        self.H, self.G, self.K = settings.heads, settings.groups, settings.width_of_head(width)
-        self.project, self.crosses = settings.project, memory_width is not None
-        self.activate, self.activates_nothing = activate(settings.activation), settings.activation == "identity"
-        source = width if memory_width is None else memory_width
-        self.J = self.K if settings.project else source // self.H
-        if settings.project and self.crosses:
-            self.q = Linear(width, self.H * self.K, settings.bias)
-            self.kv = Linear(source, 2 * self.G * self.K, settings.bias)
-        elif settings.project:
-            self.qkv = Linear(width, (self.H + 2 * self.G) * self.K, settings.bias)
-        self.out = Linear(self.H * self.J, width, settings.biased_output) if settings.output else None
-        self.q_norm = RMSNormalisation(self.K, 1e-6, gain=True, bias=False) if settings.qk_norm else None
-        self.k_norm = RMSNormalisation(self.J, 1e-6, gain=True, bias=False) if settings.qk_norm else None
-        self.score = build_score(settings.score, self.H, self.G, self.K, self.J)
-
-    def of_itself(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """q_…HK, k_…GK, v_…GK."""
-        if not self.project:
-            one = x.unflatten(-1, (self.H, -1))
-            return self._normed(one, self.q_norm), self._normed(one, self.k_norm), one
-        q, k, v = torch.split_with_sizes(self.side_by_side(x), (self.H, self.G, self.G), -2)
-        return (q, k, v) if self.q_norm is None else (self.q_norm(q), self._normed(k, self.k_norm), v)
-
-    def side_by_side(self, x: Tensor) -> Tensor:
-        """Queries, keys and values as they are projected: x_…(H+2G)K."""
-        return self.activate(self.qkv(x)).view(*x.shape[:-1], self.H + 2 * self.G, self.K)
-
-    def queries(self, x: Tensor) -> Tensor:
-        q = self.activate(self.q(x)) if self.project else x
-        return self._normed(q.unflatten(-1, (self.H, -1)), self.q_norm)
-
-    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        if not self.project:
-            k = v = memory.unflatten(-1, (self.H, -1))
-        else:
-            k, v = self.both(memory).chunk(2, -2)
-        return self._normed(k, self.k_norm), v
-
-    def both(self, memory: Tensor) -> Tensor:
-        """Keys and values of a memory as they are projected: x_…(2G)K."""
-        return self.activate(self.kv(memory)).unflatten(-1, (2 * self.G, self.K))
-
-    def join(self, y: Tensor) -> Tensor:
-        """The heads y_…HV side by side, through the output map if there is one."""
-        joined = y.flatten(-2)
-        return joined if self.out is None else self.out(joined)
-
-    @staticmethod
-    def _normed(x: Tensor, norm: RMSNormalisation | None) -> Tensor:
-        return x if norm is None else norm(x)
 
 
 ALL = Sight()
@@ -247,34 +125,43 @@ class SelfAttention(Mixer):
             return self.heads.join(self._gathered(x, layout)), None
         q, k, v = self._turned(x, layout, state, self.relative)
         if layout.edges is not None:
-            return self.heads.join(self._along(q, k, v, layout, layout.edges)), None
+            y, state = self._along(q, k, v, layout, layout.edges), None
+        elif state is None and isinstance(layout, Packed):
+            y = self._packed(q, k, v, layout)
+        else:
+            y, state = self._continued(q, k, v, layout, state)
+        return self.heads.join(y), state
+
+    def _continued(
+        self, q: Tensor, k: Tensor, v: Tensor, layout: Layout, state: StepsState | None
+    ) -> tuple[Tensor, StepsState | None]:
+        """The heads' outputs of steps that come behind others, in the layout's own form."""
         if isinstance(state, StaticCache):
-            return self.heads.join(self._one_step(q, k, v, layout, state)), state
+            return self._one_step(q, k, v, layout, state), state
         stepped = None if state is None else self._stepped(q, k, v, layout, state)
         if stepped is not None:
-            return self.heads.join(stepped[0]), stepped[1]
+            return stepped
         if isinstance(state, Cohorts):
-            y, state = self._cohorts(q, k, v, layout, state)
-            return self.heads.join(y), state
-        if state is not None or not isinstance(layout, Packed):
-            y, state = self._attended(q, k, v, layout, state)
-            return self.heads.join(y), state
-        sight, dropout = self._sight(layout), self._dropout
-        score = self.heads.score
+            return self._cohorts(q, k, v, layout, state)
+        return self._attended(q, k, v, layout, state)
+
+    def _packed(self, q: Tensor, k: Tensor, v: Tensor, layout: Packed) -> Tensor:
+        """The heads' outputs of whole sequences: as they lie, where a kernel can, or padded in parts."""
+        score, sight, dropout = self.heads.score, self._sight(layout), self._dropout
         if fits(q, score, sight, self._biased, dropout, layout):
             assert score.scale is not None
             q = score.query(q.transpose(0, 1)).transpose(0, 1)
-            return self.heads.join(attend_packed(q, k, v, layout, layout, score.scale, sight, dropout)), None
+            return attend_packed(q, k, v, layout, layout, score.scale, sight, dropout)
         free = not self.limited and _structure(layout) is None and not dropout
         if free and isinstance(score, DotScore):
             layout.check(q)
             if (mixed := over_rows(q, k, v, layout, layout, score.scale, self.causal)) is not None:
-                return self.heads.join(mixed), None
+                return mixed
         parts = parts_of(layout) if fast() else None
         if parts is None:
-            return self.heads.join(self._attended(q, k, v, layout, None)[0]), None
+            return self._attended(q, k, v, layout, None)[0]
         split = zip(parts.split(q), parts.split(k), parts.split(v), parts.layouts, strict=True)
-        return self.heads.join(parts.join([self._attended(*part, None)[0] for part in split])), None
+        return parts.join([self._attended(*part, None)[0] for part in split])
 
     @property
     def _dropout(self) -> float:
@@ -349,13 +236,13 @@ class SelfAttention(Mixer):
         """One step to each row, written in place: the heads' outputs y_R1HK."""
         if not (layout.uniform and layout.longest == 1):
             raise ValueError("a static cache takes one step at a time, of every row")
-        score, limited = self.heads.score, self.settings.window is not None or self.settings.block is not None
+        score, window, block = self.heads.score, self.settings.window, self.settings.block
         q_RHK, k_RGK, v_RGK = score.query(q.transpose(1, 2))[:, :, 0], score.key(k.transpose(1, 2))[:, :, 0], v[:, 0]
-        if not limited and not self._biased and fits_step(q, score, layout):
+        if not self._biased and fits_step(q, score, layout):
             assert score.scale is not None
-            return attend_step(q_RHK, k_RGK, v_RGK, state, score.scale)[:, None]
+            return attend_step(q_RHK, k_RGK, v_RGK, state, score.scale, window, block)[:, None]
         state.extend(k_RGK, v_RGK)
-        sight = Sight(causal=True, window=self.settings.window, block=self.settings.block, surely=True)
+        sight = Sight(causal=True, window=window, block=block, surely=True)
         at_R1 = state.lengths_B[:, None]
         y_RH1K = attend(q_RHK[:, :, None], *state.seen, score=score, sight=sight, at_BT=at_R1, relative=self.relative)
         return y_RH1K.transpose(1, 2)

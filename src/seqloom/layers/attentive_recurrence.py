@@ -10,12 +10,12 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from seqloom.layers.attention import Heads
 from seqloom.layers.attention_parts import AttentionParts
 from seqloom.layers.bottleneck import Summary
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.cross_attention import MemoryAttention, SharedMemory
 from seqloom.layers.faults import Faults, refuse
+from seqloom.layers.heads import Heads
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.mixer import Memory, Mixer
 from seqloom.layers.recurrent_cell import CellParts, RecurrentCell, RecurrentState, last_of

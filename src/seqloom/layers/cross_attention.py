@@ -11,12 +11,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from seqloom.layers.attend import attend
-from seqloom.layers.attention import HeadProjections, Heads
 from seqloom.layers.attention_parts import AttentionParts, attention_parts
 from seqloom.layers.cohorts import Cohorts, Room
 from seqloom.layers.cost import Cost, Use
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.forked_cache import moved
+from seqloom.layers.heads import HeadProjections, Heads
 from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.layout.parts import parts_like, parts_of
 from seqloom.layers.masks import Sight

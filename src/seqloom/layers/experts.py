@@ -97,8 +97,7 @@ class MixtureOfExperts(nn.Module):
         x_ND = x.flatten(0, -2)
         real_N = x_ND.new_ones(len(x_ND), dtype=torch.bool) if layout.real is None else layout.real.flatten()
         route = self._route(x_ND, real_N)
-        few = x_ND.is_cuda and not self.training and len(x_ND) <= FEW
-        if few or not fast():
+        if not fast() or self._sooner(x_ND, layout):
             y_ND, kept_Nk = self._all(x_ND, route, real_N)
         elif self.training and self.settings.capacity is not None:
             y_ND, kept_Nk = self._within_capacity(x_ND, route, real_N)
@@ -108,6 +107,14 @@ class MixtureOfExperts(nn.Module):
         load_E = nobody_E.index_add(0, route.expert_Nk.flatten(), kept_Nk.flatten().long())
         routed = real_N.sum() * self.settings.active
         return y_ND.view_as(x), ExpertsReport(route.loss, routed, routed - kept_Nk.sum(), (load_E,))
+
+    def _sooner(self, x_ND: Tensor, layout: Layout) -> bool:
+        """Whether a GPU has it done with all experts before it could tell who goes to which.
+
+        A step of writing must not tell, however many rows it has: nothing in it may wait for the device.
+        """
+        one = layout.uniform and layout.longest == 1
+        return x_ND.is_cuda and not self.training and (one or len(x_ND) <= FEW)
 
     def gates(self, x: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
         """How fitting each expert is for each token, and how much of it is used, which is 0 of most: …E, …E."""

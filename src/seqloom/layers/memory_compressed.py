@@ -10,16 +10,18 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.attend import attend
-from seqloom.layers.attention import HeadProjections, Heads
 from seqloom.layers.attention_parts import AttentionParts, attention_parts
 from seqloom.layers.cache import Cache
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults, refuse
+from seqloom.layers.heads import HeadProjections, Heads
 from seqloom.layers.layout import Layout, Padded
 from seqloom.layers.masks import Sight
 from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
 from seqloom.layers.paths import fast
-from seqloom.layers.static_state import NotStaticError, Size
+from seqloom.layers.static_compressed import StaticCompressed
+from seqloom.layers.static_state import Size
+from seqloom.layers.step_attention import attend_groups, fits_step
 
 
 class MemoryCompressed(Heads):
@@ -46,8 +48,8 @@ class CompressedState:
     pending_BFC: Tensor  # keys and values side by side, flush left
     lengths_B: Tensor
 
-    def static_like(self, size: Size) -> "CompressedState":
-        raise NotStaticError("memory-compressed attention, whose cache grows by groups of steps")
+    def static_like(self, size: Size) -> StaticCompressed:
+        return StaticCompressed.like(self, size)
 
     @property
     def unbegun(self) -> bool:
@@ -77,8 +79,10 @@ class MemoryCompressedAttention(Mixer):
         return CompressedState(cache, pending_BFC, cache.lengths_B.clone())
 
     def forward(
-        self, x: Tensor, layout: Layout, state: CompressedState | None = None
-    ) -> tuple[Tensor, CompressedState | None]:
+        self, x: Tensor, layout: Layout, state: CompressedState | StaticCompressed | None = None
+    ) -> tuple[Tensor, CompressedState | StaticCompressed | None]:
+        if isinstance(state, StaticCompressed):
+            return self.heads.join(self._one_step(x, layout, state)), state
         sees = layout.longest >= self.factor  # else no step sees anything
         begins = sees and (state is None or state.unbegun)
         q_BHTK, cache, at_BT, sight, state = self._meet(x, layout, state)
@@ -91,6 +95,21 @@ class MemoryCompressedAttention(Mixer):
     def _attended(self, q_BHTK: Tensor, k_BGCK: Tensor, v_BGCK: Tensor, at_BT: Tensor, sight: Sight) -> Tensor:
         dropout = self.settings.dropout if self.training else 0.0
         return attend(q_BHTK, k_BGCK, v_BGCK, score=self.heads.score, sight=sight, at_BT=at_BT, dropout=dropout)
+
+    def _one_step(self, x: Tensor, layout: Layout, state: StaticCompressed) -> Tensor:
+        """One step to each row, written in place: the heads' outputs y_R1HK."""
+        if not (layout.uniform and layout.longest == 1):
+            raise ValueError("a static cache takes one step at a time, of every row")
+        q, k, v = self.heads.of_itself(x)
+        q_RHK = self.heads.score.query(q.transpose(1, 2))[:, :, 0]
+        step_RE = torch.cat((k.flatten(-2), v.flatten(-2)), -1)[:, 0]
+        k_RG1K, v_RG1K = self._squeezed(state.group(step_RE))
+        state.extend(step_RE, k_RG1K[:, :, 0], v_RG1K[:, :, 0])
+        if fits_step(q, self.heads.score, layout):
+            assert self.heads.score.scale is not None
+            return attend_groups(q_RHK, state, self.heads.score.scale)[:, None]
+        at_R1 = state.groups_R[:, None] - 1
+        return self._attended(q_RHK[:, :, None], *state.seen, at_R1, Sight(causal=True)).transpose(1, 2)
 
     def _folded(self, q_BHTK: Tensor, cache: Cache) -> Tensor:
         """The `factor` queries that see as many groups go into rows of their own, so that each row is plainly causal:

@@ -7,12 +7,12 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from seqloom.layers.attention import Heads
 from seqloom.layers.attention_parts import AttentionParts
 from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.cross_attention import MemoryAttention, MemoryState, PackedMemory
 from seqloom.layers.faults import Faults
+from seqloom.layers.heads import Heads
 from seqloom.layers.layout import Layout
 from seqloom.layers.mixer import Memory
 from seqloom.layers.weight_norm import weight_normed

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from seqloom.layers.cudnn_weights import Kind, in_one_piece
 from seqloom.layers.kernels import half
 from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.mixer import reorder
@@ -82,6 +83,7 @@ KERNELS: dict[Cell, Callable[..., tuple[Tensor, ...]]] = {
     "gru": torch.gru,
     "lstm": torch.lstm,
 }
+KINDS: dict[Cell, Kind] = {"elman": "RNN_TANH", "gru": "GRU", "lstm": "LSTM"}
 
 
 class RecurrentCell(nn.Module):
@@ -281,7 +283,7 @@ class RecurrentCell(nn.Module):
         y, *end = KERNELS[self.cell](
             *steps,
             begin if self.cell == "lstm" else begin[0],
-            _in_one_piece(weights) if self.weight_x_GD.is_cuda else weights,
+            in_one_piece(weights, KINDS[self.cell]) if self.weight_x_GD.is_cuda else weights,
             *(biases, layers, dropout, train, both_ways, *batch_first),
         )
         return y, RecurrentState(*(part[0] for part in end))
@@ -289,11 +291,3 @@ class RecurrentCell(nn.Module):
 
 def _known(layout: Layout) -> bool:
     return layout.uniform or not isinstance(layout, Packed) or layout.lengths_on_host is not None
-
-
-def _in_one_piece(weights: Weights) -> list[Tensor]:
-    """cuDNN wants its weights side by side in memory. Parameters that lie so share one storage, which files of
-    weights refuse and copies of a module lose; a copy at each call is cheap.
-    """
-    pieces = torch.cat([weight.flatten() for weight in weights]).split([weight.numel() for weight in weights])
-    return [piece.view_as(weight) for piece, weight in zip(pieces, weights, strict=True)]

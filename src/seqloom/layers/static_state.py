@@ -5,6 +5,7 @@ free. Layers know nothing of it: what they return behind a step is copied back, 
 """
 # A items  K hypotheses to each  R = A·K rows
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -133,60 +134,51 @@ def first(static: S, items: int, fan: int) -> S:
 
 def put(static: Any, rows: Rows, state: Any) -> None:
     """Into these rows, what a state with one row to each item holds."""
-    match static:
-        case Tensor():
-            if static.shape[1:] != state.shape[1:]:
-                raise NotStaticError(f"{tuple(state.shape)} instead of {tuple(static.shape)}")
-            every = state if rows.fan == 1 else state.repeat_interleave(rows.fan, 0)
-            static.index_copy_(0, rows.rows_R, every.to(static.dtype))
-        case tuple() if type(static) is tuple:
-            for part, other in zip(static, state, strict=True):
-                put(part, rows, other)
-        case _ if is_dataclass(static) and not isinstance(static, type):
-            if hasattr(static, "put"):
-                static.put(rows, state)
-            else:
-                for f in fields(static):
-                    put(getattr(static, f.name), rows, getattr(state, f.name))
-        case _ if static != state:
-            raise NotStaticError(f"{state!r} instead of {static!r}")
+    for part, new in _leaves("put", static, state):
+        match part:
+            case Tensor():
+                if part.shape[1:] != new.shape[1:]:
+                    raise NotStaticError(f"{tuple(new.shape)} instead of {tuple(part.shape)}")
+                every = new if rows.fan == 1 else new.repeat_interleave(rows.fan, 0)
+                part.index_copy_(0, rows.rows_R, every.to(part.dtype))
+            case _ if hasattr(part, "put"):
+                part.put(rows, new)
+            case _ if part != new:
+                raise NotStaticError(f"{new!r} instead of {part!r}")
 
 
 def move(static: Any, to: Rows, origin: Rows) -> None:
     """Some items' rows to others' places."""
-    match static:
-        case Tensor():
-            static.index_copy_(0, to.rows_R, static.index_select(0, origin.rows_R))
-        case tuple() if type(static) is tuple:
-            for part in static:
-                move(part, to, origin)
-        case _ if is_dataclass(static) and not isinstance(static, type):
-            if hasattr(static, "move"):
-                static.move(to, origin)
-            else:
-                for f in fields(static):
-                    move(getattr(static, f.name), to, origin)
-        case _:
-            pass
+    for (part,) in _leaves("move", static):
+        match part:
+            case Tensor():
+                part.index_copy_(0, to.rows_R, part.index_select(0, origin.rows_R))
+            case _ if hasattr(part, "move"):
+                part.move(to, origin)
 
 
 def settle(static: Any, after: Any, from_R: Tensor | None) -> None:
     """What a step returned becomes the static state. from_R: the row that each one continues."""
-    if after is static and from_R is None:
-        return  # written in place, or not at all
-    match static:
-        case Tensor():
-            if static.shape != after.shape:
-                raise NotStaticError(f"{tuple(static.shape)} became {tuple(after.shape)}")
-            static.copy_(after if from_R is None else after.index_select(0, from_R))
-        case tuple() if type(static) is tuple:
-            for part, other in zip(static, after, strict=True):
-                settle(part, other, from_R)
-        case _ if is_dataclass(static) and not isinstance(static, type):
-            if hasattr(static, "settle"):
-                static.settle(after, from_R)
-            else:
-                for f in fields(static):
-                    settle(getattr(static, f.name), getattr(after, f.name), from_R)
-        case _:
-            pass
+    for part, new in _leaves("settle", static, after):
+        if new is part and from_R is None:
+            continue  # written in place, or not at all
+        match part:
+            case Tensor():
+                if part.shape != new.shape:
+                    raise NotStaticError(f"{tuple(part.shape)} became {tuple(new.shape)}")
+                part.copy_(new if from_R is None else new.index_select(0, from_R))
+            case _ if hasattr(part, "settle"):
+                part.settle(new, from_R)
+
+
+def _leaves(way: str, *states: Any) -> Iterator[tuple[Any, ...]]:
+    """Of states that are built alike: tensors, what goes a way of its own, and what is plain, side by side."""
+    first = states[0]
+    if type(first) is tuple:
+        for parts in zip(*states, strict=True):
+            yield from _leaves(way, *parts)
+    elif is_dataclass(first) and not hasattr(first, way):
+        for f in fields(first):
+            yield from _leaves(way, *(getattr(state, f.name) for state in states))
+    else:
+        yield states

@@ -7,6 +7,7 @@ from seqloom.layers.kernels import usable
 from seqloom.layers.layout import Layout
 from seqloom.layers.scores import Score
 from seqloom.layers.static_cache import StaticCache
+from seqloom.layers.static_compressed import StaticCompressed
 
 WIDEST = 256  # of a head
 
@@ -19,12 +20,28 @@ def fits_step(q_R1HK: Tensor, score: Score, layout: Layout) -> bool:
     )
 
 
-def attend_step(q_RHK: Tensor, k_RGK: Tensor, v_RGV: Tensor, cache: StaticCache, scale: float) -> Tensor:
-    """Write a step behind each row's last one, and read all up to it: y_RHV."""
+def attend_step(
+    q_RHK: Tensor,
+    k_RGK: Tensor,
+    v_RGV: Tensor,
+    cache: StaticCache,
+    scale: float,
+    window: int | None = None,
+    block: int | None = None,
+) -> Tensor:
+    """Write a step behind each row's last one, and read all up to it, or what is near: y_RHV."""
     from seqloom.layers.kernels.step import Past, attended
 
     past = Past(cache.keys_RGSD, cache.values_RGSD, cache.places.lengths_R, cache.fan, cache.places.writer_RS)
-    return attended(q_RHK, past, scale, (k_RGK, v_RGV))
+    return attended(q_RHK, past, scale, (k_RGK, v_RGV), window or 0, block or 0)
+
+
+def attend_groups(q_RHK: Tensor, state: StaticCompressed, scale: float) -> Tensor:
+    """y_RHV, over the groups of steps that are whole; zeros where none is."""
+    from seqloom.layers.kernels.step import Past, attended
+
+    past = Past(state.keys_RGCD, state.values_RGCD, state.groups_R, state.fan, state.writer_RC)
+    return attended(q_RHK, past, scale, None)
 
 
 def attend_memory(

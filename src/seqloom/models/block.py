@@ -15,7 +15,7 @@ from seqloom.layers.layout import Layout
 from seqloom.layers.mixer import Memory, Mixer, State
 from seqloom.layers.multi_step_attention import MultiStepAttention
 from seqloom.layers.norms import Norm, build_norm, sum_of
-from seqloom.models.settings import Residual, StackSettings
+from seqloom.models.stack_settings import Residual, StackSettings
 
 
 class Around(nn.Module):

@@ -10,16 +10,10 @@ from seqloom.layers.embedding import WORD, InputSettings, Patches, Spelled, posi
 from seqloom.layers.images import Images
 from seqloom.layers.norms import NoNorm, norm_parameters
 from seqloom.layers.positions import T5, Learned, NoPositions
-from seqloom.models.settings import (
-    ClassesOutput,
-    HorizonOutput,
-    ModelSettings,
-    NumbersOutput,
-    StackSettings,
-    TagsOutput,
-    TokensOutput,
-)
+from seqloom.models.head_settings import ClassesOutput, HorizonOutput, NumbersOutput, TagsOutput, TokensOutput
+from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
+from seqloom.models.stack_settings import StackSettings
 
 
 def model_cost(

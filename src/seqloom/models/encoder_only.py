@@ -4,10 +4,11 @@ from torch import Tensor, nn
 
 from seqloom.layers.embedding import Tokens, positions_of
 from seqloom.layers.layout import Layout
+from seqloom.models.head_settings import TokensOutput
 from seqloom.models.heads import FollowsHead, build_head
 from seqloom.models.input import Input
 from seqloom.models.output import Output
-from seqloom.models.settings import ModelSettings, TokensOutput
+from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
 from seqloom.models.stack import Stack
 

@@ -12,7 +12,7 @@ from seqloom.layers.int8 import Int8Linear
 from seqloom.layers.layout import Layout
 from seqloom.layers.norms import NormSettings, build_norm
 from seqloom.layers.token_loss import token_loss
-from seqloom.models.settings import (
+from seqloom.models.head_settings import (
     ClassesOutput,
     HorizonOutput,
     NumbersOutput,

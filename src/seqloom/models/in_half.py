@@ -5,8 +5,9 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from seqloom.layers.attention import HeadProjections, SelfAttention
+from seqloom.layers.attention import SelfAttention
 from seqloom.layers.dense import DenseFeedForward
+from seqloom.layers.heads import HeadProjections
 from seqloom.models.build import Model
 from seqloom.models.heads import TokenHead
 

@@ -4,8 +4,8 @@ from copy import deepcopy
 
 from torch import nn
 
-from seqloom.layers.attention import HeadProjections
 from seqloom.layers.dense import DenseFeedForward
+from seqloom.layers.heads import HeadProjections
 from seqloom.layers.int8 import Int8Linear
 from seqloom.models.build import Model
 from seqloom.models.heads import TokenHead
@@ -21,4 +21,4 @@ def in_int8(network: Model) -> Model:
                     setattr(part, name, Int8Linear(child.weight, child.bias))
         elif isinstance(part, TokenHead):
             part.product = Int8Linear(part.weight_VD, part.bias_V)
-    return network
+    return network.train(network.training)  # what is new, too

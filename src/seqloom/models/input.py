@@ -8,7 +8,7 @@ from seqloom.layers.embedding import InputSettings, TokenEmbedding, build_embedd
 from seqloom.layers.layout import Layout
 from seqloom.layers.norms import build_norm
 from seqloom.layers.positions import NoPositions, build_positions
-from seqloom.models.settings import StackSettings, concatenates
+from seqloom.models.stack_settings import StackSettings, concatenates
 
 
 class Input(nn.Module):

@@ -1,4 +1,5 @@
-"""One step of a decoder's blocks on a CPU, in one call of C: Python between layers can take longer than they do.
+"""A step of a decoder's blocks, or an encoder's short sequences, on a CPU in one call of C: Python between layers can
+take longer than they do.
 
 It says what each `Block` says, layer by layer, and is compared with it. Only what is built of the usual parts can be
 written down for it: attention by scaled products without relative positions, dense layers, layer and RMS norms. All
@@ -7,61 +8,43 @@ else, and whoever looks at a layer through a hook, goes the plain way.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import _global_forward_hooks, _global_forward_pre_hooks
 
-from seqloom.layers.attention import HeadProjections, SelfAttention
+from seqloom.layers.attention import SelfAttention
 from seqloom.layers.cache import Cache
 from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cross_attention import MemoryAttention, SharedMemory
 from seqloom.layers.dense import DenseFeedForward
 from seqloom.layers.feed_forward import FeedForward
 from seqloom.layers.forked_cache import ForkedCache
-from seqloom.layers.layout import Layout
+from seqloom.layers.heads import HeadProjections
+from seqloom.layers.int8 import Int8Linear
+from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.linear import Linear
 from seqloom.layers.mixer import State
-from seqloom.layers.native import PLAIN, readable, usable
 from seqloom.layers.native import block as native
-from seqloom.layers.native.attention import one_each
+from seqloom.layers.native import readable, usable
+from seqloom.layers.native.attention import SHORT, one_each
 from seqloom.layers.native.compiler import MissingError
+from seqloom.layers.native.eight import EIGHT
 from seqloom.layers.norms import LayerNormalisation, NoNormalisation, RMSNormalisation
 from seqloom.layers.scores import DotScore
 from seqloom.models.block import Around, Block, BlockState
-
-
-class OtherError(Exception):
-    """It is built of something else."""
+from seqloom.models.watched import OtherError, Watched, need
 
 
 @dataclass
 class Plan:
-    """Blocks as C reads them."""
+    """Blocks as C reads them; None: they are built of something else."""
 
-    blocks: native.Blocks
-    weights: list[tuple[dict[str, Any], str, Tensor, int]]
-    """Where each weight is kept, and where its numbers were. They are held, so that nobody frees them under C."""
-    modules: list[tuple[dict[str, Any], str, nn.Module]]
-    """Where each module is kept."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether all is still where it was, and nobody listens."""
-        for kept, name, weight, at in self.weights:
-            if kept.get(name) is not weight or weight.data_ptr() != at:
-                return False
-        for kept, name, part in self.modules:
-            if kept.get(name) is not part or part.training or part._forward_hooks or part._forward_pre_hooks:
-                return False
-            if "forward" in part.__dict__:
-                return False
-        return not (_global_forward_hooks or _global_forward_pre_hooks)
+    blocks: native.Blocks | None
+    watched: Watched
 
 
-_plans: WeakKeyDictionary[nn.Module, Plan | None] = WeakKeyDictionary()
+_plans: WeakKeyDictionary[nn.Module, Plan] = WeakKeyDictionary()
 
 
 def stepped(
@@ -75,7 +58,7 @@ def stepped(
     lib = None if plan is None else native.BLOCK.get()
     if plan is None or lib is None or not layout.rows:
         return None
-    if len(states) != len(blocks) or x.numel() != layout.rows * plan.blocks.width:
+    if len(states) != len(blocks) or x.numel() != layout.rows * plan.width:
         raise ValueError(f"{len(states)} states of {len(blocks)} blocks, and {tuple(x.shape)} of {layout.rows} rows")
     past, memory, after = native.Parts([], []), native.Parts([], []), list[BlockState]()
     for state in states:
@@ -86,7 +69,21 @@ def stepped(
         elif _add(state.cross, layout.rows, memory) is None:
             return None
         after.append(BlockState(mixer, state.cross))
-    return plan.blocks.step(lib, x, past, memory), tuple(after)
+    return plan.step(lib, x, past, memory), tuple(after)
+
+
+def read(blocks: nn.ModuleList, x_ND: Tensor, layout: Layout) -> Tensor | None:
+    """What comes out of the last block, of whole packed sequences, each over itself; None: the plain lines do it."""
+    if not isinstance(layout, Packed) or layout.longest > SHORT or layout.real_N is not None:
+        return None
+    if layout.structure_BTT is not None or layout.edges is not None or not len(x_ND) or not usable(x_ND):
+        return None
+    plan = _plan(blocks, causal=False)
+    lib = None if plan is None else native.BLOCK.get()
+    if plan is None or lib is None or x_ND.numel() != len(x_ND) * plan.width:
+        return None
+    layout.check(x_ND)
+    return plan.read(lib, x_ND, layout.lengths_B.tolist())
 
 
 def _add(state: State, rows: int, to: native.Parts) -> State | None:
@@ -106,42 +103,41 @@ def _add(state: State, rows: int, to: native.Parts) -> State | None:
     return Cohorts(tuple(after)) if isinstance(state, Cohorts) else after[0]
 
 
-def _plan(blocks: nn.ModuleList) -> Plan | None:
-    if blocks in _plans:
-        plan = _plans[blocks]
-        if plan is None or plan.holds:
-            return plan
+def _plan(blocks: nn.ModuleList, causal: bool = True) -> native.Blocks | None:
+    plan = _plans.get(blocks)
+    if plan is not None and plan.watched.holds:
+        return plan.blocks
+    if native.BLOCK.get() is None or EIGHT.get() is None:
+        return None  # not yet, or never
+    if plan is None or not plan.watched.stays:
+        plan = _plans[blocks] = _made(blocks, causal)
+    return plan.blocks if plan.watched.holds else None
+
+
+def _made(blocks: nn.ModuleList, causal: bool) -> Plan:
+    # one more than there are: that nothing is there is watched too
+    watched = Watched.of((blocks._modules, str(number)) for number in range(len(blocks) + 1))
     try:
-        plan = _made(blocks)
+        need(watched.plain)
+        return Plan(written_down(blocks, causal), watched)
     except (OtherError, MissingError):
-        plan = None
-    _plans[blocks] = plan
-    return plan if plan is not None and plan.holds else None
+        return Plan(None, watched)
 
 
-def _made(blocks: nn.ModuleList) -> Plan:
-    weights = list[tuple[dict[str, Any], str, Tensor, int]]()
-    # not the list itself: it would keep itself alive
-    kept: list[dict[str, Any]] = [blocks._modules]
-    kept += [part._modules for block in blocks for part in block.modules()]
-    modules = [(each, name, part) for each in kept for name, part in each.items() if part is not None]
-    for _, _, part in modules:
-        for name, weight in part._parameters.items():
-            if weight is not None:
-                weights.append((part._parameters, name, weight, weight.data_ptr()))
-                _need(weight.is_cpu and type(weight) in PLAIN)
-    made = [_block(block) for block in blocks]
-    _need(made and all(block.width == made[0].width for block in made))
-    return Plan(native.Blocks(made), weights, modules)
+def written_down(blocks: nn.ModuleList, causal: bool = True) -> native.Blocks:
+    """An OtherError, where they are built of something else. causal: for steps; else for whole sequences."""
+    made = [_block(block, causal) for block in blocks]
+    need(made and all(block.width == made[0].width for block in made))
+    return native.Blocks(made)
 
 
-def _block(block: nn.Module) -> native.Block:
+def _block(block: nn.Module, causal: bool) -> native.Block:
     assert isinstance(block, Block)
     mixer, cross, feed_forward = block.mixer, block.cross, block.feed_forward
-    _need(type(mixer) is SelfAttention and (cross is None or type(cross) is MemoryAttention))
+    need(type(mixer) is SelfAttention and (cross is None or type(cross) is MemoryAttention))
     assert isinstance(mixer, SelfAttention)
-    usual = mixer.settings.output_activation == "identity" and mixer.causal and not mixer.limited
-    _need(usual and mixer.relative is None and block.mapped is None)
+    usual = mixer.settings.output_activation == "identity" and mixer.causal == causal and not mixer.limited
+    need(usual and (causal or cross is None) and mixer.relative is None and block.mapped is None)
     itself = _heads(mixer.heads, mixer.heads.qkv if mixer.heads.project else None, block.around_mixer)
     other, dense = native.Heads(), native.Dense()
     if isinstance(cross, MemoryAttention) and block.around_cross is not None:
@@ -153,51 +149,51 @@ def _block(block: nn.Module) -> native.Block:
     return native.Block(native.product(), itself, other, dense, width, longest)
 
 
-def _need(is_so: object) -> None:
-    if not is_so:
-        raise OtherError
-
-
 def _heads(heads: HeadProjections, asks: nn.Module | None, around: Around) -> native.Heads:
     score = heads.score
-    _need(isinstance(score, DotScore) and heads.project and heads.q_norm is None and heads.activates_nothing)
+    need(isinstance(score, DotScore) and heads.project and heads.q_norm is None and heads.activates_nothing)
     assert isinstance(score, DotScore)
-    out = native.Map() if heads.out is None else _map(heads.out)
-    return native.Heads(_around(around), _map(asks), out, heads.H, heads.G, heads.K, score.scale)
+    out = native.Map() if heads.out is None else map_of(heads.out)
+    return native.Heads(_around(around), map_of(asks), out, heads.H, heads.G, heads.K, score.scale)
 
 
 def _dense(feed_forward: FeedForward, around: Around) -> native.Dense:
     layer = feed_forward.layer
-    _need(type(layer) is DenseFeedForward and layer.activation in native.ACTIVATIONS)
+    need(type(layer) is DenseFeedForward and layer.activation in native.ACTIVATIONS)
     assert isinstance(layer, DenseFeedForward)
     kind = native.ACTIVATIONS[layer.activation]
-    return native.Dense(_around(around), _map(layer.inputs), _map(layer.out), kind, layer.gated)
+    return native.Dense(_around(around), map_of(layer.inputs), map_of(layer.out), kind, layer.gated)
 
 
-def _map(module: nn.Module | None) -> native.Map:
-    _need(type(module) is Linear)
+def map_of(module: nn.Module | None) -> native.Map:
+    if type(module) is Int8Linear:
+        packed = module.packed()
+        need(packed is not None)
+        assert packed is not None
+        return native.mapped_in_eight(packed)
+    need(type(module) is Linear)
     assert isinstance(module, Linear)
     bias = module._parameters["bias"]
     made = native.mapped(module.weight, bias)
-    _need(made is not None and module.weight.dtype is torch.float32 and (bias is None or readable(bias)))
+    need(made is not None and module.weight.dtype is torch.float32 and (bias is None or readable(bias)))
     assert made is not None
     return made
 
 
 def _around(around: Around) -> native.Around:
-    _need(around.residual is not None)
+    need(around.residual is not None)
     assert around.residual is not None
-    norms = (_norm(norm) for norm in (around.norm_in, around.norm_out, around.norm_sum))
+    norms = (norm_of(norm) for norm in (around.norm_in, around.norm_out, around.norm_sum))
     return native.Around(*norms, around.residual.carry, around.residual.scale)
 
 
-def _norm(norm: nn.Module | None) -> native.Norm:
+def norm_of(norm: nn.Module | None) -> native.Norm:
     if norm is None or type(norm) is NoNormalisation:
         return native.Norm()
     kinds = {LayerNormalisation: native.LAYER, RMSNormalisation: native.RMS}
-    _need(type(norm) in kinds)
+    need(type(norm) in kinds)
     assert isinstance(norm, LayerNormalisation | RMSNormalisation)
     weights = norm.gain_D, norm.bias_D
-    _need(all(weight is None or readable(weight) for weight in weights))
+    need(all(weight is None or readable(weight) for weight in weights))
     places = (None if weight is None else weight.data_ptr() for weight in weights)
     return native.Norm(*places, norm.epsilon, kinds[type(norm)])

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from seqloom.models.settings import Family
+from seqloom.models.stack_settings import Family
 from seqloom.tasks.batch import Batch, Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.classify_series import ClassifySeriesTask

@@ -12,8 +12,10 @@ from seqloom.layers.feed_forward import FeedForwardSettings
 from seqloom.layers.mixers import MixerSettings
 from seqloom.layers.recurrence import Recurrence
 from seqloom.models.cost import model_cost
-from seqloom.models.settings import ModelSettings, StackSettings, TokensOutput
+from seqloom.models.head_settings import TokensOutput
+from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
+from seqloom.models.stack_settings import StackSettings
 from seqloom.training.optimisers import Adam, Muon, OptimiserSettings
 
 NEARLY_NONE = 1e-6  # a length at which attention costs nothing

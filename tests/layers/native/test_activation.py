@@ -88,6 +88,14 @@ def test_extremes() -> None:
     torch.testing.assert_close(rectified, F.relu(x), equal_nan=True)
 
 
+def test_autograd_hears_of_it() -> None:
+    x, weight = torch.randn(3, 4), torch.randn(3, 4, requires_grad=True)
+    y = (x * weight).sum()
+    activate_(x, None, False, chance(0.0))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
 def test_threads_change_no_bit() -> None:
     before, found = torch.get_num_threads(), []
     x, bias, d = torch.randn(1000, 37), torch.randn(37), torch.randn(1000, 37)

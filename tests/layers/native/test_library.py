@@ -172,9 +172,52 @@ def test_a_damaged_library_is_made_anew(made: Callable[..., Twice], tmp_path: Pa
     assert made().wait() is not None
 
 
-def test_a_cache_that_cannot_be_written(made: Callable[..., Twice], tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written(
+    made: Callable[..., Twice], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "cache").write_text("a file")
-    assert made().wait() is None
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    assert made().wait() is not None
+    assert len(list(temporary.glob("seqloom-native*/twice-*.so"))) == 1
+    assert made().get() is not None, "it is found there again"
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "cache"))
+    lib = made()
+    assert lib.wait() is None
+    assert "set SEQLOOM_CACHE to a folder of your own" in str(lib.why)
+
+
+def test_better_options_that_failed_by_accident_are_tried_again(
+    made: Callable[..., Twice], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As on a machine that had no memory left for a while."""
+    program, busy = tmp_path / "moody", tmp_path / "busy"
+    real = compiler.find_compiler()
+    assert real is not None
+    program.write_text(
+        f'#!/bin/sh\ncase "$*" in *=native*) if [ -e {busy} ]; then exit 1; fi;; esac\nexec {real.command[0]} "$@"\n'
+    )
+    program.chmod(0o700)
+    busy.touch()
+    monkeypatch.setenv("CC", str(program))
+    compiler.find_compiler.cache_clear()
+    library._compiler.cache_clear()
+    with caplog.at_level(logging.INFO, logger="seqloom.native"):
+        assert made().wait() is not None
+    assert "made with -fopenmp" in caplog.text
+    (lesser,) = files(tmp_path)
+    assert not lesser.name.endswith("-0.so")
+    busy.unlink()
+    assert made().get() is not None
+    assert files(tmp_path) == [lesser], "not on the same day"
+    os.utime(lesser, (0, 0))
+    assert made().wait() is not None
+    assert [file.name.endswith("-0.so") for file in files(tmp_path)].count(True) == 1
+    os.utime(lesser, (0, 0))
+    before = sorted(file.stat().st_mtime_ns for file in files(tmp_path))
+    assert made().get() is not None
+    assert sorted(file.stat().st_mtime_ns for file in files(tmp_path)) == before, "the best one is found first"
 
 
 def test_several_processes_at_once(tmp_path: Path) -> None:
@@ -183,6 +226,37 @@ def test_several_processes_at_once(tmp_path: Path) -> None:
     running = [subprocess.Popen([sys.executable, "-c", code], env=given) for _ in range(2)]
     assert [one.wait(60) for one in running] == [0, 0]
     assert len(files(tmp_path)) == 1
+
+
+def test_whoever_has_to_wait_is_told_once(made: Callable[..., Twice], tmp_path: Path) -> None:
+    told = list[str]()
+    with library.told_of_waiting(told.append):
+        one = made()
+        one.wait()
+        (text,) = told
+        assert "kernels in C are compiled" in text
+        assert "SEQLOOM_NATIVE=0" in text
+        files(tmp_path)[0].unlink()
+        made().wait()
+    assert told == [text]
+    with library.told_of_waiting(told.append):
+        made().wait()
+    assert told == [text], "what is only loaded takes no time"
+    files(tmp_path)[0].unlink()
+    made().wait()
+    assert told == [text], "it is over"
+
+
+def test_nobody_is_told_of_what_nobody_waits_for(made: Callable[..., Twice]) -> None:
+    told = list[str]()
+    with library.told_of_waiting(told.append):
+        lib = made()
+        for _ in range(ASKED):
+            lib.get()
+        assert lib._builder is not None
+        lib._builder.join()
+        assert lib.get() is not None
+    assert not told
 
 
 def test_importing_builds_nothing(tmp_path: Path) -> None:

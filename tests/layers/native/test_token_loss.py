@@ -71,3 +71,13 @@ def test_a_goal_that_is_no_token_is_refused() -> None:
 
 def test_it_can_be_made_here() -> None:
     assert LOSS.wait() is not None, LOSS.why
+
+
+def test_no_number_whatever_its_bits_makes_none() -> None:
+    """Its bits must not be taken for an exponent's."""
+    kinds = torch.tensor([0x7FC00000, 0x7FC00001, 0x7FC0007F, 0x7FFFFFFF], dtype=torch.int32).view(torch.float32)
+    for none in kinds:
+        scores = torch.zeros(1, 40)
+        scores[0, 7] = none
+        loss = loss_in_place(scores, torch.tensor([3]), None, 0.0, gradient=True)
+        assert loss.isnan().all()

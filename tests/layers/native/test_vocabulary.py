@@ -28,6 +28,17 @@ def test_log_softmax_of_no_numbers_and_of_nothing() -> None:
     torch.testing.assert_close(found[1:], x_RV[1:].log_softmax(-1))
 
 
+def test_autograd_hears_of_it() -> None:
+    x_RV, weight = torch.randn(3, 40), torch.randn(3, 40, requires_grad=True)
+    y = (x_RV * weight).sum()
+    with torch.no_grad():
+        log_softmax_(x_RV)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    with torch.inference_mode():
+        log_softmax_(torch.randn(3, 40))
+
+
 @pytest.mark.parametrize("width", [3, 64, 200, 6001])
 @pytest.mark.parametrize("kind", ["any", "many equal", "mostly nothing"])
 def test_likeliest_is_the_plain_one(width: int, kind: str) -> None:

@@ -10,7 +10,8 @@ ROWS, COLUMNS = 64, 128  # of a tile
 PROGRAMS = 64  # over the tokens
 
 
-@triton.jit
+# how many there are differs from frame to frame, and no kernel is to be compiled in the middle of a recording
+@triton.jit(do_not_specialize=["N", "share"])
 def _sums(x_ptr, out_ptr, N, D, stride, share, ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
     """out[p] is the sum over the p-th share of the rows."""
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)

@@ -20,7 +20,8 @@ def _tanh(x):  # type: ignore[no-untyped-def]
     return 2.0 * tl.sigmoid(2.0 * x) - 1.0
 
 
-@triton.jit
+# a kernel for any number of rows: none is to be compiled in the middle of a recording
+@triton.jit(do_not_specialize=["size"])
 def _forward(  # type: ignore[no-untyped-def]
     x_ptr, from_h_ptr, c_ptr, h_out_ptr, c_out_ptr, acts_ptr,
     size, H, x_row, c_row, h_out_row, c_out_row, acts_row, BLOCK: tl.constexpr, TWO: tl.constexpr,
@@ -51,7 +52,7 @@ def _forward(  # type: ignore[no-untyped-def]
     tl.store(acts + 3 * H, o.to(acts_ptr.dtype.element_ty), mask=there)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["size"])
 def _backward(  # type: ignore[no-untyped-def]
     dy_ptr, dh_ptr, dc_seen_ptr, dc_ptr, acts_ptr, c_before_ptr, c_ptr, dgates_ptr, dc_out_ptr,
     size, H, dy_row, dc_seen_row, acts_row, c_before_row, c_row, dgates_row,

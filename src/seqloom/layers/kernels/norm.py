@@ -25,7 +25,8 @@ def _kept(seed, place, rate):  # type: ignore[no-untyped-def]
     return (x >> 8).to(tl.float32) * (1.0 / 16777216.0) >= rate
 
 
-@triton.jit
+# a kernel for any number of tokens: none is to be compiled in the middle of a recording
+@triton.jit(do_not_specialize=["N"], do_not_specialize_on_alignment=["inverse_ptr"])
 def _forward(  # type: ignore[no-untyped-def]
     x_ptr, y_ptr, sum_ptr, out_ptr, gain_ptr, bias_ptr, mean_ptr, inverse_ptr, seed_ptr,
     carry, scale, rate, epsilon, N, D,
@@ -58,7 +59,7 @@ def _forward(  # type: ignore[no-untyped-def]
         tl.store(out_ptr + at, out.to(out_ptr.dtype.element_ty), mask=part)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["N", "stride"], do_not_specialize_on_alignment=["inverse_ptr"])
 def _backward(  # type: ignore[no-untyped-def]
     dsum_ptr, dout_ptr, sum_ptr, dx_ptr, dy_ptr, gain_ptr, mean_ptr, inverse_ptr, sums_ptr, seed_ptr,
     carry, scale, rate, N, D, stride,

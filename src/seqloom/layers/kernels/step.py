@@ -18,14 +18,14 @@ def _attend(  # type: ignore[no-untyped-def]
     scale, q_row, q_head, k_row, k_head, v_row, v_head, S,
     H: tl.constexpr, G: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     WIDE_K: tl.constexpr, WIDE_V: tl.constexpr, BLOCK: tl.constexpr,
-    FAN: tl.constexpr, NEW: tl.constexpr, FORKS: tl.constexpr,
+    FAN: tl.constexpr, NEW: tl.constexpr, FORKS: tl.constexpr, WINDOW: tl.constexpr, APART: tl.constexpr,
 ):  # fmt: skip
     row, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     group = head // (H // G)
     wide_k, wide_v = tl.arange(0, WIDE_K), tl.arange(0, WIDE_V)
     in_k, in_v = wide_k < K, wide_v < V
     q = tl.load(q_ptr + row * q_row + head * q_head + wide_k, mask=in_k, other=0.0).to(tl.float32) * scale
-    owner = row if NEW else row // FAN
+    owner = row if NEW or FORKS else row // FAN
     length = tl.load(lengths_ptr + owner).to(tl.int32)
     if NEW:
         k = tl.load(k_ptr + row * k_row + group * k_head + wide_k, mask=in_k, other=0.0)
@@ -42,7 +42,12 @@ def _attend(  # type: ignore[no-untyped-def]
         most = -1e30
         total = 0.0
         y = tl.zeros([WIDE_V], dtype=tl.float32)
-    for begin in range(0, length, BLOCK):
+    first = 0
+    if WINDOW > 0:
+        first = tl.maximum(length + 1 - WINDOW, 0)
+    if APART > 0:
+        first = length // APART * APART
+    for begin in range(first, length, BLOCK):
         at = begin + tl.arange(0, BLOCK)
         real = at < length
         if FORKS:
@@ -115,12 +120,19 @@ class Past(NamedTuple):
     writer_RS: Tensor | None
 
 
-def attended(q_RHK: Tensor, past: Past, scale: float, new: tuple[Tensor, Tensor] | None) -> Tensor:
-    """y_RHV. new: each row's k_RGK and v_RGV, which are written behind its past and read with it."""
+def attended(
+    q_RHK: Tensor, past: Past, scale: float, new: tuple[Tensor, Tensor] | None, window: int = 0, apart: int = 0
+) -> Tensor:
+    """y_RHV. new: each row's k_RGK and v_RGV, which are written behind its past and read with it.
+
+    window: so many steps are seen, the new one too. apart: those of its own block of so many. 0: all.
+    """
     (R, H, K), (_, G, S, V) = q_RHK.shape, past.values_PGSV.shape
     y_RHV = torch.empty(R, H, V, dtype=q_RHK.dtype, device=q_RHK.device)
     q_RHK = _rows(q_RHK)
-    if new is None and past.fan > 1 and q_RHK.dtype != torch.float32:  # whose products would not be exact
+    if (
+        new is None and past.fan > 1 and past.writer_RS is None and q_RHK.dtype != torch.float32
+    ):  # whose products would not be exact
         return _shared(q_RHK, past, scale, y_RHV)
     k_RGK, v_RGV = (q_RHK, q_RHK) if new is None else (_rows(new[0]), _rows(new[1]))
     writer_RS = past.lengths_P if past.writer_RS is None else past.writer_RS
@@ -128,7 +140,7 @@ def attended(q_RHK: Tensor, past: Past, scale: float, new: tuple[Tensor, Tensor]
     _attend[(R, H)](
         q_RHK, k_RGK, v_RGV, past.keys_PGSK, past.values_PGSV, past.lengths_P, writer_RS, y_RHV,
         scale, *q_RHK.stride()[:2], *k_RGK.stride()[:2], *v_RGV.stride()[:2], S,
-        H, G, K, V, *wide, BLOCK, past.fan, new is not None, past.writer_RS is not None,
+        H, G, K, V, *wide, BLOCK, past.fan, new is not None, past.writer_RS is not None, window, apart,
         num_warps=max(1, max(wide) // 64),
     )  # fmt: skip
     return y_RHV

@@ -30,14 +30,15 @@ def _kept(seed, query, head, heads, key, dropout):  # type: ignore[no-untyped-de
     return (x >> 8).to(tl.float32) * (1.0 / 16777216.0) >= dropout
 
 
-@triton.jit
+# a kernel for any number of tokens: none is to be compiled in the middle of a recording
+@triton.jit(do_not_specialize=["N"], do_not_specialize_on_alignment=["high_ptr"])
 def _forward(  # type: ignore[no-untyped-def]
     q_ptr, k_ptr, v_ptr, y_ptr, spread_ptr, low_ptr, high_ptr, seed_ptr,
     scale, dropout, N, H, K,
     q_n, q_h, k_n, k_h, v_n, v_h, y_n, y_h,
     SHARED: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DROPS: tl.constexpr,
 ):  # fmt: skip
-    head = tl.program_id(1)
+    head = tl.program_id(1).to(tl.int64)  # times a stride it may be beyond 32 bits
     at = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     wide = tl.arange(0, WIDTH)
     inside = at < N
@@ -47,7 +48,8 @@ def _forward(  # type: ignore[no-untyped-def]
     begin = tl.minimum(tl.min(low, 0), end)  # a tile of filler alone sees nothing
     seed = tl.load(seed_ptr).to(tl.uint32) if DROPS else 0
     part = inside[:, None] & (wide < K)[None, :]
-    q = tl.load(q_ptr + at.to(tl.int64)[:, None] * q_n + head * q_h + wide[None, :], mask=part, other=0.0)
+    far = at.to(tl.int64)[:, None]
+    q = tl.load(q_ptr + far * q_n + head * q_h + wide[None, :], mask=part, other=0.0)
     top = tl.full((ROWS,), float("-inf"), tl.float32)
     total = tl.zeros((ROWS,), tl.float32)
     y = tl.zeros((ROWS, WIDTH), tl.float32)
@@ -73,19 +75,19 @@ def _forward(  # type: ignore[no-untyped-def]
     some = total > 0
     y = y / tl.where(some, total, 1.0)[:, None]
     spread = tl.where(some, top + tl.log2(tl.where(some, total, 1.0)), 0.0)
-    to = y_ptr + at.to(tl.int64)[:, None] * y_n + head * y_h + wide[None, :]
+    to = y_ptr + far * y_n + head * y_h + wide[None, :]
     tl.store(to, y.to(y_ptr.dtype.element_ty), mask=part)
-    tl.store(spread_ptr + at * H + head, spread, mask=inside)
+    tl.store(spread_ptr + at.to(tl.int64) * H + head, spread, mask=inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["N"], do_not_specialize_on_alignment=["high_ptr"])
 def _backward_queries(  # type: ignore[no-untyped-def]
     q_ptr, k_ptr, v_ptr, y_ptr, dy_ptr, dq_ptr, spread_ptr, delta_ptr, low_ptr, high_ptr, seed_ptr,
     scale, plain_scale, dropout, N, H, K,
     q_n, q_h, k_n, k_h, v_n, v_h, y_n, y_h, dy_n, dy_h, dq_n, dq_h,
     SHARED: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DROPS: tl.constexpr,
 ):  # fmt: skip
-    head = tl.program_id(1)
+    head = tl.program_id(1).to(tl.int64)
     at = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     wide = tl.arange(0, WIDTH)
     inside = at < N
@@ -100,8 +102,8 @@ def _backward_queries(  # type: ignore[no-untyped-def]
     y = tl.load(y_ptr + far * y_n + head * y_h + wide[None, :], mask=part, other=0.0)
     dy = tl.load(dy_ptr + far * dy_n + head * dy_h + wide[None, :], mask=part, other=0.0)
     delta = tl.sum(y.to(tl.float32) * dy.to(tl.float32), 1)
-    tl.store(delta_ptr + at * H + head, delta, mask=inside)
-    spread = tl.load(spread_ptr + at * H + head, mask=inside, other=0.0)
+    tl.store(delta_ptr + at.to(tl.int64) * H + head, delta, mask=inside)
+    spread = tl.load(spread_ptr + at.to(tl.int64) * H + head, mask=inside, other=0.0)
     dq = tl.zeros((ROWS, WIDTH), tl.float32)
     for start in range(begin, end, COLUMNS):
         key = start + tl.arange(0, COLUMNS)
@@ -122,7 +124,7 @@ def _backward_queries(  # type: ignore[no-untyped-def]
     tl.store(to, (dq * plain_scale).to(dq_ptr.dtype.element_ty), mask=part)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["M"], do_not_specialize_on_alignment=["high_ptr"])
 def _backward_keys(  # type: ignore[no-untyped-def]
     q_ptr, k_ptr, v_ptr, dy_ptr, dk_ptr, dv_ptr, spread_ptr, delta_ptr, low_ptr, high_ptr, seed_ptr,
     scale, plain_scale, dropout, M, H, K,
@@ -130,7 +132,7 @@ def _backward_keys(  # type: ignore[no-untyped-def]
     SHARED: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DROPS: tl.constexpr,
 ):  # fmt: skip
     """low, high: of the queries that see each key. Rows of a tile are queries, columns are keys."""
-    group = tl.program_id(1)
+    group = tl.program_id(1).to(tl.int64)
     key = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     wide = tl.arange(0, WIDTH)
     inside = key < M
@@ -145,15 +147,17 @@ def _backward_keys(  # type: ignore[no-untyped-def]
     v = tl.load(v_ptr + far * v_n + group * v_h + wide[None, :], mask=part, other=0.0)
     dk = tl.zeros((COLUMNS, WIDTH), tl.float32)
     dv = tl.zeros((COLUMNS, WIDTH), tl.float32)
-    for head in range(group * SHARED, group * SHARED + SHARED):
+    for number in range(SHARED):
+        head = group * SHARED + number
         for start in range(begin, end, ROWS):
             at = start + tl.arange(0, ROWS)
+            distant = at.to(tl.int64)
             there = at < end
             seen = there[:, None] & (wide < K)[None, :]
-            q = tl.load(q_ptr + at.to(tl.int64)[:, None] * q_n + head * q_h + wide[None, :], mask=seen, other=0.0)
-            dy = tl.load(dy_ptr + at.to(tl.int64)[:, None] * dy_n + head * dy_h + wide[None, :], mask=seen, other=0.0)
-            spread = tl.load(spread_ptr + at * H + head, mask=there, other=0.0)
-            delta = tl.load(delta_ptr + at * H + head, mask=there, other=0.0)
+            q = tl.load(q_ptr + distant[:, None] * q_n + head * q_h + wide[None, :], mask=seen, other=0.0)
+            dy = tl.load(dy_ptr + distant[:, None] * dy_n + head * dy_h + wide[None, :], mask=seen, other=0.0)
+            spread = tl.load(spread_ptr + distant * H + head, mask=there, other=0.0)
+            delta = tl.load(delta_ptr + distant * H + head, mask=there, other=0.0)
             score = tl.dot(q, tl.trans(k)) * scale
             sees = (at[:, None] >= low[None, :]) & (at[:, None] < high[None, :])
             weight = tl.where(sees, tl.exp2(score - spread[:, None]), 0.0)

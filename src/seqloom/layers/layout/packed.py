@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -13,6 +13,13 @@ from torch import Tensor
 
 from seqloom.layers.layout.contract import Layout, like
 from seqloom.layers.layout.edges import Edges
+
+
+class Slots(NamedTuple):
+    """The padded form, slot by slot."""
+
+    token_BT: Tensor  # which token stands there; padding: 0
+    taken_BT: Tensor  # False: padding
 
 
 @dataclass(frozen=True)
@@ -25,8 +32,7 @@ class Packed(Layout):
     row_N: Tensor  # filler: row B - 1
     step_N: Tensor
     slot_N: Tensor  # where token n stands in the flattened padded form; filler: 0
-    token_BT: Tensor  # which token stands in a padded slot; padding: 0
-    taken_BT: Tensor  # False: padding
+    slots: Slots | None  # None: they are worked out when they are asked for, as a large frame has many
     gap_M: Tensor | None  # the padding slots; None: their number must not matter, as the frame is fixed
     real_N: Tensor | None  # None: no filler
     most: int  # width of the padded form
@@ -83,8 +89,7 @@ class Packed(Layout):
             row_N=there(row_N),
             step_N=there(step_N),
             slot_N=there(slot_N),
-            token_BT=there(np.where(taken_BT, offsets_B1[:-1, None] + step_T, 0)),
-            taken_BT=there(taken_BT),
+            slots=Slots(there(np.where(taken_BT, offsets_B1[:-1, None] + step_T, 0)), there(taken_BT)),
             gap_M=None if framed else there(np.flatnonzero(~taken_BT)),
             real_N=there(np.arange(N) < total) if framed else None,
             most=T,
@@ -99,9 +104,9 @@ class Packed(Layout):
         """
         ends_B = lengths_B.cumsum(0)
         offsets_B1 = F.pad(ends_B, (1, 0))
-        token_N, step_T = (torch.arange(n, device=ends_B.device) for n in (tokens, longest))
+        token_N = torch.arange(tokens, device=ends_B.device)
         row_N = torch.searchsorted(ends_B, token_N, right=True).clamp(max=max(len(lengths_B) - 1, 0))
-        real_N, taken_BT = token_N < ends_B[-1], step_T < lengths_B[:, None]
+        real_N = token_N < ends_B[-1]
         step_N = torch.where(real_N, token_N - offsets_B1[row_N], 0)
         return cls(
             lengths_B=lengths_B,
@@ -110,8 +115,7 @@ class Packed(Layout):
             row_N=row_N,
             step_N=step_N,
             slot_N=torch.where(real_N, row_N * longest + step_N, 0),
-            token_BT=torch.where(taken_BT, offsets_B1[:-1, None] + step_T, 0),
-            taken_BT=taken_BT,
+            slots=None,
             gap_M=None,
             real_N=None if same else real_N,
             most=longest,
@@ -146,11 +150,21 @@ class Packed(Layout):
 
     @property
     def real_BT(self) -> Tensor:
-        return self.taken_BT
+        return self._slots.taken_BT
+
+    @property
+    def _slots(self) -> Slots:
+        if self.slots is not None:
+            return self.slots
+        if "slots" not in self.memo:
+            step_T = torch.arange(self.most, device=self.lengths_B.device)
+            taken_BT = step_T < self.lengths_B[:, None]
+            self.memo["slots"] = Slots(torch.where(taken_BT, self.offsets_B1[:-1, None] + step_T, 0), taken_BT)
+        return self.memo["slots"]
 
     @property
     def _moves(self) -> tuple[Tensor | None, ...]:
-        return self.token_BT, self.taken_BT, self.gap_M, self.slot_N, self.real_N
+        return *self._slots, self.gap_M, self.slot_N, self.real_N
 
     def check(self, x: Tensor) -> None:
         if len(x) != len(self.row_N):

@@ -16,7 +16,7 @@ from seqloom.layers.paths import fast
 
 PLAIN = (Tensor, nn.Parameter)  # others may have their numbers elsewhere
 
-__all__ = ["Library", "address", "readable", "usable", "usable_both_ways"]
+__all__ = ["Library", "address", "changed", "readable", "usable", "usable_both_ways"]
 
 
 def usable(*tensors: Tensor) -> bool:
@@ -28,7 +28,10 @@ def usable(*tensors: Tensor) -> bool:
 
 
 def usable_both_ways(*tensors: Tensor) -> bool:
-    """The same for kernels with a way back. They are waited for (`Library.wait`): a run must not change its way."""
+    """The same for kernels with a way back. They are waited for (`Library.wait`): a run must not change its way.
+
+    Their way back takes one gradient at a time: `torch.autograd.grad(…, is_grads_batched=True)` needs `only_plain()`.
+    """
     return (
         fast()
         and all(readable(x) for x in tensors)
@@ -44,6 +47,12 @@ def usable_both_ways(*tensors: Tensor) -> bool:
 
 def readable(x: Tensor) -> bool:
     return x.dtype is torch.float32 and x.is_cpu and x.is_contiguous() and type(x) in PLAIN
+
+
+def changed(x: Tensor) -> None:
+    """Tell autograd that x was written to: whoever kept it for a way back is to hear of it."""
+    if not x.is_inference():
+        torch.autograd.graph.increment_version(x)
 
 
 def address(x: Tensor | None) -> int | None:

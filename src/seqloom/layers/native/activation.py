@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seqloom.layers.native import Library, address, usable_both_ways
+from seqloom.layers.native import Library, address, changed, usable_both_ways
 from seqloom.layers.native.chance import Chance
 
 ROWS = 64  # that are summed together, as in the source
@@ -47,7 +47,9 @@ def fits(x: Tensor) -> bool:
 
 def activate_(x_NF: Tensor, bias_F: Tensor | None, smooth: bool, chance: Chance) -> Tensor | None:
     """smooth: gelu-tanh, whose slope is returned; otherwise a rectifier, whose slope is seen in what it made."""
-    return _activate(_library(), x_NF, bias_F, smooth, chance)
+    slope_NF = _activate(_library(), x_NF, bias_F, smooth, chance)
+    changed(x_NF)
+    return slope_NF
 
 
 def back_(d_NF: Tensor, made_NF: Tensor, slope_NF: Tensor | None, chance: Chance, sums: bool) -> Tensor | None:

@@ -155,7 +155,7 @@ void attend_rows(const float *q, int64_t q_row, const float *k, int64_t k_row, c
 {
     int share = heads / groups;
 #pragma omp parallel for collapse(2) num_threads(threads) schedule(guided) \
-    if (threads > 1 && q_begins[rows] * heads * width >= LITTLE)
+    if (threads > 1 && (int64_t)q_begins[rows] * heads * width >= LITTLE)
     for (int64_t b = 0; b < rows; b++)
         for (int h = 0; h < heads; h++) {
             int64_t at = h / share * width, n = k_begins[b + 1] - k_begins[b];

@@ -34,6 +34,10 @@ class MissingError(CompilerError):
 class Compiler:
     command: tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        return " ".join((Path(self.command[0]).name, *self.command[1:]))
+
     def build(self, source: Path, to: Path, options: tuple[str, ...]) -> None:
         """Linked without -fopenmp: so its threads are those of torch, whose OpenMP is loaded already."""
         piece = to.with_suffix(".o")
@@ -61,10 +65,13 @@ class Compiler:
 
     @property
     def facts(self) -> list[str]:
-        """Which it is; asking itself would take longer."""
-        real = Path(self.command[0]).resolve()
-        about = real.stat()
-        return [*self.command, str(real), str(about.st_size), str(about.st_mtime_ns)]
+        """Which it is; asking itself would take longer. `ccache gcc`: both programs are looked at."""
+        found = [*self.command]
+        for word in self.command:
+            if (program := shutil.which(word)) is not None:
+                about = (real := Path(program).resolve()).stat()
+                found += [str(real), str(about.st_size), str(about.st_mtime_ns)]
+        return found
 
 
 _hanging = set[Compiler]()
@@ -97,9 +104,20 @@ def find_compiler() -> Compiler | None:
 def processor() -> str:
     """What code for this very machine depends on."""
     about = [platform.machine(), platform.processor()]
+    if sys.platform == "darwin":
+        about.append(_on_a_mac())
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0].splitlines()
     except OSError:
         lines = []
     names = ("model name", "flags", "Features", "CPU implementer", "CPU part", "isa", "cpu")
     return "\n".join([*about, *(line for line in lines if line.split(":")[0].strip() in names)])
+
+
+def _on_a_mac() -> str:
+    """Which processor, and what it can do: its platform's name is the same for all."""
+    asked = ("/usr/sbin/sysctl", "machdep.cpu.brand_string", "hw.optional")
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, errors="replace", timeout=SECONDS).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""

@@ -1,10 +1,10 @@
 #pragma once
 #include <stdint.h>
 
-/* e^x for x <= 0, to the last bit or two: 2^n e^r with |r| <= log(2) / 2 */
-static inline float power(float x)
+/* e^x for x <= 0, to the last bit or two: 2^n e^r with |r| <= log(2) / 2; 0 below -87 */
+static inline float power(float given)
 {
-    x = x < -87.0f ? -87.0f : x;
+    float x = given < -87.0f ? -87.0f : given;
     float n = x * 1.44269504f;
     n = (n + 12582912.0f) - 12582912.0f; /* rounds */
     float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -19,5 +19,5 @@ static inline float power(float x)
         int32_t i;
         float f;
     } two = {.i = ((int32_t)n + 127) << 23};
-    return p * two.f;
+    return given < -87.0f ? 0 : p * two.f;
 }

@@ -12,8 +12,9 @@ import re
 import stat
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from seqloom.layers.native.compiler import (
     options,
     processor,
 )
-from seqloom.settings.cache_folder import cache_folder
+from seqloom.layers.native.kept import folder_to_write, kept, named, private
 
 ASKED = 16
 """Questions before a compiler is called: whoever wants a single answer does not need it."""
@@ -39,6 +40,8 @@ SWITCH = "SEQLOOM_NATIVE"
 
 log = logging.getLogger("seqloom.native")
 _all = WeakSet["Library"]()
+_to_tell = list[Callable[[str], None]]()
+_telling = threading.Lock()
 
 
 class Library:
@@ -111,28 +114,29 @@ class Library:
 
     def _made_before(self) -> bool:
         try:
-            return self._file().exists()
-        except Exception:  # no home folder, no compiler, …: it is told when it is to be made
+            return self._kept() is not None
+        except Exception:  # no compiler, …: it is told when it is to be made
             return False
 
     def _made(self) -> ctypes.CDLL:
         if self.needs is not None:
             self.needs()
-        file = self._file()
-        if file.exists():
+        if (file := self._kept()) is not None:
             try:
                 return self._opened(file)
             except (OSError, CompilerError) as fault:
                 log.info("%s: %s; it is made anew", file, fault)
-        return self._built(_compiler(), file)
+        return self._built(_compiler(), folder_to_write())
 
-    def _built(self, compiler: Compiler, file: Path) -> ctypes.CDLL:
-        _private(file.parent, make=True)
+    def _built(self, compiler: Compiler, folder: Path) -> ctypes.CDLL:
+        if threading.current_thread() is not self._builder:
+            _tell(f"kernels in C are compiled with {compiler.name}, once on this machine; {SWITCH}=0 does without them")
         faults = []
-        for some in options():
-            # a name of its own, so that others may build the same at the same time
-            with tempfile.TemporaryDirectory(dir=file.parent, prefix="making-") as folder:
-                made = Path(folder) / file.name
+        for choice, some in enumerate(options()):
+            # a name of its own, so that others may build the same at the same time; a network drive may keep a file
+            # in it for as long as it is loaded
+            with tempfile.TemporaryDirectory(dir=folder, prefix="making-", ignore_cleanup_errors=True) as own:
+                made = Path(own) / named(self._name(), choice)
                 try:
                     compiler.build(self.source, made, some)
                     made.chmod(stat.S_IRWXU)
@@ -142,15 +146,16 @@ class Library:
                 except (OSError, CompilerError) as fault:
                     faults.append(f"{' '.join(some)}: {fault}")
                     continue
-                with made.open("rb") as kept:
-                    os.fsync(kept.fileno())
-                made.replace(file)
+                with made.open("rb") as written:
+                    os.fsync(written.fileno())
+                made.replace(folder / made.name)
+            log.info("%s.c: made with %s", self.name, " ".join(some) or "the usual options")
             return found
         raise CompilerError(faults[0])
 
     def _opened(self, file: Path) -> ctypes.CDLL:
-        _private(file.parent)
-        _private(file)
+        private(file.parent)
+        private(file)
         opened = ctypes.CDLL(str(file))
         for name, types in self.takes.items():
             function = getattr(opened, name)
@@ -165,13 +170,32 @@ class Library:
     def source(self) -> Path:
         return Path(__file__).with_name(f"{self.name}.c")
 
-    def _file(self) -> Path:
-        """Named by all that it is made of and for."""
+    def _kept(self) -> Path | None:
+        return kept(self._name(), len(tuple(options())))
+
+    def _name(self) -> str:
+        """By all that it is made of and for."""
         parts = _with_included(self.source)
         facts = [*ALWAYS, *map(str, options()), *_compiler().facts, processor(), torch.__version__]
         key = hashlib.sha256(b"\0".join(parts + [fact.encode() for fact in facts])).hexdigest()[:24]
-        user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
-        return cache_folder() / f"native{user}" / f"{self.name}-{key}.so"
+        return f"{self.name}-{key}"
+
+
+@contextmanager
+def told_of_waiting(tell: Callable[[str], None]) -> Iterator[None]:
+    """While it lasts, `tell` is told as soon as somebody has to wait for a compiler; once."""
+    _to_tell.append(tell)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # it has been told
+            _to_tell.remove(tell)
+
+
+def _tell(text: str) -> None:
+    with _telling:  # several are compiled at once
+        while _to_tell:
+            _to_tell.pop()(text)
 
 
 def wait_for_all() -> None:
@@ -186,6 +210,8 @@ def _usual() -> bool:
 
 
 def _forked() -> None:
+    global _telling
+    _telling = threading.Lock()
     for library in _all:
         library._anew()
 
@@ -207,15 +233,3 @@ def _with_included(source: Path) -> list[bytes]:
     text = source.read_bytes()
     others = re.findall(rb'^#include "(.+)"', text, re.MULTILINE)
     return [text, *(part for name in others for part in _with_included(source.with_name(name.decode())))]
-
-
-def _private(path: Path, make: bool = False) -> None:
-    """What is loaded is run: nobody else may own it or write to it."""
-    if make:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not hasattr(os, "getuid"):
-        return
-    about = path.lstat()
-    writable = about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if about.st_uid != os.getuid() or writable or stat.S_ISLNK(about.st_mode):
-        raise CompilerError(f"{path} belongs to another user, or others may write to it; delete it")

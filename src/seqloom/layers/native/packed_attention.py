@@ -158,5 +158,5 @@ def _common(q: Tensor, kv: Tensor, log_sum: Tensor, how: How, space: Tensor) -> 
         q.data_ptr(), kv.data_ptr(), kv[:, H:].data_ptr(), log_sum.data_ptr(),
         how.q_ends_B1.data_ptr(), how.k_ends_B1.data_ptr(), space.data_ptr(), space.shape[1],
         len(how.q_ends_B1) - 1, H, K, q.stride(0), kv.stride(0), H * K,
-        how.scale, how.causal, how.chance.seed, how.chance.lost, how.chance.growth, torch.get_num_threads(),
+        how.scale, how.causal, how.chance.seed, how.chance.lost, how.chance.growth, len(space),
     )  # fmt: skip

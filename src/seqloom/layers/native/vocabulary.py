@@ -7,7 +7,7 @@ from ctypes import c_int, c_int64, c_void_p
 import torch
 from torch import Tensor
 
-from seqloom.layers.native import usable
+from seqloom.layers.native import changed, usable
 from seqloom.layers.native.library import Library
 
 MOST = 64  # places that can be asked for: as in the source
@@ -39,6 +39,7 @@ def log_softmax_(x_RV: Tensor) -> Tensor:
     if lib is None:
         return x_RV.log_softmax(-1)
     _log_softmax(lib, x_RV)
+    changed(x_RV)
     return x_RV
 
 

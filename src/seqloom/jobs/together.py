@@ -1,0 +1,45 @@
+"""Runs that answer together: they must mean the same by what they say."""
+
+from collections.abc import Sequence
+
+from seqloom.jobs.opened import Opened
+from seqloom.settings import UserError
+from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.settings import Language, TaskSettings
+from seqloom.tasks.tag import TagTask
+
+
+def refuse_strangers(opened: Sequence[Opened]) -> None:
+    """A UserError, if one of them cannot answer with the first."""
+    first = opened[0]
+    for other in opened[1:]:
+        if isinstance(first.task, TagTask | ClassifyTask):
+            _refuse_other_labels(first, other)
+            continue
+        if not _alike(other.recipe.task, first.recipe.task):
+            what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
+        elif other.task.codecs.fingerprint != first.task.codecs.fingerprint:
+            what = f"has another vocabulary than {first.run.path}"
+        elif other.task.joined != first.task.joined:
+            what = f"is of another family ({other.recipe.model.family}) than {first.run.path}"
+        else:
+            continue
+        raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data and [text]")
+
+
+def _alike(one: TaskSettings, other: TaskSettings) -> bool:
+    """How much text was read at once in training does not hinder anyone later."""
+    if isinstance(one, Language) and isinstance(other, Language):
+        return one.lines == other.lines
+    return one == other
+
+
+def _refuse_other_labels(first: Opened, other: Opened) -> None:
+    """Who names labels together may read with other vocabularies, but must mean the same by a label."""
+    if (other.recipe.task.kind, other.task.shape) != (first.recipe.task.kind, first.task.shape):
+        what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
+    elif other.task.codecs.target.fingerprint != first.task.codecs.target.fingerprint:
+        what = f"has other labels than {first.run.path}"
+    else:
+        return
+    raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data")
