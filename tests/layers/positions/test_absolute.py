@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from seqloom.layers.paths import only_plain
 from seqloom.layers.positions import (
     Learned,
     LearnedPositions,
@@ -59,6 +60,16 @@ def test_sinusoids_that_were_kept_while_writing_serve_learning_too() -> None:
     weight = torch.ones(8, requires_grad=True)
     (positions(torch.arange(3), torch.float32) * weight).sum().backward()
     assert weight.grad is not None
+
+
+def test_training_looks_them_up_too_to_the_last_bit() -> None:
+    positions = SinusoidalPositions(Sinusoidal(), 16).train()
+    near, far = torch.tensor([[0, 3], [511, 7]]), torch.tensor([0, 512])
+    made = positions(near, torch.float32)
+    assert positions.table_PD is not None
+    with only_plain():
+        assert torch.equal(positions(near, torch.float32), made)
+    assert torch.equal(positions(far, torch.float32), positions._sines(far, torch.float32))
 
 
 def test_learned_positions_are_looked_up() -> None:

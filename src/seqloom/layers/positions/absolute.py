@@ -8,13 +8,14 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from seqloom.layers.native import usable_both_ways
 from seqloom.layers.positions.angles import angles
 from seqloom.settings import Frozen
 
 Join = Literal["add", "concat"]
 
 TABLE = 512
-"""Positions whose sinusoids are kept for writing step by step."""
+"""Positions whose sinusoids are kept on a CPU."""
 
 
 class NoPositions(Frozen):
@@ -62,9 +63,9 @@ class SinusoidalPositions(nn.Module):
         """The first positions are looked up on a CPU, where sines take longer than a small model's layer."""
         if at.is_cuda and not torch.compiler.is_compiling() and torch.is_inference_mode_enabled():
             return self._waves(at, dtype)
-        if self.training or at.device.type != "cpu" or torch.compiler.is_compiling() or not at.numel():
+        if at.device.type != "cpu" or torch.compiler.is_compiling() or not at.numel():
             return self._sines(at, dtype)
-        if int(at.max()) >= TABLE:
+        if (self.training and not usable_both_ways()) or int(at.max()) >= TABLE:
             return self._sines(at, dtype)
         if self.table_PD is None or self.table_PD.dtype != dtype:
             with torch.inference_mode(False):  # it outlives whoever asks first
