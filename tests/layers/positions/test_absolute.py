@@ -48,9 +48,19 @@ def test_kept_sinusoids_are_those_of_the_formula() -> None:
     places = torch.tensor([[0, 3], [511, 77]]), torch.tensor([[1, 2], [512, 4]])
     for dtype in torch.float32, torch.float64, torch.float32:
         for at in places:
-            fresh = positions.train()(at, dtype)
+            with only_plain():
+                fresh = positions.train()(at, dtype)
+            assert torch.equal(positions(at, dtype), fresh)
             assert torch.equal(positions.eval()(at, dtype), fresh)
     assert positions.eval()(torch.zeros(0, dtype=torch.int64), torch.float32).shape == (0, 8)
+
+
+def test_training_keeps_them_too() -> None:
+    positions = SinusoidalPositions(Sinusoidal(), 8).train()
+    positions(torch.tensor([0, 512]), torch.float32)
+    assert positions.table_PD is None
+    positions(torch.tensor([0, 511]), torch.float32)
+    assert positions.table_PD is not None
 
 
 def test_sinusoids_that_were_kept_while_writing_serve_learning_too() -> None:
@@ -60,16 +70,6 @@ def test_sinusoids_that_were_kept_while_writing_serve_learning_too() -> None:
     weight = torch.ones(8, requires_grad=True)
     (positions(torch.arange(3), torch.float32) * weight).sum().backward()
     assert weight.grad is not None
-
-
-def test_training_looks_them_up_too_to_the_last_bit() -> None:
-    positions = SinusoidalPositions(Sinusoidal(), 16).train()
-    near, far = torch.tensor([[0, 3], [511, 7]]), torch.tensor([0, 512])
-    made = positions(near, torch.float32)
-    assert positions.table_PD is not None
-    with only_plain():
-        assert torch.equal(positions(near, torch.float32), made)
-    assert torch.equal(positions(far, torch.float32), positions._sines(far, torch.float32))
 
 
 def test_learned_positions_are_looked_up() -> None:
