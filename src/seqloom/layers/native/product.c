@@ -1,8 +1,8 @@
 /* c (M x N) = a (M x K) b (K x N), with a bias for each column, or added to what is there.
 
-   Made for products whose depth or height is some hundreds, as those of a training step: there MKL leaves a fifth of the
-   machine's speed. A tile of 6 x 64 numbers stays in registers for up to DEEP steps. b lies in panels of 64 columns, a
-   block of which fits into the second cache; a is read where it lies if its rows are whole, else put into panels of 6
+   Made for products whose depth or height is some hundreds, as those of a training step: there MKL leaves a fifth of
+   the machine's speed. A tile of 6 x 64 numbers stays in registers for up to DEEP steps. b lies in panels of 64 columns,
+   a block of which fits into the second cache; a is read where it lies if its rows are whole, else put into panels of 6
    rows. While a tile is worked on, the memory that the next one is written to is fetched, line by line: to write to it
    unprepared costs a seventh. What order the steps of a sum are added in depends on K alone, not on threads. */
 #include "lanes.h"
@@ -23,7 +23,8 @@ typedef struct {
 } sums_of_tile;
 
 /* Some steps, known to the compiler. a: the beginning of each row. */
-INLINE void steps(const int count, sums_of_tile *sum, const float *const a[TALL], const int64_t a_column, const float *b)
+INLINE void steps(const int count, sums_of_tile *sum, const float *const a[TALL], const int64_t a_column,
+                  const float *b)
 {
 #pragma GCC unroll 16
     for (int k = 0; k < count; k++) {
@@ -86,12 +87,14 @@ INLINE void tile(int64_t depth, const float *a, int64_t a_row, const int64_t a_c
         }
 }
 
-static __attribute__((noinline)) void tile_of_rows(int64_t depth, const float *a, int64_t a_row, const float *b, tile_place c)
+#define APART static __attribute__((noinline)) /* so that each has all registers */
+
+APART void tile_of_rows(int64_t depth, const float *a, int64_t a_row, const float *b, tile_place c)
 {
     tile(depth, a, a_row, 1, b, c);
 }
 
-static __attribute__((noinline)) void tile_of_panel(int64_t depth, const float *a, const float *b, tile_place c)
+APART void tile_of_panel(int64_t depth, const float *a, const float *b, tile_place c)
 {
     tile(depth, a, 1, TALL, b, c);
 }
@@ -150,7 +153,7 @@ static void panels_of(const float *from, int64_t row, int64_t column, int64_t de
             to[full * panel + k * PANEL + n] = n < rest ? from[k * row + (full * PANEL + n) * column] : 0;
 }
 
-#define SOME 8 /* steps, and rows that are copied at once, though TALL are wanted: the rest is overwritten by the next step */
+#define SOME 8 /* steps; and rows that are copied at once: the next step overwrites what is more than TALL */
 typedef float some_rows __attribute__((vector_size(4 * SOME)));
 
 /* SOME steps of some panels, with which more steps follow. sums: to which they are added, or null. */
@@ -236,8 +239,9 @@ static void tile_at_edge(int64_t depth, const float *a, int64_t a_row, int turne
         tile_of_rows(depth, a, a_row, b, here);
     for (int64_t m = 0; m < smaller_of(rows, TALL); m++)
         for (int64_t n = 0; n < smaller_of(columns, PANEL); n++) {
-            float *to = c.to + m * c.row + n;
-            *to = made[m * PANEL + n] + (c.bias ? c.bias[n] : 0) + (c.add ? *to : 0);
+            float *to = c.to + m * c.row + n, sum = made[m * PANEL + n];
+            if (c.bias) sum += c.bias[n];
+            *to = c.add ? sum + *to : sum;
         }
 }
 

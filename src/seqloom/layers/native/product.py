@@ -155,6 +155,7 @@ def _multiply(
     assert (depth, width, to.shape[0]) == (K, N, M)
     assert to.is_contiguous()
     assert sums is None or left.stride(0) == 1
+    assert not packed or left.stride(1) == 1
     b = (right.numbers.data_ptr(), 0, 0) if isinstance(right, Panels) else _sides(right)
     lib.product(
         *_sides(left), *b, to.data_ptr(), M, N, K, address(bias), address(sums),
