@@ -1,6 +1,7 @@
 """seqloom and its peers side by side, on the same seeded work: one table.
 
-    python benchmarks/bench.py [--device cpu|cuda] [--quick] [--rows NAME…] [--threads N] [--out FILE]
+    python benchmarks/bench.py [--device cpu|cuda] [--quick] [--rows NAME…] [--threads N] [--processor-time]
+        [--out FILE]
 
 `make bench` and `make bench-gpu` run it. Every system of a row has a process of its own, and they take turns, so that
 a busy machine is busy for all; between its turns a process is stopped. Models are set by hand or by seed, nothing is
@@ -11,6 +12,9 @@ seqloom is  how many times as fast seqloom is, turn by turn, the median; above 1
 of peak     the model's own matrix products, against the speed of a large one measured in the same turn
 memory      at the most, of the whole process with its libraries; on a GPU of its tensors
 same work   how it is known: the same texts, or the same loss from the same weights; else what is equal
+
+--processor-time counts the seconds that a system's threads were at work, not those of the clock: with one thread,
+ratios then hold on a machine that others use, too.
 
 --quick has fewer rows, systems and turns (minutes instead of half an hour). Results are kept beside each other:
 benchmarks/results/bench-cpu.txt and .json, bench-gpu.*, with -quick behind the name where it was quick.
@@ -36,6 +40,7 @@ from race.table import HEAD, figures, lines
 from race.turns import race
 
 RESULTS = Path(__file__).parent / "results"
+CLOCKS = {False: "seconds of the clock", True: "seconds of the processor"}
 
 
 def versions() -> str:
@@ -62,6 +67,7 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rows", nargs="+", metavar="NAME", help="those whose names begin so")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--processor-time", action="store_true", help="seconds of the processor, not of the clock")
     parser.add_argument("--out", type=Path, help="without its ending; benchmarks/results/bench-… if not said")
     return parser.parse_args(given)
 
@@ -71,14 +77,22 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no worker stays behind
     if asked.device == "cuda" and not torch.cuda.is_available():
         sys.exit("bench.py: torch finds no GPU here; `make bench` measures on the CPU")
+    if asked.device == "cuda" and asked.processor_time:
+        sys.exit("bench.py: --processor-time counts the CPU's work; leave it out where a GPU does it")
     torch.set_num_threads(asked.threads)
     joules, about_energy = meter(asked.device)
-    head = [describe(), versions(), f"{asked.threads} threads each; {about_energy}", "", HEAD]
+    head = [
+        describe(),
+        versions(),
+        f"{asked.threads} threads each, {CLOCKS[asked.processor_time]}; {about_energy}",
+        "",
+        HEAD,
+    ]
     print("\n".join(head), flush=True)
     said, records, began = list(head), {}, time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         for row in chosen(asked):
-            runners = race(row, asked.device, Path(folder), asked.threads, joules, note)
+            runners = race(row, asked.device, Path(folder), asked.threads, joules, note, asked.processor_time)
             records[row.name] = figures(row, runners)
             some = [*lines(row, records[row.name]), ""]
             print("\n".join(some), flush=True)

@@ -53,12 +53,12 @@ class Runner:
 class Worker:
     """A process that waits for its turn."""
 
-    def __init__(self, row: str, system: str, device: str, folder: Path, threads: int) -> None:
+    def __init__(self, row: str, system: str, device: str, folder: Path, threads: int, processor: bool) -> None:
         path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
         own = {"PYTHONPATH": path, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115  (as long as the process)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "race.worker", row, system, device, str(folder)],
+            [sys.executable, "-m", "race.worker", row, system, device, str(folder), *["processor"] * processor],
             env=os.environ | own,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -100,16 +100,22 @@ class Worker:
 
 
 def race(
-    row: Row, device: str, folder: Path, threads: int, joules: Callable[[], float] | None, note: Callable[[str], None]
+    row: Row,
+    device: str,
+    folder: Path,
+    threads: int,
+    joules: Callable[[], float] | None,
+    note: Callable[[str], None],
+    processor: bool = False,
 ) -> list[Runner]:
-    """All systems of a row. note: hears what goes on."""
+    """All systems of a row. note: hears what goes on. processor: its seconds, not those of the clock."""
     runners = [Runner(name, _missing(name)) for name in row.systems]
     workers: dict[str, Worker] = {}
     try:
         for runner in [*runners, Runner(PEAK)]:
             if not runner.why:
                 note(f"{row.name}: {runner.name} makes itself ready")
-                workers[runner.name] = worker = Worker(row.name, runner.name, device, folder, threads)
+                workers[runner.name] = worker = Worker(row.name, runner.name, device, folder, threads, processor)
                 runner.why = worker.why
         for number in range(row.turns + WARM):
             peak = workers[PEAK].turn(number).get("loss")

@@ -16,7 +16,7 @@ from transformers import (
     TopPLogitsWarper,
 )
 
-from seqloom.generation.sampling import Sampling, draw, filtered
+from seqloom.generation.sampling import Sampling, draw, filtered, row_keys
 
 
 def warped(log_probs_RV: Tensor, sampling: Sampling) -> Tensor:
@@ -88,6 +88,10 @@ def test_ranges(fault: dict[str, float]) -> None:
         Sampling.model_validate(fault)
 
 
+def taken(log_probs_RV: Tensor, seed: int, number_R: Tensor, sample_R: Tensor, step_R: Tensor) -> Tensor:
+    return draw(log_probs_RV, row_keys([seed] * len(number_R), number_R, sample_R), step_R)
+
+
 def chi_square(counts: Tensor, probabilities: Tensor) -> float:
     """How many deviations the statistic lies above its mean (Wilson and Hilferty's normal form)."""
     expected = probabilities * counts.sum()
@@ -109,14 +113,14 @@ PLACES = {
 def test_tokens_come_as_often_as_they_should(place: str, seed: int) -> None:
     for probs in (torch.full((64,), 1 / 64), random_rows(1, 30, spread=1.0)[0].exp()):
         where = PLACES[place](torch.arange(20_000))
-        drawn = draw(probs.log().expand(20_000, -1), seed, *where)
+        drawn = taken(probs.log().expand(20_000, -1), seed, *where)
         assert abs(chi_square(drawn.bincount(minlength=len(probs)).double(), probs.double())) < 4
 
 
 def test_neighbouring_draws_are_independent() -> None:
     each = torch.arange(40_000)
     for where in PLACES.values():
-        drawn = draw(torch.full((40_000, 4), 0.25).log(), 3, *where(each))
+        drawn = taken(torch.full((40_000, 4), 0.25).log(), 3, *where(each))
         both = (drawn[:-1] * 4 + drawn[1:]).bincount(minlength=16).double()
         assert abs(chi_square(both, torch.full((16,), 1 / 16).double())) < 4
 
@@ -124,23 +128,23 @@ def test_neighbouring_draws_are_independent() -> None:
 def test_neither_neighbours_nor_last_bits_matter() -> None:
     log_probs_RV = random_rows(500, 3000)
     where = torch.arange(500) % 7, torch.arange(500) % 3, torch.arange(500)
-    drawn = draw(log_probs_RV, 1, *where)
+    drawn = taken(log_probs_RV, 1, *where)
     turned = torch.arange(499, -1, -1)
-    assert torch.equal(draw(log_probs_RV[turned], 1, *(part[turned] for part in where)), drawn[turned])
-    alone = torch.cat([draw(log_probs_RV[row, None], 1, *(part[row, None] for part in where)) for row in range(20)])
+    assert torch.equal(taken(log_probs_RV[turned], 1, *(part[turned] for part in where)), drawn[turned])
+    alone = torch.cat([taken(log_probs_RV[row, None], 1, *(part[row, None] for part in where)) for row in range(20)])
     assert torch.equal(alone, drawn[:20])
-    assert torch.equal(draw(log_probs_RV + 1e-6 * torch.randn_like(log_probs_RV), 1, *where), drawn)
-    assert not torch.equal(draw(log_probs_RV, 2, *where), drawn)
+    assert torch.equal(taken(log_probs_RV + 1e-6 * torch.randn_like(log_probs_RV), 1, *where), drawn)
+    assert not torch.equal(taken(log_probs_RV, 2, *where), drawn)
 
 
 def test_a_filter_changes_no_draw_that_it_allows() -> None:
     log_probs_RV = random_rows(500, 3000)
     where = torch.arange(500), torch.zeros(500).long(), torch.zeros(500).long()
-    drawn = draw(log_probs_RV, 1, *where)
+    drawn = taken(log_probs_RV, 1, *where)
     for sampling in (Sampling(top_k=100), Sampling(top_p=0.9)):
         left_RV = filtered(log_probs_RV, sampling)
         allowed = left_RV.gather(1, drawn[:, None])[:, 0] > -math.inf
-        again = draw(left_RV, 1, *where)
+        again = taken(left_RV, 1, *where)
         assert 100 < allowed.sum() < 500
         assert torch.equal(again[allowed], drawn[allowed])
         assert left_RV.gather(1, again[:, None]).isfinite().all()

@@ -19,6 +19,7 @@ from seqloom.layers.paths import only_plain
 from seqloom.models import build_model, stack_step
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.in_int8 import in_int8
 from seqloom.models.laid_out import lay_out
 from seqloom.models.output import DecoderState
 from seqloom.models.settings import ModelSettings
@@ -171,6 +172,23 @@ def test_a_language_model() -> None:
         torch.testing.assert_close(found, run(), atol=3e-5, rtol=3e-5)
 
 
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_in_eight_bits(place: str) -> None:
+    """Where a number lies between two whole ones, its last bit decides: so nearly the same, and not to the bit."""
+    model = in_int8(built(norm={"kind": "layer", "place": place}, feed_forward={"kind": "dense", "gated": True}))
+    assert isinstance(model, EncoderDecoder)
+    found = written(model)
+    assert used(model)
+    with only_plain():
+        wanted = written(model)
+    apart = (found - wanted).abs()
+    assert float(apart.mean()) < 1e-3
+    assert float(apart.max()) < 0.1
+    assert not torch.allclose(found, written(built(norm={"kind": "layer", "place": place})), atol=1e-3)
+    model.decoder.blocks[0].feed_forward.layer.out.scale_E *= 0  # type: ignore[union-attr, operator]
+    assert not torch.allclose(written(model), found, atol=1e-2)
+
+
 def test_weights_that_lie_otherwise_or_change() -> None:
     model = built()
     before = written(model)
@@ -238,7 +256,7 @@ def test_without_a_product_the_plain_lines_do_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(stack_step, "_plans", WeakKeyDictionary())
     monkeypatch.setattr(stack_step.native, "product", missing)
     torch.testing.assert_close(written(model), expected, atol=1e-4, rtol=1e-4)
-    assert [plan.blocks for plan in stack_step._plans.values()] == [None]
+    assert [plan.blocks for plan in stack_step._plans.values()] == [None, None]
 
 
 def _fewer(model: EncoderDecoder) -> None:

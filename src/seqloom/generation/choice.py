@@ -11,7 +11,7 @@ from seqloom.generation.allocation import allocate
 from seqloom.generation.beam import NOTHING, Candidates, followed, forks, likeliest
 from seqloom.generation.hypotheses import Hypotheses
 from seqloom.generation.phrases import Phrases, Progress
-from seqloom.generation.sampling import Sampling, draw, filtered
+from seqloom.generation.sampling import Sampling, draw, filtered, row_keys
 from seqloom.layers.mixer import reorder
 
 
@@ -57,13 +57,14 @@ def diverse(h: Hypotheses, log_probs_RV: Tensor, end: int, groups: int, strength
 
 def drawn(h: Hypotheses, allowed_RV: Tensor, end: int, sampling: Sequence[Sampling], seeds: Sequence[int]) -> Choice:
     """One token by chance, of each item in its own way; what it costs is what the model said of it."""
-    token_A = draw(_filtered(allowed_RV, sampling), seeds, h.number_A, h.sample_A, h.step_A)
+    key_A = row_keys(seeds, h.number_A, h.sample_A)
+    token_A = draw(filtered_alike(allowed_RV, sampling), key_A, h.step_A)
     log_prob_AC = allowed_RV.gather(1, token_A[:, None])
     candidates = Candidates(torch.zeros_like(token_A)[:, None], token_A[:, None], log_prob_AC, h.total_AK + log_prob_AC)
     return _split(h, candidates, end, 1)
 
 
-def _filtered(allowed_RV: Tensor, sampling: Sequence[Sampling]) -> Tensor:
+def filtered_alike(allowed_RV: Tensor, sampling: Sequence[Sampling]) -> Tensor:
     """Rows that are drawn alike are filtered at once; mostly all are."""
     kinds = dict.fromkeys(sampling)
     if len(kinds) == 1:

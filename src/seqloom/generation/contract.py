@@ -10,6 +10,7 @@ from torch import Tensor
 
 from seqloom.generation.sampling import Sampling
 from seqloom.layers.mixer import State
+from seqloom.layers.native.run import Chance
 from seqloom.layers.shortlist import Shortlist
 
 
@@ -81,6 +82,44 @@ class Pointer(Scorer, Protocol):
 
     def point(self, last_R: Tensor, state: State, shortlist: Shortlist) -> tuple[Tensor, State]:
         """Behind the last tokens: the likeliest of the shortlist's for each row, and the state behind them."""
+
+
+class Stretch(Protocol):
+    """Some steps at once. bad: some number was none, and nothing holds."""
+
+    @property
+    def tokens_TR(self) -> list[list[int]]: ...
+    @property
+    def log_probs_TR(self) -> list[list[float]]:
+        """Empty where nobody asked."""
+        ...
+
+    @property
+    def bad(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What some steps at once are to write.
+
+    left: tokens that each row may still get. log_probs: somebody asks how likely they are. shortlist: where nobody
+    does. chance: None: the likeliest token. most: steps.
+    """
+
+    left: list[int]
+    most: int
+    log_probs: bool = True
+    shortlist: Shortlist | None = None
+    chance: Chance | None = None
+
+
+@runtime_checkable
+class Runner(Scorer, Protocol):
+    """One that can write several steps in one call, which is faster."""
+
+    def run(self, last_R: Tensor, state: State, goal: Goal) -> tuple[Stretch, Tensor, State] | None:
+        """Steps up to one with which some row is done (an end mark, or one token more than it may get), or fewer; the
+        last tokens, and the state behind them. None: it cannot be so; `step` can always."""
 
 
 @runtime_checkable

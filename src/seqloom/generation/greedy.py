@@ -13,15 +13,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqloom.generation.contract import Item, Pointer, Scorer, Written
+from seqloom.generation.contract import Goal, Item, Pointer, Runner, Scorer, Written
 from seqloom.generation.draft import Draft, Found
 from seqloom.generation.length import penalty
 from seqloom.generation.no_numbers import NoNumbersError
+from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.writing import ROOM, staying
 from seqloom.layers.cohorts import alike
 from seqloom.layers.mixer import State, join, reorder, roomy
 from seqloom.layers.shortlist import Shortlist
+
+STEPS = 32  # at the most in one call, so that others are heard in between
 
 
 def is_greedy(settings: GenerationSettings, attention: bool) -> bool:
@@ -42,6 +45,10 @@ class Line:
     draft: Draft
     tokens: list[int] = field(default_factory=list)
     log_probs: list[float] = field(default_factory=list)
+    key: int = 0
+    """What its chance hangs on, where tokens are drawn."""
+    by: Sampling | None = None
+    """How they are."""
 
     def ended(self, settings: GenerationSettings, log_prob: float | None) -> Found:
         """log_prob: of the end mark; None: it is cut."""
@@ -58,7 +65,7 @@ class Line:
 class Greedy:
     """Items join, and leave when they are done, as in `Writing`; they have no wishes.
 
-    shortlist: with it only tokens are looked for; nobody asks how likely they are.
+    likely: whether anybody asks how likely tokens are. shortlist: where nobody does.
     """
 
     beam = samples = 1
@@ -66,10 +73,19 @@ class Greedy:
     last_A: Tensor
 
     def __init__(
-        self, scorer: Scorer | Pointer, settings: GenerationSettings, shortlist: Shortlist | None = None
+        self,
+        scorer: Scorer | Pointer | Runner,
+        settings: GenerationSettings,
+        shortlist: Shortlist | None = None,
+        likely: bool = True,
     ) -> None:
         self.scorer, self.settings, self.shortlist = scorer, settings, shortlist
+        self.likely = likely and shortlist is None
+        # asked once: to look whether something can do all that a protocol says takes as long as a layer
+        self.runner = scorer if isinstance(scorer, Runner) else None
+        self.pointer = scorer if shortlist is not None and isinstance(scorer, Pointer) else None
         self.lines: list[Line] = []
+        self.went = 0  # steps, when it was last asked for some
         self.cohorts: list[int] = []  # of the lines so many began together, with sources of like length
 
     @property
@@ -96,35 +112,46 @@ class Greedy:
         self.cohorts += sizes
 
     @torch.inference_mode()
-    def step(self) -> list[Draft]:
-        """One more token to each; the drafts that are complete with it."""
+    def step(self, most: int = STEPS) -> list[Draft]:
+        """One more token to each, or up to so many while all go on; the drafts that are complete with the last."""
         if not self.lines:
             return []
-        done = self._written() if self.shortlist is None else self._pointed(self.shortlist)
-        complete = [self.lines[a].draft for a in done]
+        self.went, done = 1, self._run(most)
+        if done is None:
+            done = self._written() if self.shortlist is None else self._pointed(self.shortlist)
+        complete = list({id(draft): draft for a in done if not (draft := self.lines[a].draft).parts}.values())
         self.leave(set(done))
         return complete
 
-    def _pointed(self, shortlist: Shortlist) -> list[int]:
-        """The lines that are done with the next token."""
-        assert isinstance(self.scorer, Pointer)
-        self.last_A, self.state = self.scorer.point(self.last_A, self.state, shortlist)
-        done = []
-        for a, (line, token) in enumerate(zip(self.lines, self.last_A.tolist(), strict=True)):
-            if token != self.scorer.end and len(line.tokens) < line.draft.item.longest:
-                line.tokens.append(token)
-                continue
-            line.draft.add(line.pointed(token == self.scorer.end), 1)
-            done.append(a)
+    def _run(self, most: int) -> list[int] | None:
+        """The lines that are done with the last of some tokens; None where these are to be asked for one by one."""
+        if self.runner is None:
+            return None
+        left = [line.draft.item.longest - len(line.tokens) for line in self.lines]
+        made = self.runner.run(self.last_A, self.state, self._goal(left, most))
+        if made is None:
+            return None
+        found, self.last_A, self.state = made
+        if found.bad:
+            raise NoNumbersError
+        self.went, done = len(found.tokens_TR), list[int]()
+        for step, tokens in enumerate(found.tokens_TR):
+            done = self._added(tokens, found.log_probs_TR[step] if self.likely else None)
         return done
 
-    def _written(self) -> list[int]:
-        """The same, with how likely they are."""
-        log_probs_AV, _, self.state = self.scorer.step(self.last_A, self.state, False)
-        self.last_A, best_A = _likeliest(log_probs_AV)
-        tokens, log_probs = self.last_A.tolist(), best_A.tolist()
+    def _goal(self, left: list[int], most: int) -> Goal:
+        return Goal(left, most, self.likely, self.shortlist)
+
+    @property
+    def _kept(self) -> int:
+        """Answers to an item."""
+        return 1
+
+    def _added(self, tokens: Sequence[int], log_probs: Sequence[float] | None) -> list[int]:
+        """One token to each line; those that are done with it. log_probs: None: nobody asks."""
         done = []
-        for a, (line, token, log_prob) in enumerate(zip(self.lines, tokens, log_probs, strict=True)):
+        for a, (line, token) in enumerate(zip(self.lines, tokens, strict=True)):
+            log_prob = 0.0 if log_probs is None else log_probs[a]
             if log_prob != log_prob:
                 raise NoNumbersError
             nothing = log_prob == -np.inf
@@ -133,9 +160,23 @@ class Greedy:
                 line.log_probs.append(log_prob)
                 continue
             ends = token == self.scorer.end and not nothing
-            line.draft.add(line.ended(self.settings, log_prob if ends else None), 1)
+            found = line.ended(self.settings, log_prob if ends else None) if self.likely else line.pointed(ends)
+            line.draft.add(found, self._kept)
+            line.draft.parts -= 1
             done.append(a)
         return done
+
+    def _pointed(self, shortlist: Shortlist) -> list[int]:
+        """The lines that are done with the next token."""
+        assert self.pointer is not None
+        self.last_A, self.state = self.pointer.point(self.last_A, self.state, shortlist)
+        return self._added(self.last_A.tolist(), None)
+
+    def _written(self) -> list[int]:
+        """The same, of all tokens, with how likely they are."""
+        log_probs_AV, _, self.state = self.scorer.step(self.last_A, self.state, False)
+        self.last_A, best_A = _likeliest(log_probs_AV)
+        return self._added(self.last_A.tolist(), best_A.tolist())
 
     def answers(self, draft: Draft) -> list[Written]:
         """Of a draft that is complete: one."""

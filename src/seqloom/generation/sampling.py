@@ -36,6 +36,11 @@ class Sampling(Frozen):
         description="only tokens at least this share as likely as the best (Nguyen et al. 2024)",
     )
 
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        """As C takes them."""
+        return _fair(self.temperature, torch.finfo(torch.float32)), self.top_k, self.top_p, self.min_p
+
 
 def filtered(log_probs_RV: Tensor, sampling: Sampling) -> Tensor:
     """The log-probabilities that are drawn from: temperature, then top-k, top-p and min-p; each row sums to 1.
@@ -56,10 +61,14 @@ def filtered(log_probs_RV: Tensor, sampling: Sampling) -> Tensor:
     return _normalised(log_probs_RV)
 
 
-def draw(log_probs_RV: Tensor, seed: int | Sequence[int], number_R: Tensor, sample_R: Tensor, step_R: Tensor) -> Tensor:
-    """One token a row. Its chance hangs on seed, item number, sample number and step, not on neighbours.
+def row_keys(seeds: Sequence[int], number_R: Tensor, sample_R: Tensor) -> Tensor:
+    """What a row's chance hangs on: its seed, item number and sample number, not its neighbours."""
+    seed_R = torch.tensor([_mixed_seed(one) for one in seeds], device=number_R.device)
+    return _mixed(_mixed(seed_R + number_R * _GOLDEN) + sample_R * _GOLDEN)
 
-    seed: of all rows, or one a row.
+
+def draw(log_probs_RV: Tensor, key_R: Tensor, step_R: Tensor) -> Tensor:
+    """One token a row. Its chance hangs on the row's key and the step.
 
     Each token v waits E_v / p_v, with E_v exponential, and the first to come is drawn: the Gumbel-max trick. Where the
     probabilities differ in their last bits, another token comes first only if two come at almost the same time. That
@@ -69,11 +78,7 @@ def draw(log_probs_RV: Tensor, seed: int | Sequence[int], number_R: Tensor, samp
     possible = int((log_probs_RV > -math.inf).sum(1).max()) if len(log_probs_RV) else 0
     if 0 < possible < log_probs_RV.shape[1] // 4:
         log_probs_RV, tokens_RK = log_probs_RV.topk(possible)
-    seeds = [seed] * len(number_R) if isinstance(seed, int) else seed
-    seed_R = torch.tensor([_mixed_seed(one) for one in seeds], device=number_R.device)
-    key_R = _mixed(seed_R + number_R * _GOLDEN)
-    for part_R in (sample_R, step_R):
-        key_R = _mixed(key_R + part_R * _GOLDEN)
+    key_R = _mixed(key_R + step_R * _GOLDEN)
     each = torch.arange(log_probs_RV.shape[1], device=key_R.device) if tokens_RK is None else tokens_RK
     bits_RK = _mixed(key_R[:, None] + (each + 1) * _GOLDEN)
     # 53 bits, the middle of each of 2^53 equal parts of (0, 1)
@@ -86,7 +91,11 @@ def _heated(log_probs_RV: Tensor, temperature: float) -> Tensor:
     """Divided by the temperature, the best of each row at 0, so that no temperature makes all of them impossible."""
     number = torch.finfo(log_probs_RV.dtype)
     best_R1 = log_probs_RV.amax(1, keepdim=True).clamp(min=number.min)
-    return (log_probs_RV - best_R1) / min(max(temperature, number.tiny), number.max)
+    return (log_probs_RV - best_R1) / _fair(temperature, number)
+
+
+def _fair(temperature: float, number: torch.finfo) -> float:
+    return min(max(temperature, number.tiny), number.max)
 
 
 def _normalised(scores_RV: Tensor) -> Tensor:

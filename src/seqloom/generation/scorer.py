@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -11,11 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seqloom.generation.contract import Item
+from seqloom.generation.contract import Goal, Item, Stretch
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.layers.attentive_recurrence import AttentiveRecurrenceMixer
 from seqloom.layers.cross_attention import MemoryAttention
 from seqloom.layers.layout import Packed, Padded
+from seqloom.layers.native.run import Wanted
 from seqloom.layers.native.vocabulary import log_softmax_
 from seqloom.layers.recurrent_cell import RecurrentCell
 from seqloom.layers.shortlist import Shortlist, shortlist_if_faster
@@ -24,6 +26,7 @@ from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.heads import TokenHead
 from seqloom.models.output import DecoderState, Output
+from seqloom.models.stretch import stretch
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,15 @@ class PairScorer:
         assert output.state is not None
         return scores_R1V[:, 0], PairState(output.state, state.read_B)
 
+    @torch.inference_mode()
+    def run(self, last_R: Tensor, state: PairState, goal: Goal) -> tuple[Stretch, Tensor, PairState] | None:
+        made = None if self.half is not None else stretch(self.model, last_R, state.decoder, self._wanted.of(goal))
+        return None if made is None else (made, made.last_R, PairState(made.state, state.read_B))
+
+    @cached_property
+    def _wanted(self) -> "_Wanted":
+        return _Wanted(self.size, self.never_N, self.end)
+
     def needs(self, item: Item) -> tuple[int, int]:
         return item.longest + 1, len(item.source) + 1
 
@@ -194,8 +206,29 @@ class TextScorer:
         assert output.state is not None
         return scores_R1V[:, 0], output.state
 
+    @torch.inference_mode()
+    def run(self, last_R: Tensor, state: DecoderState, goal: Goal) -> tuple[Stretch, Tensor, DecoderState] | None:
+        made = None if self.half is not None else stretch(self.model, last_R, state, self._wanted.of(goal))
+        return None if made is None else (made, made.last_R, made.state)
+
+    @cached_property
+    def _wanted(self) -> "_Wanted":
+        return _Wanted(self.size, self.never_N, self.end)
+
     def needs(self, item: Item) -> tuple[int, int]:
         return len(self._prompt(item)) + item.longest + 1, 0
+
+
+class _Wanted:
+    """What C is told of a scorer."""
+
+    def __init__(self, size: int, never_N: Tensor, end: int) -> None:
+        self.never_V = torch.zeros(size, dtype=torch.uint8).index_fill_(0, never_N.cpu(), 1)
+        self.end = end
+
+    def of(self, goal: Goal) -> Wanted:
+        outputs = None if goal.shortlist is None or goal.log_probs else goal.shortlist.outputs()
+        return Wanted(goal.left, goal.most, self.never_V, self.end, goal.log_probs, outputs, goal.chance)
 
 
 def _in(half: torch.dtype | None, device: torch.device) -> AbstractContextManager[object]:

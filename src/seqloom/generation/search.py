@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from seqloom.generation.ahead import Ahead
 from seqloom.generation.automaton import Phrase
 from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.drawing import Drawing, is_drawn
 from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.phrases import conflict
 from seqloom.generation.settings import ROWS, GenerationSettings
@@ -26,6 +27,7 @@ def write(
     attention: bool = False,
     shortlist: Shortlist | None = None,
     static: Static | None = None,
+    likely: bool = True,
 ) -> Iterator[tuple[int, list[Written]]]:
     """Each item's number and its answers, best first, in the order in which they are done. Reads a few items ahead.
 
@@ -35,7 +37,7 @@ def write(
     answers as `n_best` are drawn, the same one perhaps more than once.
 
     shortlist: of the scorer, where nobody asks how likely answers are; it is used where all is greedy.
-    static: of the scorer, for a GPU; it writes all that it can.
+    likely: False: nobody does, and scores may be NaN. static: of the scorer, for a GPU; it writes all that it can.
 
     Every answer that ended holds all phrases that it must; what was cut says in `unmet` which it lacks.
     """
@@ -44,9 +46,12 @@ def write(
         left: list[Item] = []
         yield from static.write(_plain(others, left), settings, left)
         others, settings = sorted(left, key=lambda item: item.number), _modest(settings)
+    aside: list[Item] = []
     if is_greedy(settings, attention):
-        aside: list[Item] = []
-        yield from _written(Greedy(scorer, settings, shortlist), _plain(others, aside), settings)
+        yield from _written(Greedy(scorer, settings, shortlist, likely), _plain(others, aside), settings)
+        others = aside
+    elif is_drawn(settings, attention):
+        yield from _written(Drawing(scorer, settings), _plain(others, aside), settings)
         others = aside
     yield from _written(Writing(scorer, settings, attention), others, settings)
 

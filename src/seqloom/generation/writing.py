@@ -29,6 +29,7 @@ ROOM = 8  # steps by which the buffers of a state grow
 
 
 class Writing:
+    went = 1  # steps at a time
     hypotheses: Hypotheses
     last_R: Tensor
     state: State
@@ -95,8 +96,8 @@ class Writing:
         self.phrases, self.progress = self.phrases.joined(self.progress, rows)
 
     @torch.inference_mode()
-    def step(self) -> list[Draft]:
-        """One more token to each hypothesis; the drafts that are complete with it."""
+    def step(self, most: int = 1) -> list[Draft]:
+        """One more token to each hypothesis, whatever is the most; the drafts that are complete with it."""
         if not self.drafts:
             return []
         log_probs_RV, attention_RS, self.state = self.scorer.step(self.last_R, self.state, self.trace)

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 
 from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.drawing import Drawing, is_drawn
 from seqloom.generation.greedy import Greedy, is_greedy
 from seqloom.generation.scorer import PairScorer, TextScorer, shortlist_of
 from seqloom.generation.search import impossible_item, write, write_steps
@@ -91,6 +92,7 @@ class Writer:
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
         self.precisions = Precisions(networks, device, half)
         self._asked = 0
+        self._scorers: dict[tuple[object, ...], Scorer] = {}
         self._statics: dict[tuple[int, ...], Static] = {}
         self._shortlists: dict[tuple[int, ...], Shortlist | None] = {}
         self.engines = Engines(task, networks, device)
@@ -172,9 +174,12 @@ class Writer:
 
         def own(asked: GenerationSettings) -> Write:
             scorer = self.scorer(asked)
-            shortlist = self._shortlist(scorer) if wanted == "text" and is_greedy(asked, look) else None
+            likely = wanted != "text" or not is_greedy(asked, look)
+            shortlist = None if likely else self._shortlist(scorer)
             static = self._static(scorer) if is_static(asked, look) else None
-            return lambda items: write(scorer, iter(items), asked, attention=look, shortlist=shortlist, static=static)
+            return lambda items: write(
+                scorer, iter(items), asked, attention=look, shortlist=shortlist, static=static, likely=likely
+            )
 
         other = self.engines.used(settings, look)
         items = [one.item for one in asked if one.item is not None]
@@ -193,6 +198,8 @@ class Writer:
         scorer, candidates, look = self.scorer(settings), candidates_of(settings), attention or settings.replace_unknown
         if plain and is_greedy(candidates, look):
             return Greedy(scorer, candidates)
+        if plain and is_drawn(candidates, look):
+            return Drawing(scorer, candidates)
         return Writing(scorer, candidates, look)
 
     def other_engine(self, items: Sequence[Item], settings: GenerationSettings, attention: bool = False) -> bool:
@@ -201,8 +208,12 @@ class Writer:
         return used and self.engines.open(items, settings, pieces=True)
 
     def scorer(self, settings: GenerationSettings) -> Scorer:
+        """Kept: for one short line it takes as long to make as a step."""
         networks, half = self.precisions.of(settings.precision)
-        return scorer_of(self.task, networks, unknown=settings.replace_unknown, half=half)
+        key = (settings.replace_unknown, half, *map(id, networks))
+        if key not in self._scorers:
+            self._scorers[key] = scorer_of(self.task, networks, unknown=settings.replace_unknown, half=half)
+        return self._scorers[key]
 
     def said(
         self, asked: Prepared, written: Sequence[Written], settings: GenerationSettings, attention: bool = False

@@ -146,15 +146,33 @@ class Cache:
         lengths_B = None if self.even else self.lengths_B
         return numbers_of(after.keys_BGSK, after.values_BGSK, lengths_B, self._size(after), self.rows, 1), after
 
-    def _after_one(self) -> "Cache | None":
-        """With one step more, which is still to be written; None where it would not be written in place."""
+    def for_a_run(self, steps: int) -> "tuple[list[int], Cache, Tensor | None] | None":
+        """What C must know to extend it by up to so many steps, the same with room for them, and lengths that C counts
+        up: these must live as long as its call. See `after`."""
+        wide = self._roomier(steps)
+        if wide is None:
+            return None
+        lengths_B = None if self.even else self.lengths_B.clone()
+        size = wide.keys_BGSK.shape[2] - wide.free
+        return numbers_of(wide.keys_BGSK, wide.values_BGSK, lengths_B, size, self.rows, 1), wide, lengths_B
+
+    def after(self, steps: int) -> "Cache":
+        """Behind so many more, that somebody wrote there."""
+        return replace(self, lengths_B=self.lengths_B + steps, free=self.free - steps)
+
+    def _roomier(self, steps: int) -> "Cache | None":
+        """With room for so many more; None where they would not be written in place."""
         if self.static or not self.room:
             return None
-        keys, values, free = self._wide(1)
+        keys, values, free = self._wide(steps)
         if not fits(keys, values):
             return None
-        lengths_B = self.lengths_B + 1
-        return Cache(keys, values, lengths_B, False, self.even, self.room, free - 1, self.forks, self.apart)
+        return Cache(keys, values, self.lengths_B, False, self.even, self.room, free, self.forks, self.apart)
+
+    def _after_one(self) -> "Cache | None":
+        """With one step more, which is still to be written; None where it would not be written in place."""
+        wide = self._roomier(1)
+        return None if wide is None else wide.after(1)
 
     def _size(self, after: "Cache") -> int:
         """Steps of the longest row."""

@@ -1,12 +1,18 @@
 """Linear maps whose products are made in eight bits: for writing on a CPU, where they are several times as fast.
 
 Weights are rounded once, each output's by its own scale; what they multiply is rounded row by row, by its own largest
-number, so that no row depends on its neighbours. Products are added up in whole numbers, in which no order matters.
+number, so that no row depends on its neighbours. Products are added up in whole numbers, in which no order matters:
+the kernel in C (native/eight.h) makes the same ones as the plain lines here, two to three times as fast.
 """
 # N rows  D inputs  E outputs
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+
+from seqloom.layers.native import address, usable
+from seqloom.layers.native.eight import EIGHT, Packed
 
 MOST = 127
 SMALLEST = torch.finfo(torch.float32).tiny
@@ -29,9 +35,27 @@ class Int8Linear(nn.Module):
         self.register_buffer("weight_ED", rounded_ED, persistent=False)
         self.register_buffer("scale_E", scale_E / MOST, persistent=False)
         self.register_buffer("bias_E", None if bias_E is None else bias_E.detach(), persistent=False)
+        self._packed: Packed | None = None
+        self._packed_of: list[int | None] = []
+
+    def packed(self) -> Packed | None:
+        """As C reads it; None where there is no such kernel, or not yet. The module holds it."""
+        lib = EIGHT.get()
+        if lib is None or not self.weight_ED.is_cpu or self.scale_E.dtype is not torch.float32:
+            return None
+        parts = self.weight_ED, self.scale_E, self.bias_E
+        if self._packed is None or self._packed_of != [address(part) for part in parts]:
+            self._packed, self._packed_of = Packed(lib, *parts), [address(part) for part in parts]
+        return self._packed
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy makes its own: what C reads are addresses."""
+        return self.__dict__ | {"_packed": None}
 
     def forward(self, x: Tensor) -> Tensor:
         x_ND = x.flatten(0, -2)
+        if usable(x_ND) and len(x_ND) and (packed := self.packed()) is not None and (lib := EIGHT.get()) is not None:
+            return packed.product(lib, x_ND).view(*x.shape[:-1], packed.out)
         E = self.scale_E.shape[0]
         rows = max(1, AT_ONCE // E)
         if len(x_ND) <= rows:

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from seqloom.layers.native import usable
-from seqloom.layers.native.shortlist import SHORTLIST, picked, rounded
+from seqloom.layers.native.eight import EIGHT, Packed
+from seqloom.layers.native.shortlist import SHORTLIST, Outputs
 
 MOST = 127
 SMALLEST = torch.finfo(torch.float32).tiny
@@ -40,14 +41,22 @@ class Shortlist:
         self.apart = float((self.weight_VD - rounded_VD * self.scale).norm(dim=1).amax())
         self.length = float(rounded_VD.norm(dim=1).amax()) * self.scale
         self.rounded_DV = rounded_VD.to(torch.int8).contiguous().t()
+        self._outputs: Outputs | None = None
+
+    def outputs(self) -> Outputs | None:
+        """As C reads them; None where there is no such kernel, or not yet."""
+        lib = EIGHT.get()
+        if self._outputs is None and lib is not None:
+            packed = Packed(lib, self.rounded_DV.t(), torch.ones(len(self.weight_VD)), None)
+            bounds = self.apart, self.length, self.scale, ROUNDING, SMALLEST
+            self._outputs = Outputs(packed, self.weight_VD, self.number_V, bounds)
+        return self._outputs
 
     def largest(self, x_ND: Tensor) -> Tensor:
         """Which output is the largest, for each row; of equals the lower one. All numbers should be finite."""
         lib = SHORTLIST.get() if usable(x_ND) else None
-        if lib is not None:
-            rounded_ND, reach_N = rounded(lib, x_ND, self.apart, self.length, self.scale, ROUNDING, SMALLEST)
-            products_NV = torch._int_mm(rounded_ND, self.rounded_DV)
-            return picked(lib, products_NV, reach_N, x_ND, self.weight_VD, self.number_V)
+        if lib is not None and (outputs := self.outputs()) is not None:
+            return outputs.largest(lib, x_ND)
         rows_C, places_C = self._candidates(x_ND)
         begins_N = np.flatnonzero(np.diff(rows_C, prepend=-1))
         if len(begins_N) < len(rows_C):

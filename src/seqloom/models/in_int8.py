@@ -21,4 +21,4 @@ def in_int8(network: Model) -> Model:
                     setattr(part, name, Int8Linear(child.weight, child.bias))
         elif isinstance(part, TokenHead):
             part.product = Int8Linear(part.weight_VD, part.bias_V)
-    return network
+    return network.train(network.training)  # what is new, too

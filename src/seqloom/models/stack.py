@@ -11,7 +11,7 @@ from seqloom.layers.norms import build_norm
 from seqloom.layers.positions import T5, Relative, build_relative
 from seqloom.models.block import Block, BlockState, width_map
 from seqloom.models.stack_settings import StackSettings
-from seqloom.models.stack_step import stepped
+from seqloom.models.stack_step import read, stepped
 
 StackState = tuple[BlockState | None, ...]
 
@@ -50,12 +50,19 @@ class Stack(nn.Module):
         self, x: Tensor, layout: Layout, state: StackState | None = None
     ) -> tuple[Tensor, StackState | None, ExpertsReport | None]:
         """Without a state: whole sequences, and what their mixers leave at their ends, if any does."""
-        made = None if state is None else stepped(self.blocks, x, layout, state)
+        made = self._at_once(x, layout, state)
         x, after, report = self._one_by_one(x, layout, state) if made is None else (*made, None)
         x = x if self.norm is None else self.norm(x, layout)
         x = x if self.out is None else self.out(x)
         leaves = state is not None or any(end is not None for end in after)
         return x, (after if leaves else None), report
+
+    def _at_once(self, x: Tensor, layout: Layout, state: StackState | None) -> tuple[Tensor, StackState] | None:
+        """All blocks in one call of C; None where they are to be called one by one."""
+        if state is not None:
+            return stepped(self.blocks, x, layout, state)
+        made = read(self.blocks, x, layout)
+        return None if made is None else (made, (None,) * len(self.blocks))
 
     def _one_by_one(
         self, x: Tensor, layout: Layout, state: StackState | None

@@ -1,4 +1,5 @@
-"""One step of a decoder's blocks on a CPU, in one call of C: Python between layers can take longer than they do.
+"""A step of a decoder's blocks, or an encoder's short sequences, on a CPU in one call of C: Python between layers can
+take longer than they do.
 
 It says what each `Block` says, layer by layer, and is compared with it. Only what is built of the usual parts can be
 written down for it: attention by scaled products without relative positions, dense layers, layer and RMS norms. All
@@ -20,13 +21,15 @@ from seqloom.layers.dense import DenseFeedForward
 from seqloom.layers.feed_forward import FeedForward
 from seqloom.layers.forked_cache import ForkedCache
 from seqloom.layers.heads import HeadProjections
-from seqloom.layers.layout import Layout
+from seqloom.layers.int8 import Int8Linear
+from seqloom.layers.layout import Layout, Packed
 from seqloom.layers.linear import Linear
 from seqloom.layers.mixer import State
 from seqloom.layers.native import block as native
 from seqloom.layers.native import readable, usable
-from seqloom.layers.native.attention import one_each
+from seqloom.layers.native.attention import SHORT, one_each
 from seqloom.layers.native.compiler import MissingError
+from seqloom.layers.native.eight import EIGHT
 from seqloom.layers.norms import LayerNormalisation, NoNormalisation, RMSNormalisation
 from seqloom.layers.scores import DotScore
 from seqloom.models.block import Around, Block, BlockState
@@ -69,6 +72,20 @@ def stepped(
     return plan.step(lib, x, past, memory), tuple(after)
 
 
+def read(blocks: nn.ModuleList, x_ND: Tensor, layout: Layout) -> Tensor | None:
+    """What comes out of the last block, of whole packed sequences, each over itself; None: the plain lines do it."""
+    if not isinstance(layout, Packed) or layout.longest > SHORT or layout.real_N is not None:
+        return None
+    if layout.structure_BTT is not None or layout.edges is not None or not len(x_ND) or not usable(x_ND):
+        return None
+    plan = _plan(blocks, causal=False)
+    lib = None if plan is None else native.BLOCK.get()
+    if plan is None or lib is None or x_ND.numel() != len(x_ND) * plan.width:
+        return None
+    layout.check(x_ND)
+    return plan.read(lib, x_ND, layout.lengths_B.tolist())
+
+
 def _add(state: State, rows: int, to: native.Parts) -> State | None:
     """Its parts to those of other blocks; how it is afterwards."""
     each, after = state.parts if isinstance(state, Cohorts) else (state,), []
@@ -86,38 +103,41 @@ def _add(state: State, rows: int, to: native.Parts) -> State | None:
     return Cohorts(tuple(after)) if isinstance(state, Cohorts) else after[0]
 
 
-def _plan(blocks: nn.ModuleList) -> native.Blocks | None:
+def _plan(blocks: nn.ModuleList, causal: bool = True) -> native.Blocks | None:
     plan = _plans.get(blocks)
     if plan is not None and plan.watched.holds:
         return plan.blocks
+    if native.BLOCK.get() is None or EIGHT.get() is None:
+        return None  # not yet, or never
     if plan is None or not plan.watched.stays:
-        plan = _plans[blocks] = _made(blocks)
+        plan = _plans[blocks] = _made(blocks, causal)
     return plan.blocks if plan.watched.holds else None
 
 
-def _made(blocks: nn.ModuleList) -> Plan:
+def _made(blocks: nn.ModuleList, causal: bool) -> Plan:
     # one more than there are: that nothing is there is watched too
     watched = Watched.of((blocks._modules, str(number)) for number in range(len(blocks) + 1))
     try:
         need(watched.plain)
-        return Plan(_written_down(blocks), watched)
+        return Plan(written_down(blocks, causal), watched)
     except (OtherError, MissingError):
         return Plan(None, watched)
 
 
-def _written_down(blocks: nn.ModuleList) -> native.Blocks:
-    made = [_block(block) for block in blocks]
+def written_down(blocks: nn.ModuleList, causal: bool = True) -> native.Blocks:
+    """An OtherError, where they are built of something else. causal: for steps; else for whole sequences."""
+    made = [_block(block, causal) for block in blocks]
     need(made and all(block.width == made[0].width for block in made))
     return native.Blocks(made)
 
 
-def _block(block: nn.Module) -> native.Block:
+def _block(block: nn.Module, causal: bool) -> native.Block:
     assert isinstance(block, Block)
     mixer, cross, feed_forward = block.mixer, block.cross, block.feed_forward
     need(type(mixer) is SelfAttention and (cross is None or type(cross) is MemoryAttention))
     assert isinstance(mixer, SelfAttention)
-    usual = mixer.settings.output_activation == "identity" and mixer.causal and not mixer.limited
-    need(usual and mixer.relative is None and block.mapped is None)
+    usual = mixer.settings.output_activation == "identity" and mixer.causal == causal and not mixer.limited
+    need(usual and (causal or cross is None) and mixer.relative is None and block.mapped is None)
     itself = _heads(mixer.heads, mixer.heads.qkv if mixer.heads.project else None, block.around_mixer)
     other, dense = native.Heads(), native.Dense()
     if isinstance(cross, MemoryAttention) and block.around_cross is not None:
@@ -133,8 +153,8 @@ def _heads(heads: HeadProjections, asks: nn.Module | None, around: Around) -> na
     score = heads.score
     need(isinstance(score, DotScore) and heads.project and heads.q_norm is None and heads.activates_nothing)
     assert isinstance(score, DotScore)
-    out = native.Map() if heads.out is None else _map(heads.out)
-    return native.Heads(_around(around), _map(asks), out, heads.H, heads.G, heads.K, score.scale)
+    out = native.Map() if heads.out is None else map_of(heads.out)
+    return native.Heads(_around(around), map_of(asks), out, heads.H, heads.G, heads.K, score.scale)
 
 
 def _dense(feed_forward: FeedForward, around: Around) -> native.Dense:
@@ -142,10 +162,15 @@ def _dense(feed_forward: FeedForward, around: Around) -> native.Dense:
     need(type(layer) is DenseFeedForward and layer.activation in native.ACTIVATIONS)
     assert isinstance(layer, DenseFeedForward)
     kind = native.ACTIVATIONS[layer.activation]
-    return native.Dense(_around(around), _map(layer.inputs), _map(layer.out), kind, layer.gated)
+    return native.Dense(_around(around), map_of(layer.inputs), map_of(layer.out), kind, layer.gated)
 
 
-def _map(module: nn.Module | None) -> native.Map:
+def map_of(module: nn.Module | None) -> native.Map:
+    if type(module) is Int8Linear:
+        packed = module.packed()
+        need(packed is not None)
+        assert packed is not None
+        return native.mapped_in_eight(packed)
     need(type(module) is Linear)
     assert isinstance(module, Linear)
     bias = module._parameters["bias"]
@@ -158,11 +183,11 @@ def _map(module: nn.Module | None) -> native.Map:
 def _around(around: Around) -> native.Around:
     need(around.residual is not None)
     assert around.residual is not None
-    norms = (_norm(norm) for norm in (around.norm_in, around.norm_out, around.norm_sum))
+    norms = (norm_of(norm) for norm in (around.norm_in, around.norm_out, around.norm_sum))
     return native.Around(*norms, around.residual.carry, around.residual.scale)
 
 
-def _norm(norm: nn.Module | None) -> native.Norm:
+def norm_of(norm: nn.Module | None) -> native.Norm:
     if norm is None or type(norm) is NoNormalisation:
         return native.Norm()
     kinds = {LayerNormalisation: native.LAYER, RMSNormalisation: native.RMS}

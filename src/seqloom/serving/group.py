@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from seqloom.generation.draft import Draft
+from seqloom.generation.greedy import STEPS
 from seqloom.jobs.writing import Writer, nothing_said, together
 from seqloom.serving.ticket import Going, Said, Ticket, Together
 
@@ -34,15 +35,16 @@ class Group:
         self.writing.begin(items)
 
     def step(self) -> int:
-        """One more token to each, and those that are done hear of it. How many tokens were written."""
+        """One more token to each, or some, and those that are done hear of it. How many tokens were written."""
         self._let_go()
         rows = len(self.writing.drafts)
-        complete = self.writing.step()
+        alone = self.final and any(map(self._listens, self.writing.drafts))
+        complete = self.writing.step(1 if alone else STEPS)
         for draft in complete:
             self._finish(draft)
         if self.final:
             self._tell()
-        return rows
+        return rows * self.writing.went
 
     def _let_go(self) -> None:
         """Those whom nobody waits for any more."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from seqloom.generation.contract import Item
+from seqloom.generation.drawing import is_drawn
 from seqloom.generation.greedy import is_greedy, is_plain
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import GenerationSettings
@@ -61,8 +62,9 @@ class Ticket:
         if settings.sample is not None:
             settings = settings.model_copy(update={"sample": Sampling(), "seed": 1})
         wishes = self.item is not None and not is_plain(self.item)
-        greedy = is_greedy(settings, self.attention or settings.replace_unknown)
-        return Together(settings, self.attention, greedy and not wishes)
+        look = self.attention or settings.replace_unknown
+        short = is_greedy(settings, look) or is_drawn(settings, look)
+        return Together(settings, self.attention, short and not wishes)
 
     def stop_at(self, text: str) -> int | None:
         """Where the first of its stop phrases begins."""
@@ -72,7 +74,8 @@ class Ticket:
 
 @dataclass(frozen=True)
 class Together:
-    """plain: they take the likeliest token each time, and wish for nothing else: that has a shorter way."""
+    """plain: they take the likeliest token each time, or any by chance, and wish for nothing else: that has a shorter
+    way."""
 
     settings: GenerationSettings
     attention: bool

@@ -1,6 +1,7 @@
 /* One step of a decoder's blocks: self-attention, attention over a memory, feed-forward, each with its norms and residual.
-   What models/block.py says layer by layer, in one call for all of them. Products of matrices are made by torch's own sgemm. */
+   What models/block.py says layer by layer, in one call for all of them. Products of matrices are made by torch's own sgemm, or in eight bits. */
 #include "attention.c"
+#include "eight.h"
 #include "norm.c"
 
 enum { NO_NORM, LAYER, RMS };
@@ -12,7 +13,8 @@ typedef void (*Product)(const char *, const char *, const int *, const int *, co
 typedef struct {
     const float *weight, *bias; /* bias may be null */
     int64_t in, out;
-    int64_t turned; /* the outputs of one input lie side by side */
+    int64_t turned;     /* the outputs of one input lie side by side */
+    const Eight *eight; /* the same in eight bits; null: it is as it is */
 } Map;
 
 typedef struct {
@@ -28,7 +30,7 @@ typedef struct {
 
 typedef struct {
     Around around;
-    Map asks, out; /* asks: queries, and keys and values where there is no memory; out.weight may be null */
+    Map asks, out; /* asks: queries, and keys and values where there is no memory; out.in 0: there is none */
     int64_t heads, groups, width;
     double scale;
 } Heads;
@@ -56,9 +58,13 @@ typedef struct {
     int64_t writers_row, rows, fan;
 } Part;
 
-/* y = x W' + b. As torch does it: what is added stands there before. */
-static void map(Product product, const Map *m, const float *x, int64_t rows, float *y, int threads)
+/* y = x W' + b. As torch does it: what is added stands there before. rest: space for `rows` numbers and rows of bytes. */
+static void map(Product product, const Map *m, const float *x, int64_t rows, float *y, float *rest, int threads)
 {
+    if (m->eight) {
+        eight_product(m->eight, x, rows, y, (uint8_t *)(rest + rows), rest, threads);
+        return;
+    }
     int in = m->in, out = m->out, n = rows;
     float one = 1, before = m->bias ? 1 : 0;
     if (m->bias) {
@@ -140,9 +146,9 @@ static void attended(const Block *block, const Heads *heads, const Part *parts, 
                      int64_t rows, float *space, int threads)
 {
     int64_t D = block->width, all = heads->heads * heads->width, wide = heads->asks.out, one = block->longest * rows;
-    float *a = space, *b = space + one, *y = space + 2 * one;
+    float *a = space, *b = space + one, *y = space + 2 * one, *rest = space + 3 * one;
     const float *read = normed_in(&heads->around.before, x, a, rows, D, threads);
-    map(block->product, &heads->asks, read, rows, b, threads);
+    map(block->product, &heads->asks, read, rows, b, rest, threads);
     int64_t keys = all, values = all + heads->groups * heads->width, begin = 0;
     for (int64_t p = 0; p < count; p++) {
         const Part *part = parts + p;
@@ -153,30 +159,66 @@ static void attended(const Block *block, const Heads *heads, const Part *parts, 
                    threads);
         begin += part->rows;
     }
-    if (heads->out.weight) {
-        map(block->product, &heads->out, y, rows, a, threads);
+    if (heads->out.in) {
+        map(block->product, &heads->out, y, rows, a, rest, threads);
         y = a;
     }
     joined(&heads->around, x, y, x, rows, D, threads);
 }
 
-/* x: what goes in, and what comes out. space: three times rows * longest numbers. */
-static void block_step(const Block *block, float *x, int64_t rows, const Part *past, int64_t pasts, const Part *memory,
-                int64_t memories, float *space, int threads)
+static void fed_forward(const Block *block, float *x, int64_t rows, float *space, int threads)
 {
     const Dense *dense = &block->dense;
+    if (!dense->in.out) return;
+    int64_t D = block->width, one = block->longest * rows;
+    float *a = space, *b = space + one, *c = space + 2 * one, *rest = space + 3 * one;
+    const float *read = normed_in(&dense->around.before, x, a, rows, D, threads);
+    map(block->product, &dense->in, read, rows, b, rest, threads);
+    activated(b, c, rows, dense->in.out, dense->activation, dense->gated, threads);
+    map(block->product, &dense->out, c, rows, a, rest, threads);
+    joined(&dense->around, x, a, x, rows, D, threads);
+}
+
+/* x: what goes in, and what comes out. space: for rows * (4 * longest + 2) numbers. */
+static void block_step(const Block *block, float *x, int64_t rows, const Part *past, int64_t pasts, const Part *memory,
+                       int64_t memories, float *space, int threads)
+{
     for (int64_t p = 0; p < pasts; p++)
         if (past[p].writers) sign(past[p].writers, past[p].writers_row, past[p].lengths, past[p].rows, past[p].fan);
     attended(block, &block->self, past, pasts, 1, x, rows, space, threads);
     if (block->cross.heads) attended(block, &block->cross, memory, memories, 0, x, rows, space, threads);
-    if (!dense->in.out) return;
-    int64_t D = block->width, one = block->longest * rows;
-    float *a = space, *b = space + one, *c = space + 2 * one;
-    const float *read = normed_in(&dense->around.before, x, a, rows, D, threads);
-    map(block->product, &dense->in, read, rows, b, threads);
-    activated(b, c, rows, dense->in.out, dense->activation, dense->gated, threads);
-    map(block->product, &dense->out, c, rows, a, threads);
-    joined(&dense->around, x, a, x, rows, D, threads);
+    fed_forward(block, x, rows, space, threads);
+}
+
+/* Whole sequences, each over itself: token t of sequence s is row begins[s] + t. */
+static void block_read(const Block *block, float *x, const int32_t *begins, int64_t sequences, float *space, int threads)
+{
+    const Heads *heads = &block->self;
+    int64_t rows = begins[sequences], D = block->width, all = heads->heads * heads->width, wide = heads->asks.out;
+    int64_t one = block->longest * rows;
+    float *a = space, *b = space + one, *y = space + 2 * one, *rest = space + 3 * one;
+    const float *read = normed_in(&heads->around.before, x, a, rows, D, threads);
+    map(block->product, &heads->asks, read, rows, b, rest, threads);
+    attend_rows(b, wide, b + all, wide, b + all + heads->groups * heads->width, begins, begins, y, sequences,
+                heads->heads, heads->groups, heads->width, heads->scale, 0, threads);
+    if (heads->out.in) {
+        map(block->product, &heads->out, y, rows, a, rest, threads);
+        y = a;
+    }
+    joined(&heads->around, x, y, x, rows, D, threads);
+    fed_forward(block, x, rows, space, threads);
+}
+
+/* All blocks for some sequences, then for the next ones, so that what stands between blocks stays near. begins: from 0
+   on, of each part anew; parts: how many sequences each has. */
+void stack_read(const Block *const *blocks, int64_t count, float *x, const int32_t *begins, const int64_t *parts,
+                int64_t many, float *space, int threads)
+{
+    for (int64_t p = 0; p < many; p++) {
+        for (int64_t b = 0; b < count; b++) block_read(blocks[b], x, begins, parts[p], space, threads);
+        x += begins[parts[p]] * blocks[0]->width;
+        begins += parts[p] + 1;
+    }
 }
 
 /* Blocks one upon the other. pasts, memories: of how many parts each block's rows remember something. */

@@ -14,14 +14,24 @@ from torch import Tensor
 
 from seqloom.layers.activations import Activation
 from seqloom.layers.native.compiler import MissingError
+from seqloom.layers.native.eight import Packed
 from seqloom.layers.native.library import Library
 
+AT_ONCE = 512
+"""Tokens of whole sequences, about: enough for full speed, and few enough to stay in the cache."""
 NO_NORM, LAYER, RMS = range(3)
 ACTIVATIONS: dict[Activation, int] = {"identity": 0, "relu": 1, "gelu": 2, "gelu-tanh": 3, "silu": 4, "tanh": 5}
 
 
 class Map(Structure):
-    _fields_ = [("weight", c_void_p), ("bias", c_void_p), ("inputs", c_int64), ("out", c_int64), ("turned", c_int64)]
+    _fields_ = [
+        ("weight", c_void_p),
+        ("bias", c_void_p),
+        ("inputs", c_int64),
+        ("out", c_int64),
+        ("turned", c_int64),
+        ("eight", c_void_p),
+    ]
 
 
 class Norm(Structure):
@@ -59,6 +69,12 @@ def mapped(weight_ED: Tensor, bias_E: Tensor | None) -> Map | None:
     return Map(weight_ED.data_ptr(), None if bias_E is None else bias_E.data_ptr(), D, E, turned)
 
 
+def mapped_in_eight(packed: Packed) -> Map:
+    """packed must live as long as what is returned."""
+    form = packed.form
+    return Map(None, None, form.inputs, form.out, False, ctypes.addressof(form))
+
+
 def numbers_of(
     keys: Tensor, values: Tensor, lengths: Tensor | None, even: int, rows: int, fan: int, writer: Tensor | None = None
 ) -> list[int]:
@@ -85,19 +101,39 @@ class Blocks:
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self.blocks = blocks
-        self.width, self.longest = blocks[0].width, max(block.longest for block in blocks)
+        self.width = blocks[0].width if blocks else 0
+        self.longest = max((block.longest for block in blocks), default=0)
         self.places = array("q", [ctypes.addressof(block) for block in blocks])
 
     def step(self, lib: ctypes.CDLL, x: Tensor, past: Parts, memory: Parts) -> Tensor:
         """What comes out, in the form of x."""
         y, rows = x.clone(), x.numel() // self.width
-        space = x.new_empty(3 * rows * self.longest)
+        space = x.new_empty(rows * (4 * self.longest + 2))
         given = [array("q", part) for part in (*past, *memory)]  # they must live as long as the call
         lib.stack_step(
             self.places.buffer_info()[0], len(self.blocks), y.data_ptr(), rows,
             *(each.buffer_info()[0] for each in given), space.data_ptr(), torch.get_num_threads(),
         )  # fmt: skip
         return y
+
+    def read(self, lib: ctypes.CDLL, x_ND: Tensor, lengths: Sequence[int]) -> Tensor:
+        """Whole sequences of these lengths, one behind the other, each over itself."""
+        begins, parts, most = array("i"), array("q"), 0
+        for length in lengths:
+            if not parts or begins[-1] + length > AT_ONCE:
+                begins.append(0)
+                parts.append(0)
+            begins.append(begins[-1] + length)
+            parts[-1] += 1
+            most = max(most, begins[-1])
+        if sum(lengths) * self.width != x_ND.numel():
+            raise ValueError(f"{tuple(x_ND.shape)} of sequences with {sum(lengths)} tokens")
+        y_ND, space = x_ND.clone(), x_ND.new_empty(most * (4 * self.longest + 2))
+        lib.stack_read(
+            self.places.buffer_info()[0], len(self.blocks), y_ND.data_ptr(), begins.buffer_info()[0],
+            parts.buffer_info()[0], len(parts), space.data_ptr(), torch.get_num_threads(),
+        )  # fmt: skip
+        return y_ND
 
 
 @cache
@@ -139,5 +175,11 @@ def _same(lib: ctypes.CDLL) -> bool:
 
 
 BLOCK = Library(
-    "block", {"stack_step": (c_void_p, c_int64, c_void_p, c_int64, *(c_void_p,) * 5, c_int)}, _same, product
+    "block",
+    {
+        "stack_step": (c_void_p, c_int64, c_void_p, c_int64, *(c_void_p,) * 5, c_int),
+        "stack_read": (c_void_p, c_int64, *(c_void_p,) * 3, c_int64, c_void_p, c_int),
+    },
+    _same,
+    product,
 )

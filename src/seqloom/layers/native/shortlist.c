@@ -1,8 +1,6 @@
-/* What stands before and behind the products in eight bits of layers/shortlist.py. */
-#include <math.h>
-#include <stdint.h>
+/* The largest of many products, found exactly: see layers/shortlist.py. */
+#include "eight.h"
 
-#define MOST 127
 #define LITTLE 16384 /* numbers: below it, waking other threads costs more than they save */
 
 /* Rows rounded to eight bits, each by its own largest number, and how far below the largest of its products another
@@ -11,12 +9,13 @@
    apart, length: the largest distance of an output from its rounded self, and the largest length of a rounded one.
    scale: of the outputs. rounding: of the bound itself and of sums in full, as a share of the largest possible. */
 void rounded(const float *x, int64_t rows, int64_t width, float apart, float length, float scale, float rounding,
-             float smallest, int8_t *out, int32_t *reach, int threads)
+             float smallest, uint8_t *out, int32_t *reach, int threads)
 {
+    int64_t far = padded(width, FOUR);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * width >= LITTLE)
     for (int64_t r = 0; r < rows; r++) {
         const float *own = x + r * width;
-        int8_t *to = out + r * width;
+        uint8_t *to = out + r * far;
         float most = smallest, squares = 0, away = 0;
 #pragma omp simd reduction(max : most)
         for (int64_t i = 0; i < width; i++) {
@@ -28,10 +27,11 @@ void rounded(const float *x, int64_t rows, int64_t width, float apart, float len
         for (int64_t i = 0; i < width; i++) {
             float whole = (own[i] * times + 12582912.0f) - 12582912.0f; /* rounds */
             float left = own[i] - whole * step;
-            to[i] = (int8_t)(int32_t)whole;
+            to[i] = (uint8_t)((int32_t)whole + MIDDLE);
             squares += own[i] * own[i];
             away += left * left;
         }
+        for (int64_t i = width; i < far; i++) to[i] = MIDDLE;
         float bound = apart * sqrtf(squares) + length * sqrtf(away) + rounding * length * sqrtf(squares);
         float far = ceilf(2 * bound / (step * scale));
         reach[r] = far < 1e9f ? (int32_t)far : 1000000000;
@@ -69,4 +69,22 @@ void picked(const int32_t *products, int64_t rows, int64_t outputs, const int32_
         }
         out[r] = numbers[best < 0 ? 0 : best];
     }
+}
+
+/* What the outputs are, and how far apart they are from their rounded selves. */
+typedef struct {
+    const Eight *rounded;
+    const float *weights;
+    const int64_t *numbers; /* of what stands here, among all outputs */
+    double apart, length, scale, rounding, smallest;
+} Short;
+
+/* All of it. bytes, reach, products: space for rows of inputs, rows, and rows of outputs. */
+void largest(const Short *s, const float *x, int64_t rows, uint8_t *bytes, int32_t *reach, int32_t *products,
+             int64_t *out, int threads)
+{
+    const Eight *m = s->rounded;
+    rounded(x, rows, m->in, s->apart, s->length, s->scale, s->rounding, s->smallest, bytes, reach, threads);
+    whole_product(m, bytes, rows, products, threads);
+    picked(products, rows, m->out, reach, x, s->weights, m->in, s->numbers, out, threads);
 }

@@ -1,0 +1,187 @@
+/* Products in eight bits: rows that are rounded on the way, times weights that were rounded once.
+
+   Sums are whole numbers, so that no order of adding changes them: a row's products depend neither on its neighbours
+   nor on the machine. Weights lie in panels of 64 outputs, four inputs of an output side by side, as processors read
+   them that multiply four pairs of bytes at once. Those want one side without a sign: rows are stored as x + 128, and
+   `less` takes it back. */
+#ifndef EIGHT_H
+#define EIGHT_H
+#include "lanes.h"
+
+#define PANEL 64 /* outputs */
+#define FOUR 4   /* inputs that are taken at once */
+#define MOST 127
+#define MIDDLE 128
+#define MUCH 65536 /* products of bytes: below it, waking other threads costs more than they save */
+
+#if defined(__AVX512VNNI__)
+#define SUMS 16 /* outputs of a register */
+#define BESIDE 4 /* registers */
+#define TILE 6 /* rows at once: as many as there are registers for their sums */
+#elif defined(__AVX2__)
+#define SUMS 8
+#define BESIDE 2
+#define TILE 4
+#else
+#define SUMS 4
+#define BESIDE 2
+#define TILE 4
+#endif
+
+typedef int32_t sums __attribute__((vector_size(4 * SUMS)));
+typedef float turned __attribute__((vector_size(4 * SUMS)));
+
+typedef struct {
+    const int8_t *weight; /* in panels; 0 where there are no such inputs or outputs */
+    const float *scale;   /* of each output */
+    const int32_t *less;  /* of each output: -128 times the sum of its weights */
+    const float *bias;    /* may be null */
+    int64_t in, out;
+} Eight;
+
+INLINE int64_t padded(int64_t size, int64_t by) { return (size + by - 1) / by * by; }
+
+/* to += four bytes of a row times four weights of each output */
+INLINE void add_four(sums *to, int32_t x, const int8_t *weight)
+{
+#if defined(__AVX512VNNI__)
+    sums w, four = x - (sums){0};
+    memcpy(&w, weight, sizeof w);
+    /* the builtin makes gcc 12 keep all sums in memory */
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(*to) : "v"(four), "v"(w));
+#elif defined(__AVX2__)
+    typedef short half __attribute__((vector_size(32)));
+    half w, four = (half)(x - (sums){0});
+    memcpy(&w, weight, sizeof w);
+    half even = four & 255, odd = (half)((unsigned short __attribute__((vector_size(32))))four >> 8);
+    *to += (sums)__builtin_ia32_pmaddwd256((w << 8) >> 8, even) + (sums)__builtin_ia32_pmaddwd256(w >> 8, odd);
+#else
+    for (int o = 0; o < SUMS; o++)
+        for (int i = 0; i < FOUR; i++) (*to)[o] += (int32_t)((uint32_t)x >> 8 * i & 255) * weight[FOUR * o + i];
+#endif
+}
+
+/* Some rows and outputs, begin to begin + BESIDE registers, of a panel. far: from one row to the next. */
+INLINE void tile(const uint8_t *x, int64_t far, const int8_t *panel, int64_t inputs, const int32_t *less,
+                 int32_t *to, int64_t to_row, const int rows)
+{
+    sums all[TILE][BESIDE];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 8
+        for (int b = 0; b < BESIDE; b++) memcpy(&all[r][b], less + SUMS * b, sizeof(sums));
+    for (int64_t k = 0; k < inputs; k += FOUR) {
+        const int8_t *w = panel + k * PANEL;
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+            int32_t four;
+            memcpy(&four, x + r * far + k, sizeof four);
+#pragma GCC unroll 8
+            for (int b = 0; b < BESIDE; b++) add_four(&all[r][b], four, w + FOUR * SUMS * b);
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 8
+        for (int b = 0; b < BESIDE; b++) memcpy(to + r * to_row + SUMS * b, &all[r][b], sizeof(sums));
+}
+
+#define TILED(ROWS) \
+    case ROWS: tile(x, far, panel + FOUR * begin, inputs, less + begin, to + begin, PANEL, ROWS); break;
+
+/* The sums of some rows, up to TILE, with one panel. */
+static void panel_of(const uint8_t *x, int64_t far, const int8_t *panel, int64_t inputs, const int32_t *less,
+                     int32_t *to, int rows)
+{
+    for (int begin = 0; begin < PANEL; begin += SUMS * BESIDE)
+        switch (rows) {
+            TILED(1)
+            TILED(2)
+            TILED(3)
+            TILED(4)
+#if TILE == 6
+            TILED(5)
+            TILED(6)
+#endif
+        }
+}
+
+/* Rows as bytes, each by its own largest number, which is left in `largest`. Bytes behind a row's end weigh nothing. */
+static void rounded_rows(const float *x, int64_t rows, int64_t width, uint8_t *to, float *largest, int threads)
+{
+    int64_t far = padded(width, FOUR);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * width >= MUCH)
+    for (int64_t r = 0; r < rows; r++) {
+        const float *own = x + r * width;
+        uint8_t *out = to + r * far;
+        float most = 1.17549435e-38f;
+        int none = 0;
+#pragma omp simd reduction(max : most) reduction(| : none)
+        for (int64_t i = 0; i < width; i++) {
+            float size = fabsf(own[i]);
+            most = size > most ? size : most;
+            none |= size != size;
+        }
+        float times = MOST / most;
+#pragma omp simd
+        for (int64_t i = 0; i < width; i++) out[i] = (uint8_t)((int32_t)rintf(own[i] * times) + MIDDLE);
+        for (int64_t i = width; i < far; i++) out[i] = MIDDLE;
+        largest[r] = none ? NAN : most;
+    }
+}
+
+/* y = x W' + b, nearly. bytes: space for the rounded rows; largest: for a number of each. */
+static void eight_product(const Eight *m, const float *x, int64_t rows, float *y, uint8_t *bytes, float *largest,
+                          int threads)
+{
+    int64_t inputs = padded(m->in, FOUR), panels = padded(m->out, PANEL) / PANEL;
+    rounded_rows(x, rows, m->in, bytes, largest, threads);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * m->in * m->out >= MUCH)
+    for (int64_t p = 0; p < panels; p++) {
+        int64_t begin = p * PANEL, width = smaller_of(PANEL, m->out - begin);
+        const float *scale = m->scale + begin, *bias = m->bias ? m->bias + begin : 0;
+        for (int64_t r = 0; r < rows; r += TILE) {
+            int some = smaller_of(TILE, rows - r);
+            int32_t whole[TILE * PANEL];
+            panel_of(bytes + r * inputs, inputs, m->weight + begin * inputs, inputs, m->less + begin, whole, some);
+            for (int i = 0; i < some; i++) {
+                const int32_t *own = whole + i * PANEL;
+                float *restrict to = y + (r + i) * m->out + begin, most = largest[r + i];
+                for (int64_t o = 0; o < width; o++) to[o] = (float)own[o] * most * scale[o] + (bias ? bias[o] : 0);
+            }
+        }
+    }
+}
+
+/* The whole numbers themselves, of rows that are bytes already. */
+static void whole_product(const Eight *m, const uint8_t *bytes, int64_t rows, int32_t *to, int threads)
+{
+    int64_t inputs = padded(m->in, FOUR), panels = padded(m->out, PANEL) / PANEL;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * m->in * m->out >= MUCH)
+    for (int64_t p = 0; p < panels; p++) {
+        int64_t begin = p * PANEL, width = smaller_of(PANEL, m->out - begin);
+        for (int64_t r = 0; r < rows; r += TILE) {
+            int some = smaller_of(TILE, rows - r);
+            int32_t whole[TILE * PANEL];
+            panel_of(bytes + r * inputs, inputs, m->weight + begin * inputs, inputs, m->less + begin, whole, some);
+            for (int i = 0; i < some; i++)
+                memcpy(to + (r + i) * m->out + begin, whole + i * PANEL, width * sizeof *to);
+        }
+    }
+}
+
+/* Weights, as they lie in torch, into panels; and what is to be taken back. */
+static void in_panels(const int8_t *weight, int64_t in, int64_t out, int8_t *to, int32_t *less)
+{
+    int64_t inputs = padded(in, FOUR), outputs = padded(out, PANEL);
+    memset(to, 0, inputs * outputs);
+    for (int64_t o = 0; o < outputs; o++) less[o] = 0;
+    for (int64_t o = 0; o < out; o++) {
+        int8_t *own = to + o / PANEL * PANEL * inputs + o % PANEL * FOUR;
+        for (int64_t i = 0; i < in; i++) {
+            own[i / FOUR * FOUR * PANEL + i % FOUR] = weight[o * in + i];
+            less[o] -= MIDDLE * weight[o * in + i];
+        }
+    }
+}
+#endif

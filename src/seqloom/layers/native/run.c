@@ -1,0 +1,252 @@
+/* Some steps of a decoder in one call, from the last tokens to the next ones: always the likeliest, or by chance.
+   It stops behind the step with which some row is done. */
+#include "block.c"
+#include "shortlist.c"
+
+typedef struct {
+    const float *vectors, *positions; /* positions may be null */
+    double factor;                    /* of the vectors */
+    Norm norm, last;                  /* of what the blocks read, and behind them */
+    const Block *const *blocks;
+    int64_t count, width, tokens;
+    Product product;
+    Map head;
+    double shrink; /* of what the head reads */
+} Decoder;
+
+/* Which tokens may be drawn: see generation/sampling.py. */
+typedef struct {
+    double heat, top_k, top_p, min_p;
+} Limits;
+
+typedef struct {
+    int64_t rows, steps;
+    int64_t *last, *lengths; /* of each row: its last token, and how many steps it has */
+    const int64_t *left;     /* tokens that it may still get; one step more may say that it ends */
+    Part *past, *memory;     /* of all blocks; lengths and even grow with the steps */
+    const int64_t *pasts, *memories;
+    const uint8_t *never;   /* tokens that are not written */
+    int64_t end;
+    const Short *shortlist; /* null: all scores are made */
+    const uint64_t *keys;   /* of each row's chance; null: the likeliest token */
+    const int64_t *drawn;   /* tokens that each row drew before */
+    const Limits *limits;   /* of each row */
+    int64_t *tokens;        /* of each step and row */
+    float *log_probs;       /* the same; null: nobody asks */
+    float *x, *space, *scores; /* scores: of rows of tokens; three times as many where they are drawn */
+    int64_t done, bad; /* steps; whether some number was none */
+} Run;
+
+static uint64_t mixed(uint64_t bits)
+{
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9u;
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EBu;
+    return bits ^ bits >> 31;
+}
+
+#define GOLDEN 0x9E3779B97F4A7C15u
+
+static void read_tokens(const Decoder *d, const Run *run, float *x)
+{
+    int64_t D = d->width;
+    float factor = d->factor;
+    for (int64_t r = 0; r < run->rows; r++) {
+        const float *v = d->vectors + run->last[r] * D;
+        if (d->positions) {
+            const float *at = d->positions + run->lengths[r] * D;
+            for (int64_t i = 0; i < D; i++) x[r * D + i] = v[i] * factor + at[i];
+        } else
+            for (int64_t i = 0; i < D; i++) x[r * D + i] = v[i] * factor;
+    }
+}
+
+static int all_finite(const float *x, int64_t count)
+{
+    int none = 0;
+#pragma omp simd reduction(| : none)
+    for (int64_t i = 0; i < count; i++) none |= !(fabsf(x[i]) <= 3.402823466e38f);
+    return !none;
+}
+
+static int any_none(const float *x, int64_t count)
+{
+    int none = 0;
+#pragma omp simd reduction(| : none)
+    for (int64_t i = 0; i < count; i++) none |= x[i] != x[i];
+    return none;
+}
+
+/* log(sum(e^x)) */
+static float total(const float *x, int64_t count)
+{
+    float most = -INFINITY, sum = 0;
+#pragma omp simd reduction(max : most)
+    for (int64_t i = 0; i < count; i++) most = x[i] > most ? x[i] : most;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < count; i++) sum += power(x[i] - most);
+    return most + logf(sum);
+}
+
+/* The place of the largest that may be written; of equals the lower one. */
+static int64_t likeliest_of(const float *scores, const uint8_t *never, int64_t count)
+{
+    int64_t best = -1;
+    for (int64_t begin = 0; begin < count; begin += 64) {
+        int64_t end = smaller_of(begin + 64, count);
+        float high = -INFINITY;
+#pragma omp simd reduction(max : high)
+        for (int64_t i = begin; i < end; i++) high = scores[i] > high ? scores[i] : high;
+        if (best >= 0 && !(high > scores[best])) continue;
+        for (int64_t i = begin; i < end; i++)
+            if (!never[i] && (best < 0 || scores[i] > scores[best])) best = i;
+    }
+    return best;
+}
+
+/* so that the largest stands first */
+static void sink(float *heap, int64_t size, int64_t at)
+{
+    for (int64_t next; (next = 2 * at + 1) < size; at = next) {
+        if (next + 1 < size && heap[next + 1] > heap[next]) next++;
+        if (!(heap[next] > heap[at])) return;
+        float other = heap[at];
+        heap[at] = heap[next], heap[next] = other;
+    }
+}
+
+static void normalise(float *x, int64_t count)
+{
+    float less = total(x, count);
+    if (less > -INFINITY)
+        for (int64_t i = 0; i < count; i++) x[i] -= less;
+}
+
+/* Only the so many likeliest, or the fewest that hold this mass together; of equals the lower ones. heap: space. */
+static void likeliest_only(float *x, int64_t count, float *heap, int64_t many, double mass)
+{
+    int64_t size = 0, taken = 0, room;
+    for (int64_t i = 0; i < count; i++)
+        if (x[i] > -INFINITY) heap[size++] = x[i];
+    for (int64_t i = size / 2; i-- > 0;) sink(heap, size, i);
+    float border = -INFINITY;
+    double held = 0;
+    while (size && taken < many && held < mass) {
+        border = heap[0], held += exp(border), taken++;
+        heap[0] = heap[--size];
+        sink(heap, size, 0);
+    }
+    room = taken;
+    for (int64_t i = 0; i < count; i++) room -= x[i] > border;
+    for (int64_t i = 0; i < count; i++)
+        if (x[i] < border || (x[i] == border && room-- <= 0)) x[i] = -INFINITY;
+}
+
+/* The log-probabilities that are drawn from, in place of the scores. */
+static void limit(float *x, const uint8_t *never, int64_t count, const Limits *by, float *heap)
+{
+    float most = -INFINITY, heat = by->heat;
+    for (int64_t i = 0; i < count; i++) {
+        x[i] = never[i] ? -INFINITY : x[i];
+        most = x[i] > most ? x[i] : most;
+    }
+    for (int64_t i = 0; i < count; i++) x[i] = (x[i] - most) / heat;
+    normalise(x, count);
+    if (by->top_k > 0 && by->top_k < count) {
+        likeliest_only(x, count, heap, by->top_k, INFINITY);
+        normalise(x, count);
+    }
+    if (by->top_p < 1) likeliest_only(x, count, heap, by->top_k > 0 ? by->top_k : count, by->top_p - 1e-6);
+    if (by->min_p > 0) {
+        most = -INFINITY;
+        for (int64_t i = 0; i < count; i++) most = x[i] > most ? x[i] : most;
+        float least = most + (float)log(by->min_p);
+        for (int64_t i = 0; i < count; i++) x[i] = x[i] < least ? -INFINITY : x[i];
+    }
+    if (by->top_p < 1 || by->min_p > 0) normalise(x, count);
+}
+
+/* By chance: each token waits E / p, with E exponential, and the first to come is drawn, as generation/sampling.py says.
+   log(1 / u) >= 1 - u: most tokens are too late by that already, and no logarithm is needed. */
+static int64_t drawn_of(const float *log_probs, int64_t count, uint64_t key)
+{
+    double soonest = INFINITY, best = -INFINITY;
+    int64_t first = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (log_probs[i] == -INFINITY) continue;
+        double u = ((mixed(key + (uint64_t)(i + 1) * GOLDEN) >> 11) + 0.5) * 0x1p-53;
+        double p = power(log_probs[i]);
+        if (1 - u > soonest * p) continue;
+        double wait = -log(u), early = log_probs[i] - log(wait);
+        if (early > best) best = early, soonest = wait / p * (1 + 1e-5), first = i; /* p has few digits */
+    }
+    return first;
+}
+
+/* One row's next token, from all its scores. */
+static int64_t next_of(const Decoder *d, const Run *run, int64_t r, int64_t step, float *log_prob)
+{
+    int64_t V = d->tokens, token;
+    const float *scores = run->scores + r * V;
+    if (run->keys) {
+        float *limited = run->scores + (run->rows + 2 * r) * V;
+        memcpy(limited, scores, V * sizeof *limited);
+        limit(limited, run->never, V, run->limits + r, limited + V);
+        token = drawn_of(limited, V, mixed(run->keys[r] + (uint64_t)(run->drawn[r] + step) * GOLDEN));
+    } else
+        token = likeliest_of(scores, run->never, V);
+    if (log_prob) *log_prob = scores[token] - total(scores, V);
+    return token;
+}
+
+static void grown(Part *past, const int64_t *pasts, int64_t blocks)
+{
+    for (int64_t b = 0; b < blocks; b++)
+        for (int64_t p = 0; p < pasts[b]; p++, past++) {
+            int64_t *lengths = (int64_t *)past->lengths;
+            past->even++;
+            for (int64_t r = 0; lengths && r < past->rows; r++) lengths[r]++;
+        }
+}
+
+/* The next token of each row, to `to`. */
+static void chosen_tokens(const Decoder *d, Run *run, int64_t step, int64_t *to, int threads)
+{
+    int64_t rows = run->rows, D = d->width;
+    float *x = run->x, *rest = run->space, *probs = run->log_probs ? run->log_probs + step * rows : 0;
+    normed_in(&d->last, x, x, rows, D, threads);
+    if (d->shrink != 1)
+        for (int64_t i = 0; i < rows * D; i++) x[i] *= (float)d->shrink;
+    run->bad = !all_finite(x, rows * D);
+    if (run->bad) return;
+    if (run->shortlist) {
+        largest(run->shortlist, x, rows, (uint8_t *)(rest + rows), (int32_t *)rest, (int32_t *)run->scores, to, threads);
+        return;
+    }
+    map(d->product, &d->head, x, rows, run->scores, rest, threads);
+    run->bad = any_none(run->scores, rows * d->tokens);
+    if (run->bad) return;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * d->tokens >= LITTLE)
+    for (int64_t r = 0; r < rows; r++) to[r] = next_of(d, run, r, step, probs ? probs + r : 0);
+}
+
+void write_on(const Decoder *d, Run *run, int threads)
+{
+    int64_t rows = run->rows;
+    for (run->done = run->bad = 0; run->done < run->steps;) {
+        int64_t step = run->done, ends = 0, *tokens = run->tokens + step * rows;
+        read_tokens(d, run, run->x);
+        normed_in(&d->norm, run->x, run->x, rows, d->width, threads);
+        stack_step(d->blocks, d->count, run->x, rows, run->past, run->pasts, run->memory, run->memories, run->space,
+                   threads);
+        chosen_tokens(d, run, step, tokens, threads);
+        if (run->bad) return;
+        grown(run->past, run->pasts, d->count);
+        for (int64_t r = 0; r < rows; r++) {
+            run->last[r] = tokens[r];
+            run->lengths[r]++;
+            ends |= tokens[r] == run->end || step >= run->left[r];
+        }
+        run->done++;
+        if (ends) return;
+    }
+}

@@ -1,0 +1,121 @@
+"""Some steps of a decoder in one call of C: the forms in which it is told of the model and of what is asked."""
+# R rows  T steps  V tokens
+
+import ctypes
+from array import array
+from ctypes import Structure, c_double, c_int, c_int64, c_void_p
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from seqloom.layers.native.block import Blocks, Map, Norm, Parts, mapped, product
+from seqloom.layers.native.library import Library
+from seqloom.layers.native.shortlist import Outputs
+
+
+class Decoder(Structure):
+    _fields_ = [
+        ("vectors", c_void_p), ("positions", c_void_p), ("factor", c_double), ("norm", Norm), ("last", Norm),
+        ("blocks", c_void_p), ("count", c_int64), ("width", c_int64), ("tokens", c_int64),
+        ("product", c_void_p), ("head", Map), ("shrink", c_double),
+    ]  # fmt: skip
+
+
+class Run(Structure):
+    _fields_ = [
+        ("rows", c_int64), ("steps", c_int64), ("last", c_void_p), ("lengths", c_void_p), ("left", c_void_p),
+        ("past", c_void_p), ("memory", c_void_p), ("pasts", c_void_p), ("memories", c_void_p),
+        ("never", c_void_p), ("end", c_int64), ("shortlist", c_void_p),
+        ("keys", c_void_p), ("drawn", c_void_p), ("limits", c_void_p), ("tokens", c_void_p), ("log_probs", c_void_p),
+        ("x", c_void_p), ("space", c_void_p), ("scores", c_void_p), ("done", c_int64), ("bad", c_int64),
+    ]  # fmt: skip
+
+
+class Chance(NamedTuple):
+    """Of each row: what its chance hangs on, tokens that it drew before, and which tokens may be drawn: temperature,
+    top-k, top-p and min-p."""
+
+    keys: list[int]
+    drawn: list[int]
+    limits: list[tuple[float, float, float, float]]
+
+
+class Wanted(NamedTuple):
+    """left: tokens that each row may still get. steps: at the most. never_V: a byte to each token that is not written.
+
+    outputs: nobody asks how likely tokens are, and the likeliest is looked for among these. chance: None: the likeliest
+    one is written.
+    """
+
+    left: list[int]
+    steps: int
+    never_V: Tensor
+    end: int
+    log_probs: bool
+    outputs: Outputs | None = None
+    chance: Chance | None = None
+
+
+class Ran(NamedTuple):
+    """bad: some number was none, and nothing of it holds."""
+
+    tokens_TR: list[list[int]]
+    log_probs_TR: list[list[float]]
+    last_R: Tensor
+    bad: bool
+
+
+def ran(
+    lib: ctypes.CDLL, form: Decoder, blocks: Blocks, steps: int, last_R: Tensor, lengths_R: Tensor, past: Parts,
+    memory: Parts, wanted: Wanted,
+) -> Ran:  # fmt: skip
+    """Up to so many steps, and no further than to one with which some row is done."""
+    rows, V = len(last_R), form.tokens
+    last_R, lengths_R = last_R.clone(), lengths_R.clone()
+    given = [array("q", part) for part in (*past, *memory, wanted.left)]  # all must live as long as the call
+    tokens_TR = torch.empty(steps, rows, dtype=torch.int64)
+    log_probs_TR = torch.empty(steps, rows) if wanted.log_probs else None
+    x, scores = torch.empty(rows * form.width), torch.empty(rows * V * (1 if wanted.chance is None else 3))
+    space = torch.empty(rows * (4 * max(blocks.longest, form.width) + 2))
+    chance = wanted.chance
+    drawn = None
+    if chance is not None:
+        limits = array("d", [number for row in chance.limits for number in row])
+        drawn = array("q", chance.keys), array("q", chance.drawn), limits
+    at = [each.buffer_info()[0] for each in given]
+    run = Run(
+        rows, steps, last_R.data_ptr(), lengths_R.data_ptr(), at[4], at[0], at[2], at[1], at[3],
+        wanted.never_V.data_ptr(), wanted.end,
+        None if wanted.outputs is None else ctypes.addressof(wanted.outputs.form),
+        *((None,) * 3 if drawn is None else (each.buffer_info()[0] for each in drawn)),
+        tokens_TR.data_ptr(), None if log_probs_TR is None else log_probs_TR.data_ptr(),
+        x.data_ptr(), space.data_ptr(), scores.data_ptr(),
+    )  # fmt: skip
+    lib.write_on(ctypes.addressof(form), ctypes.addressof(run), torch.get_num_threads())
+    probs = [] if log_probs_TR is None else log_probs_TR[: run.done].tolist()
+    return Ran(tokens_TR[: run.done].tolist(), probs, last_R, bool(run.bad))
+
+
+def _same(lib: ctypes.CDLL) -> bool:
+    """Without blocks: the likeliest token behind each, and again."""
+    numbers = torch.linspace(0, 70, 2 * 9 * 4).sin()
+    vectors, head = numbers[:36].view(9, 4), numbers[36:].view(9, 4)
+    blocks = Blocks([])
+    form = Decoder(
+        vectors.data_ptr(), None, 2.0, Norm(), Norm(), blocks.places.buffer_info()[0], 0, 4, 9, product(),
+        mapped(head, None), 1.0,
+    )  # fmt: skip
+    none = Parts([], [])
+    wanted = Wanted([9, 9], 3, torch.zeros(9, dtype=torch.uint8), -1, True)
+    found = ran(lib, form, blocks, 3, torch.tensor([1, 5]), torch.zeros(2, dtype=torch.int64), none, none, wanted)
+    last = torch.tensor([1, 5])
+    for tokens, log_probs in zip(found.tokens_TR, found.log_probs_TR, strict=True):
+        best = (2 * vectors[last] @ head.T).log_softmax(-1).max(-1)
+        last = best.indices
+        if tokens != last.tolist() or not torch.allclose(torch.tensor(log_probs), best.values, atol=1e-4):
+            return False
+    return len(found.tokens_TR) == 3 and not found.bad
+
+
+RUN = Library("run", {"write_on": (c_void_p, c_void_p, c_int)}, _same, product)

@@ -1,0 +1,220 @@
+"""Several steps in one call of C write what the plain lines write one by one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+
+from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, write
+from seqloom.generation.no_numbers import NoNumbersError
+from seqloom.generation.sampling import Sampling
+from seqloom.layers.native.run import RUN
+from seqloom.layers.paths import only_plain
+from seqloom.layers.shortlist import Shortlist
+from seqloom.models import DecoderOnly, EncoderDecoder, Sizes, build_model, stretch
+from seqloom.models.in_int8 import in_int8
+from seqloom.models.laid_out import lay_out
+from seqloom.models.settings import ModelSettings
+
+pytestmark = pytest.mark.skipif(RUN.wait() is None, reason="needs a C compiler")
+
+BEGIN, END, SIZE = 1, 2, 40
+USUAL: dict[str, Any] = {"width": 32, "depth": 2, "mixer": {"kind": "attention", "heads": 4}}
+ITEMS = [Item([3 + (n * 7 + place) % 30 for place in range(1 + n % 6)], n, 3 + n * 5 % 40) for n in range(12)]
+LANGUAGE = {"family": "decoder-only", "positions": {"kind": "learned", "length": 50}}
+Scorer = PairScorer | TextScorer
+
+
+def scorer_of(eight: bool = False, **other: Any) -> Scorer:
+    torch.manual_seed(0)
+    model = build_model(ModelSettings.model_validate({**USUAL, **other}), Sizes(SIZE, SIZE)).eval()
+    with torch.no_grad():
+        for weight in model.parameters():  # norms and biases that do something, and answers that differ
+            weight.mul_(1.5).add_(0.2 * torch.randn_like(weight))
+    made = in_int8(model) if eight else model
+    if isinstance(made, EncoderDecoder):
+        return PairScorer(made, BEGIN, END, never=[0, 1, 7])
+    assert isinstance(made, DecoderOnly)
+    return TextScorer(made, BEGIN, END, never=[0, 1, 7])
+
+
+def written(scorer: Scorer, settings: GenerationSettings, **other: Any) -> dict[int, list[Written]]:
+    return dict(write(scorer, ITEMS, settings, **other))
+
+
+def used(scorer: Scorer) -> bool:
+    plan = stretch._plans.get(scorer.model)
+    return plan is not None and plan.written is not None
+
+
+def alike(found: dict[int, list[Written]], wanted: dict[int, list[Written]], digits: float = 1e-4) -> None:
+    assert found.keys() == wanted.keys()
+    for number, answers in wanted.items():
+        for one, other in zip(found[number], answers, strict=True):
+            assert (one.tokens, one.ended) == (other.tokens, other.ended)
+            assert one.log_probs == pytest.approx(other.log_probs, abs=digits)
+            assert one.score == pytest.approx(other.score, abs=digits)
+
+
+def same(scorer: Scorer, settings: GenerationSettings, in_c: bool = True) -> dict[int, list[Written]]:
+    found = written(scorer, settings)
+    assert used(scorer) == in_c
+    with only_plain():
+        alike(found, written(scorer, settings))
+    return found
+
+
+GREEDY, ONE = GenerationSettings(beam=1, batch=5), GenerationSettings(beam=1, batch=1)
+
+
+@pytest.mark.parametrize("settings", [GREEDY, ONE])
+@pytest.mark.parametrize(
+    "other",
+    [
+        {},
+        {"norm": {"kind": "rms", "place": "pre"}, "positions": {"kind": "none"}},
+        {"input": {"kind": "tokens", "scale": True, "norm": True}, "tie": "all"},
+        {"output": {"kind": "tokens", "scale": True, "bias": True}},
+        LANGUAGE,
+    ],
+)
+def test_greedy(other: dict[str, Any], settings: GenerationSettings) -> None:
+    found = same(scorer_of(**other), settings)
+    assert len({answer.tokens for answers in found.values() for answer in answers}) > 6
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(),
+        Sampling(temperature=0.4),
+        Sampling(temperature=1e-30),
+        Sampling(temperature=3, top_k=5),
+        Sampling(temperature=2, top_p=0.7),
+        Sampling(temperature=2, top_k=8, top_p=0.6),
+        Sampling(min_p=0.3),
+        Sampling(temperature=2, top_k=20, top_p=0.9, min_p=0.05),
+    ],
+)
+@pytest.mark.parametrize("other", [{}, LANGUAGE])
+def test_by_chance(other: dict[str, Any], sampling: Sampling) -> None:
+    settings = GenerationSettings(sample=sampling, n_best=3, batch=5, seed=4)
+    found = same(scorer_of(**other), settings)
+    if sampling.temperature >= 1:
+        assert len({answer.tokens for answers in found.values() for answer in answers}) > 20
+
+
+def test_each_item_by_its_own_chance() -> None:
+    scorer, settings = scorer_of(), GenerationSettings(sample=Sampling(), batch=8)
+    items = [
+        Item(ITEMS[3].source, 0, 20, seed=1),
+        Item(ITEMS[3].source, 0, 20, seed=2),
+        Item(ITEMS[3].source, 1, 20, sample=Sampling(temperature=1e-30)),
+    ]
+    found = [answers[0] for _, answers in write(scorer, items[:1], settings)]
+    found += [answers[0] for _, answers in write(scorer, items[1:2], settings)]
+    assert found[0].tokens != found[1].tokens
+    ((_, (cold,)),) = write(scorer, items[2:], settings)
+    ((_, (likeliest,)),) = write(scorer, items[2:], GREEDY)
+    assert cold.tokens == likeliest.tokens
+
+
+@pytest.mark.parametrize("other", [{}, LANGUAGE])
+def test_nobody_asks_how_likely(other: dict[str, Any]) -> None:
+    scorer = scorer_of(**other)
+    wanted = {number: answers[0].tokens for number, answers in same(scorer, GREEDY).items()}
+    short = Shortlist(scorer.model.head.weight_VD, [0, 1, 7])  # type: ignore[union-attr]
+    for way in ({"shortlist": short}, {"likely": False}):
+        found = written(scorer, GREEDY, **way)
+        assert {number: answers[0].tokens for number, answers in found.items()} == wanted
+        assert all(answers[0].score != answers[0].score for answers in found.values())
+
+
+@pytest.mark.parametrize("settings", [GREEDY, GenerationSettings(sample=Sampling(), batch=5)])
+def test_in_eight_bits(settings: GenerationSettings) -> None:
+    """A last bit may change a rounding, and so an answer: nearly all are the same."""
+    scorer = scorer_of(eight=True)
+    found = written(scorer, settings)
+    assert used(scorer)
+    with only_plain():
+        wanted = written(scorer, settings)
+    assert sum(found[number][0].tokens == wanted[number][0].tokens for number in wanted) >= len(ITEMS) - 2
+
+
+def test_more_positions_than_were_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stretch, "PLACES", 9)
+    same(scorer_of(), GREEDY)
+
+
+def _listened(scorer: Scorer) -> Callable[[], object]:
+    return scorer.model.decoder.register_forward_hook(lambda *_: None).remove
+
+
+def _changed(scorer: Scorer) -> Callable[[], object]:
+    scorer.model.head.weight_VD = torch.nn.Parameter(scorer.model.head.weight_VD.flip(0), requires_grad=False)
+    return lambda: None
+
+
+def _laid_out(scorer: Scorer) -> Callable[[], object]:
+    lay_out(scorer.model)
+    return lambda: None
+
+
+@pytest.mark.parametrize("change", [_listened, _changed, _laid_out])
+def test_what_changed_since_is_seen(change: Callable[[Scorer], Callable[[], object]]) -> None:
+    scorer = scorer_of()
+    written(scorer, GREEDY)
+    undo = change(scorer)
+    found = written(scorer, GREEDY)
+    with only_plain():
+        alike(found, written(scorer, GREEDY))
+    undo()
+
+
+def test_whoever_listens_hears_every_step() -> None:
+    scorer, heard = scorer_of(), list[object]()
+    hook = scorer.model.decoder.register_forward_hook(lambda *given: heard.append(given))
+    ((_, (answer,)),) = write(scorer, [Item([5, 6], 0, 4)], GREEDY)
+    assert len(heard) >= len(answer.tokens)
+    hook.remove()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"mixer": {"kind": "convolution"}, "cross": {"kind": "attention", "heads": 4}},
+        {"mixer": {"kind": "attention", "heads": 4, "relative": {"kind": "alibi"}}},
+        {"output": {"kind": "tokens", "narrow": 8}},
+        {"positions": {"kind": "sinusoidal", "join": "concat", "width": 8}},
+    ],
+)
+def test_what_it_cannot_say_goes_the_plain_way(other: dict[str, Any]) -> None:
+    scorer = scorer_of(**other)
+    written(scorer, GREEDY)
+    assert not used(scorer)
+
+
+@pytest.mark.parametrize("settings", [GREEDY, GenerationSettings(sample=Sampling(), batch=5)])
+@pytest.mark.parametrize("where", ["target.embedding.weight_VD", "head.weight_VD"])
+def test_what_is_no_number_is_told(where: str, settings: GenerationSettings) -> None:
+    scorer = scorer_of()
+    dict(scorer.model.named_parameters())[where].data[5:] = torch.nan
+    with pytest.raises(NoNumbersError):
+        written(scorer, settings)
+
+
+def test_rows_do_not_depend_on_their_neighbours() -> None:
+    scorer, settings = scorer_of(eight=True), GenerationSettings(sample=Sampling(), n_best=2, batch=12)
+    together = written(scorer, settings)
+    alone = written(scorer, GenerationSettings(sample=Sampling(), n_best=2, batch=1))
+    alike(alone, together, 1e-5)
+
+
+def test_the_positions_of_a_learned_table_end() -> None:
+    model = scorer_of(**{**LANGUAGE, "positions": {"kind": "learned", "length": 12}}).model
+    assert isinstance(model, DecoderOnly)
+    scorer = TextScorer(model, BEGIN, END, never=[BEGIN, END])
+    items: Sequence[Item] = [Item([5, 6, 7], 0, 40)]
+    with pytest.raises(ValueError, match="positions are learned for the first 12"):
+        list(write(scorer, items, GenerationSettings(sample=Sampling(), batch=5)))
