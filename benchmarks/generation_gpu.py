@@ -12,7 +12,7 @@ over the length.
 
 512 of 27     as many sentences as are written together, all of one length
 mixed         --many sentences, lengths lognormal with a mean of 27; transformers gets them sorted, in batches of 512
---profile     a step of seqloom's alone, and what it is made of
+--profile     a step of seqloom's alone, and what it is made of; where the host spends its time
 """
 
 import argparse
@@ -20,11 +20,11 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import torch
 
+from kernel_times import host_times, kernel_times
 from machine import describe
 from race.copying import copying_model
 from race.systems.hugging_face import marian
@@ -190,15 +190,8 @@ def profile(beam: int, count: int) -> Iterator[str]:
         f"\nbeam {beam}: a step {step * 1e6:.0f} µs; to start {start * 1e3:.2f} ms ({asked * 1e3:.2f} ms to ask for), "
         f"by heart {read * 1e3:.2f} ms"
     )
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
-        for _ in range(10):
-            recording.play()
-        torch.cuda.synchronize()
-    kernels = sorted(seen.key_averages(), key=lambda one: -one.self_device_time_total)
-    total = sum(one.self_device_time_total for one in kernels)
-    yield f"{sum(one.count for one in kernels) / 10:.0f} kernels, {total / 10:.0f} µs of work"
-    for one in islice(kernels, 28):
-        yield f"{one.self_device_time_total / 10:8.1f} µs  {one.count / 10:5.1f} ×  {one.key[:100]}"
+    yield from kernel_times(recording.play)
+    yield from host_times(lambda: run(rows))
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Training steps on a GPU (forward, backward, Adam), seqloom and its peers on the same seeded work, in one run.
 
-    python benchmarks/training_gpu.py [--sizes base small] [--seconds 8] [--out benchmarks/results/training_gpu.txt]
+    python benchmarks/training_gpu.py [--sizes base small] [--seconds 8] [--profile]
+        [--out benchmarks/results/training_gpu.txt]
 
 base   encoder-decoder, 512 wide, 6 + 6 layers, 32,000 tokens, about 25,000 source and 25,000 target tokens a step
 small  256 wide, 3 + 3 layers, 8,000 tokens, about 12,000 + 12,000 a step
@@ -22,6 +23,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from kernel_times import kernel_times
 from machine import describe
 from race.systems.own import PairsLoss
 from race.work import Size
@@ -210,7 +212,7 @@ def flops(size: Load) -> float:
     return 6 * (size.depth * layer + size.depth * (layer + 4 * size.width**2) + size.vocabulary * size.width)
 
 
-def lines(sizes: list[str], seconds: float) -> Iterator[str]:
+def lines(sizes: list[str], seconds: float, profile: bool) -> Iterator[str]:
     top = peak()
     yield f"a bf16 product of 8192 × 8192: {top / 1e12:.0f} TFLOP/s"
     for name in sizes:
@@ -230,6 +232,8 @@ def lines(sizes: list[str], seconds: float) -> Iterator[str]:
             speed = timed(run, work, seconds)
             share, memory = speed * flops(size) / top, torch.cuda.max_memory_allocated() / 2**30
             yield f"{system:24} {speed / 1e3:8.0f} k tokens/s  {share:5.0%} of peak  {memory:5.1f} GiB"
+            if profile and system == "seqloom":
+                yield from kernel_times(lambda run=run: run(0))
             del model, run
             torch.cuda.empty_cache()
 
@@ -238,12 +242,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", nargs="+", default=list(LOADS), choices=list(LOADS))
     parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--profile", action="store_true", help="what a recorded step is made of")
     parser.add_argument("--out")
     given = parser.parse_args()
     torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every new shape: peers would be much slower
     said = [describe()]
     print(said[0], flush=True)
-    for line in lines(given.sizes, given.seconds):
+    for line in lines(given.sizes, given.seconds, given.profile):
         print(line, flush=True)
         said.append(line)
     if given.out:

@@ -233,9 +233,8 @@ def test_training_goes_on_where_a_recording_breaks_off(made: Small, monkeypatch:
         torch.randn(9, device=DEVICE)
 
 
-def test_experts_that_wait_for_the_device_end_recordings_once(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_experts_that_wait_for_the_device_end_recordings_once(made: Small) -> None:
     """Without a capacity it must be known who goes to which expert; all goes on as without a recorder."""
-    monkeypatch.setattr("seqloom.layers.experts.FEW", 0)
     experts = {"kind": "experts", "experts": 4, "width": 16, "noise": False, "load": 0.0}
     ends = []
     for recorder in None, True:

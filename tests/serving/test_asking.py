@@ -205,7 +205,7 @@ def test_only_so_many_requests_are_under_way(runs: Runs) -> None:
 
 def test_what_a_slow_reader_is_told() -> None:
     """Not every token waits for it, but no text is lost."""
-    waiting = Pending([Prepared(0, Question("a"), None)], lambda _: None)
+    waiting = Pending([Prepared(0, Question("a"), None)], [()], lambda _: None)
     text = ""
     for number in range(1000):
         text += f"{number} "

@@ -112,6 +112,18 @@ def test_chat(client: openai.OpenAI, live: Live) -> None:
     assert parts[-2].choices[0].finish_reason == choice.finish_reason
 
 
+def test_words_that_the_model_does_not_know_are_told(client: openai.OpenAI) -> None:
+    """In a field that clients pass on, or do not look at."""
+    done = client.completions.create(model="pairs", prompt=["abc", "az"], max_tokens=4)
+    (note,) = done.notes  # type: ignore[attr-defined]
+    assert note == "input 2: the vocabulary has no 'z': the model reads <unk> instead"
+    parts = list(client.completions.create(model="pairs", prompt="az", max_tokens=4, stream=True))
+    told = [part.notes for part in parts if getattr(part, "notes", None)]  # type: ignore[attr-defined]
+    assert told == [["the vocabulary has no 'z': the model reads <unk> instead"]]
+    known = client.completions.create(model="pairs", prompt="abc", max_tokens=4)
+    assert getattr(known, "notes", None) is None
+
+
 def test_stop_phrases_cut_the_text_before_them(client: openai.OpenAI) -> None:
     asked: dict[str, Any] = {"model": "text", "prompt": "the film", "seed": 4, "max_tokens": 30}
     (free,) = client.completions.create(**asked).choices

@@ -174,6 +174,16 @@ def test_what_cannot_be_answered(live: Live, model: str, asked: dict[str, Any], 
     assert answer.json()["error"]["type"] == "invalid_request_error"
 
 
+def test_words_that_the_model_does_not_know_are_told(live: Live) -> None:
+    asked = {"model": "pairs", "inputs": ["abc", "abzç"]}
+    answer = live.client.post("/v1/predict", json=asked).json()
+    assert answer["notes"] == ["input 2: the vocabulary has no 'z', 'ç': the model reads <unk> instead"]
+    asked["inputs"] = ["az"]
+    assert live.client.post("/v1/predict", json=asked).json()["notes"][0].startswith("the vocabulary has no 'z'")
+    asked["inputs"] = ["abc"]
+    assert "notes" not in live.client.post("/v1/predict", json=asked).json()
+
+
 def test_an_unknown_model(live: Live) -> None:
     answer = live.post("/v1/predict", {"model": "pears", "inputs": ["ab"]})
     assert answer.status_code == 404

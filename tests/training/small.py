@@ -94,3 +94,8 @@ def small(folder: Path) -> Small:
     with CacheWriter(folder / "examples.arrow", task.encoder.columns, {}) as writer:
         writer.add(encoded(task, WORDS, backwards))
     return Small(task, Cache(folder / "examples.arrow"), folder)
+
+
+def scripted(values: list[float], name: str = "loss") -> Callable[[Model], Mapping[str, float]]:
+    left = iter(values)
+    return lambda model: {"loss": 1.0, name: next(left)}

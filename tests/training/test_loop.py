@@ -2,11 +2,8 @@
 
 import json
 import math
-import re
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,19 +16,8 @@ from seqloom.store import weights
 from seqloom.training import loop as loop_module
 from seqloom.training.limits import Limits
 from seqloom.training.loop import SPARE, Loop
-from seqloom.training.nonsense import WARM, Result, jump, refuse_nonsense
 from seqloom.training.place import Place
-from tests.training.small import FILE, WORDS, Heard, Small, small
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Small:
-    return small(tmp_path)
-
-
-def _scripted(values: list[float], name: str = "loss") -> Callable[[Model], Mapping[str, float]]:
-    left = iter(values)
-    return lambda model: {"loss": 1.0, name: next(left)}
+from tests.training.small import Heard, Small, scripted
 
 
 def _metrics(loop: Loop) -> list[dict[str, Any]]:
@@ -40,9 +26,6 @@ def _metrics(loop: Loop) -> list[dict[str, Any]]:
 
 def _saved(loop: Loop) -> dict[str, torch.Tensor]:
     return load_file(loop.run.model)
-
-
-# -- when it ends
 
 
 def test_steps(made: Small) -> None:
@@ -94,18 +77,18 @@ def test_validations_do_not_eat_up_the_time(made: Small) -> None:
 
 
 def test_early_stopping(made: Small) -> None:
-    loop = made.loop(validate=_scripted([5, 4, 4.5, 3, 3.5, 3.2, 9]), limits=Limits(100, None), patience=2)
+    loop = made.loop(validate=scripted([5, 4, 4.5, 3, 3.5, 3.2, 9]), limits=Limits(100, None), patience=2)
     place = loop.train()
     assert place.ended == "no better loss in 2 validations"
     assert (place.step, place.best_step, place.best) == (30, 20, -3)
 
 
 def test_a_run_that_ran_out_of_patience_does_not_go_on_unless_it_is_given_more(made: Small) -> None:
-    made.loop(validate=_scripted([5, 6, 7]), limits=Limits(100, None), patience=2).train()
+    made.loop(validate=scripted([5, 6, 7]), limits=Limits(100, None), patience=2).train()
     again = made.loop(limits=Limits(100, None), patience=2)
     assert again.resume()
     assert (again.train().step, again.place.ended) == (15, "no better loss in 2 validations")
-    more = made.loop(validate=_scripted([6]), limits=Limits(100, None), patience=3)
+    more = made.loop(validate=scripted([6]), limits=Limits(100, None), patience=3)
     assert more.resume()
     assert (more.train().step, more.place.ended) == (20, "no better loss in 3 validations")
 
@@ -113,7 +96,7 @@ def test_a_run_that_ran_out_of_patience_does_not_go_on_unless_it_is_given_more(m
 def test_the_rate_falls_on_a_plateau(made: Small) -> None:
     heard = Heard()
     schedule = {"kind": "plateau", "patience": 2, "factor": 0.5}
-    values = _scripted([5, 4, 4, 4, 3, 3, 3])
+    values = scripted([5, 4, 4, 4, 3, 3, 3])
     made.loop(validate=values, limits=Limits(30, None), schedule=schedule, heard=heard).train()
     rates = [step["rate"] for step in heard.steps]
     assert rates == [1e-3] * 20 + [0.5e-3] * 10
@@ -128,9 +111,6 @@ def test_no_examples(made: Small) -> None:
 
 def replace_corpora(loop: Loop, corpora: list[Any]) -> Any:
     return type(loop.setup.order)(corpora, 60, 1)
-
-
-# -- going on
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -156,9 +136,6 @@ def test_a_checkpoint_of_another_model(made: Small) -> None:
         other.resume()
 
 
-# -- which model
-
-
 def test_the_best_is_kept(made: Small) -> None:
     models: list[dict[str, torch.Tensor]] = []
     left = iter([5, 2, 3])
@@ -175,7 +152,7 @@ def test_the_best_is_kept(made: Small) -> None:
 
 
 def test_the_best_by_a_score_of_which_more_is_better(made: Small) -> None:
-    loop = made.loop(validate=_scripted([1, 9, 4], "exact"), best="exact", limits=Limits(15, None))
+    loop = made.loop(validate=scripted([1, 9, 4], "exact"), best="exact", limits=Limits(15, None))
     place = loop.train()
     assert (place.best, place.best_step) == (9, 10)
 
@@ -293,134 +270,6 @@ def test_the_moving_average_is_what_is_validated_and_kept(made: Small) -> None:
         torch.testing.assert_close(saved[name], tensor)
         assert models[-1][name].equal(saved[name])
     assert any(not tensor.equal(saved[name]) for name, tensor in weights(loop.model).items())
-
-
-# -- numbers that are none
-
-
-def _planted(loop: Loop, step: int, name: str, value: float, at: Any = ...) -> None:
-    """Behind a step a weight is spoilt."""
-    real = loop.optimiser.step
-
-    def spoil(factor: float = 1.0) -> None:
-        real(factor)
-        if loop.place.step + 1 == step:
-            with torch.no_grad():
-                loop.model.get_parameter(name)[at] = value
-
-    loop.optimiser.step = spoil  # type: ignore[method-assign]
-
-
-def _fails(loop: Loop) -> str:
-    with pytest.raises(FailedError) as caught:
-        loop.train()
-    return str(caught.value)
-
-
-def test_a_weight_that_is_no_number(made: Small) -> None:
-    loop = made.loop(limits=Limits(20, None), every=4)
-    name = next(name for name, _ in loop.model.named_parameters() if "decoder.blocks.0.feed_forward" in name)
-    _planted(loop, 6, name, float("nan"), 0)
-    message = _fails(loop)
-    assert message.startswith(f"step 7: the loss is no number; the weights {name} were not finite before the step.\n")
-    lines = re.findall(r"pairs\.tsv:(\d+), (\d+)", message)
-    assert lines
-    assert all(0 < int(line) <= len(WORDS) for line in lines[0])
-    assert "Try a lower rate (--set training.optimiser.rate=…)" in message
-    # the last checkpoint stays, and is from before
-    again = made.loop(limits=Limits(20, None))
-    assert again.resume()
-    assert again.place.step == 4
-    assert all(tensor.isfinite().all() for tensor in weights(again.model).values())
-
-
-def test_one_token_in_one_line(made: Small) -> None:
-    """Of a batch of many lines, the one that holds the token is named."""
-    loop = made.loop(batch=1000)
-    (examples,) = made.cache.read([0])
-    token = made.task.codecs.source.encode(["f"])[0][0]
-    rows = [row for row in range(len(examples)) if token in examples.columns["source"][row]]
-    keep = [row for row in range(len(examples)) if row not in rows[1:]]
-    order = loop.setup.order
-    some = examples.take(torch.tensor(keep).numpy())
-
-    order.numbered = lambda *place: iter([(0, 0, 1.0, some)])  # type: ignore[method-assign]
-    loop.setup = replace(loop.setup, validate=lambda model: {"loss": 1.0})
-    with torch.no_grad():
-        loop.model.get_parameter("source.embedding.weight_VD")[token] = float("inf")
-    message = _fails(loop)
-    assert "step 1: the loss is no number; the weights source.embedding.weight_VD" in message
-    assert f"{len(keep)} examples, of which these alone give no number: {FILE}:{rows[0] + 1}." in message
-
-
-def test_the_first_layer_is_named_where_weights_are_finite(made: Small) -> None:
-    loop = made.loop(limits=Limits(20, None), every=100)
-    layers = [n for n, module in loop.model.named_modules() if isinstance(module, torch.nn.Linear) and "encoder" in n]
-    last = layers[-1]
-    _planted(loop, 3, f"{last}.weight", 3e38)
-    message = _fails(loop)
-    assert re.match(rf"step 4: the loss is no number; first in the output of {re.escape(last)} \(\w+\)\.\n", message), (
-        message
-    )
-
-
-def test_a_gradient_that_is_no_number(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loss is a number still; what flows back is none."""
-    real = made.task.loss
-
-    class Explode(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
-            return grads[0] * float("inf")
-
-    monkeypatch.setattr(made.task, "loss", lambda *given: Explode.apply(real(*given)))
-    monkeypatch.setattr(Small, "validate", lambda self, model: {"loss": 1.0})
-    message = _fails(made.loop())
-    assert message.startswith("step 1: a gradient is no number; first in the gradient of ")
-    assert f"The batch: {FILE}:" in message
-
-
-def test_a_loss_that_jumps(made: Small) -> None:
-    loop = made.loop(limits=Limits(WARM + 20, None), every=1000)
-    real = loop.optimiser.step
-
-    def spoil(factor: float = 1.0) -> None:
-        real(factor)
-        if loop.place.step + 1 == WARM + 5:
-            with torch.no_grad():
-                loop.model.get_parameter("head.weight_VD").mul_(1000)
-
-    loop.optimiser.step = spoil  # type: ignore[method-assign]
-    message = _fails(loop)
-    assert re.match(rf"step {WARM + 6}: the loss jumped from [\d.]+ to [\d.e+]+; the largest value of a layer", message)
-    assert "or allow jumps: --set training.spike=0" in message
-
-
-def test_a_validation_that_is_no_number(made: Small) -> None:
-    loop = made.loop(validate=_scripted([1.0, math.nan, math.nan]), limits=Limits(20, None))
-    message = _fails(loop)
-    assert message.startswith("step 10: the validation's loss is no number (nan); ")
-
-
-def test_a_jump_is_told_by_how_even_the_loss_was() -> None:
-    even = Place(step=WARM + 1, mean_loss=2.0, mean_square=0.01)
-    uneven = replace(even, mean_square=0.25)
-    work: Any = None
-
-    def refuse(place: Place, spike: float, loss: float) -> None:
-        refuse_nonsense(work, place, Result(place.step + 1, loss, 1.0, jump(place, spike)), [], [])
-
-    for place, loss in (even, 2.9), (uneven, 6.9):  # within a nat, and within ten deviations
-        refuse(place, 10.0, loss)
-    refuse(uneven, 0.0, 99.0)
-    refuse(replace(even, step=WARM), 10.0, 99.0)
-    for place, loss in (even, 3.1), (uneven, 7.1):
-        with pytest.raises(AttributeError):  # it looks for where it came from, and there is no model here
-            refuse(place, 10.0, loss)
 
 
 def test_the_time_of_the_last_validation_is_kept_free(made: Small) -> None:

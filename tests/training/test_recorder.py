@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from seqloom.layers.recording import Tape
 from seqloom.models.build import Model
 from seqloom.tasks import Batch, Frame, Goals
 from seqloom.training import recorder as training_recorder
@@ -17,14 +17,9 @@ from seqloom.training.optimisers import SGD, AdamW, Muon, OptimiserSettings, bui
 from seqloom.training.recorder import Knobs, Recorder
 from seqloom.training.step import Work
 from seqloom.training.steps import Begun, Steps
-from tests.training.small import Small, small
+from tests.training.small import Small
 
 BUDGET = 64
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Small:
-    return small(tmp_path)
 
 
 def _work(made: Small, model: Model, **goals: Any) -> Work:
@@ -142,6 +137,26 @@ def test_a_batch_of_which_nothing_counts_changes_nothing_much(made: Small) -> No
     awaited = recorder.step(1, replace(batch, count=0), Knobs(1.0))
     assert awaited is not None
     assert all(map(math.isfinite, awaited.read()))
+
+
+def test_recordings_whose_chance_nobody_seeds_are_made_anew(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a recording of something else broke off, and torch's random numbers were mended."""
+    model, recorded = made.model(), list[Frame]()
+    recorder = Recorder(_work(made, model), build_optimiser(SGD(), model), None, None, BUDGET, lambda text: None)
+
+    def record(frame: Frame, batch: Batch) -> object:
+        recorded.append(frame)
+        return object()
+
+    monkeypatch.setattr(recorder, "_record", record)
+    (batch, *_) = _batches(made)
+    frame = Frame.around(batch, BUDGET)
+    assert frame is not None
+    first = recorder._recording(frame, batch)
+    assert recorder._recording(frame, batch) is first
+    monkeypatch.setattr(Tape, "mended", Tape.mended + 1)
+    assert recorder._recording(frame, batch) is not first
+    assert recorded == [frame, frame]
 
 
 def test_batches_of_like_sizes_share_a_frame(made: Small) -> None:

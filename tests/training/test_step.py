@@ -16,11 +16,6 @@ from seqloom.training.step import Work
 from tests.training.small import Small, small
 
 
-@pytest.fixture
-def made(tmp_path: Path) -> Small:
-    return small(tmp_path)
-
-
 def _work(made: Small, model: Model, notes: list[str] | None = None) -> Work:
     note = (lambda text: None) if notes is None else notes.append
     return Work(made.task, model, Goals(0.1), torch.device("cpu"), None, 1, note)

@@ -116,11 +116,8 @@ class SentenceEncoder:
 
 
 @dataclass(frozen=True)
-class TagEncoder:
-    """The tag of a word that is several pieces stands at its first piece; the others have none.
-
-    spelled: the first is the word, and its letters are the others.
-    """
+class _LabelEncoder:
+    """Texts and what they are called. spelled: behind each word its letters."""
 
     vocabulary: Vocabulary
     labels: Labels
@@ -133,6 +130,14 @@ class TagEncoder:
     @property
     def _kind(self) -> IdType:
         return id_type(self.vocabulary, BYTES if self.spelled else 0)
+
+
+@dataclass(frozen=True)
+class TagEncoder(_LabelEncoder):
+    """The tag of a word that is several pieces stands at its first piece; the others have none.
+
+    spelled: the first is the word, and its letters are the others.
+    """
 
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
         sentences, tags = fields
@@ -151,21 +156,7 @@ class TagEncoder:
 
 
 @dataclass(frozen=True)
-class ClassEncoder:
-    """spelled: behind each word its letters."""
-
-    vocabulary: Vocabulary
-    labels: Labels
-    spelled: bool = False
-
-    @property
-    def columns(self) -> Mapping[str, ColumnType]:
-        return {"source": self._kind, "target": np.int32}
-
-    @property
-    def _kind(self) -> IdType:
-        return id_type(self.vocabulary, BYTES if self.spelled else 0)
-
+class ClassEncoder(_LabelEncoder):
     def __call__(self, fields: Fields) -> Mapping[str, Ragged]:
         texts, names = fields
         labels = Ragged.rows([[label] for label in self.labels.encode(names, unknown="unseen")])

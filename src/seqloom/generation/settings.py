@@ -1,13 +1,12 @@
 """How answers are written."""
 
-from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from seqloom.generation.rerank import MBR
 from seqloom.generation.sampling import Sampling
-from seqloom.settings import Frozen, all_impossible
+from seqloom.settings import Checked, Conflicts, Frozen
 
 LONGEST = 100_000
 """Tokens that any answer may have; more is a slip, and a search may not end before it."""
@@ -42,7 +41,7 @@ class NoLength(Frozen):
 LengthSettings = Annotated[WuLength | MeanLength | NoLength, Field(discriminator="kind")]
 
 
-class GenerationSettings(Frozen):
+class GenerationSettings(Checked):
     """Beam search with a narrow beam, which suits pairs: translations, spellings, dates.
 
     Four hypotheses give nearly all that wider beams give, at a quarter of the cost of 16, and the length penalty of
@@ -104,14 +103,7 @@ class GenerationSettings(Frozen):
             return self.batch
         return max(1, ROWS // (self.beam if self.sample is None else self.n_best))
 
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        faults = list(self._faults())
-        if faults:
-            raise all_impossible(faults)
-        return self
-
-    def _faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _conflicts(self) -> Conflicts:
         searched = self.sample is None and (self.rerank is None or self.rerank.of == "n-best")
         if searched and self.n_best > self.beam:
             yield ("n_best",), f"{self.n_best} answers cannot come from a beam of {self.beam}; set beam = {self.n_best}"
@@ -128,7 +120,7 @@ class GenerationSettings(Frozen):
         if self.rerank is not None:
             yield from self._rerank_faults(self.rerank)
 
-    def _engine_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _engine_faults(self) -> Conflicts:
         plain = {"beam": 1, "sample": None, "coverage": 0, "no_repeat": 0, "shortest": 0, "rerank": None}
         for name, value in (plain | {"replace_unknown": False}).items():
             if getattr(self, name) != value:
@@ -139,7 +131,7 @@ class GenerationSettings(Frozen):
                 )
                 return
 
-    def _rerank_faults(self, rerank: MBR) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _rerank_faults(self, rerank: MBR) -> Conflicts:
         if self.n_best > rerank.candidates:
             yield ("n_best",), f"{self.n_best} answers cannot come from {rerank.candidates} candidates"
         if rerank.of == "samples" and self.groups > 1:

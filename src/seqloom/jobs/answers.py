@@ -5,6 +5,7 @@ from torch import Tensor
 
 from seqloom.data.cache import Examples
 from seqloom.generation import GenerationSettings, Item, write
+from seqloom.jobs.by_heart import ByHeart
 from seqloom.jobs.scorer import scorer_of
 from seqloom.jobs.writing import MORE, TIMES, room
 from seqloom.models.build import Model
@@ -18,11 +19,16 @@ GREEDY = GenerationSettings(beam=1)
 
 
 def answers(
-    task: TranslateTask, model: Model, examples: Examples, device: torch.device, longest: int | None = None
+    task: TranslateTask,
+    model: Model,
+    examples: Examples,
+    device: torch.device,
+    longest: int | None = None,
+    by_heart: ByHeart | None = None,
 ) -> list[str]:
     """What is written, the likeliest token after the other, in the order of the examples.
 
-    longest: tokens of an answer at most; else the source decides.
+    longest: tokens of an answer at most; else the source decides. by_heart: of a model that is asked again and again.
     """
     was = model.training
     model.eval()
@@ -40,8 +46,12 @@ def answers(
         for row, source in enumerate(map(sources.__getitem__, range(len(sources))))
     )
     tokens: list[list[int]] = [[]] * len(sources)
-    for row, (best, *_) in write(scorer_of(task, [model]), items, GREEDY):
-        tokens[row] = list(best.tokens)
+    scorer, by_heart = scorer_of(task, [model]), by_heart or ByHeart()
+    try:
+        for row, (best, *_) in write(scorer, items, GREEDY, static=by_heart.static(scorer, len(sources))):
+            tokens[row] = list(best.tokens)
+    finally:
+        by_heart.done()
     model.train(was)
     return task.target.decode_many(tokens)
 

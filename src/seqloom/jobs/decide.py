@@ -114,16 +114,10 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
             took = grown(took, trial, batch, recipe.model, data, pace)
         if took is not None:
             took += update_seconds(work, training.optimiser) / training.accumulate
+    validation = None if took is None else validation_seconds(data, took / batch)
     expected = _expected(recipe, data, much, batch)
-    if left is not None and took is not None:
-        validation = validation_seconds(data, took / batch)
-        in_time = round(min((left - validation) / took / training.accumulate, 1e9))
-        if in_time < 1:
-            raise UserError(
-                f"a step of {batch * training.accumulate:,} tokens takes about {took * training.accumulate:.0f} s and "
-                f"the validation {validation:.0f} s, too long for {training.minutes:g} minutes; give more, or set "
-                "training.batch or the model smaller"
-            )
+    if left is not None and took is not None and validation is not None:
+        in_time = _in_time(training, batch, left, took, validation)
         expected = in_time if expected is None else min(expected, in_time)
     if wish.model_open:
         epochs = (expected or 0) * batch * training.accumulate / much.larger
@@ -145,7 +139,19 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
     if wish.bounded or training.minutes is not None or training.flops is not None:
         chosen["schedule"] = _ending(training, expected or 0, note)
     recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update=chosen)})
-    return Decided(recipe, data, took, None if took is None else validation_seconds(data, took / batch))
+    return Decided(recipe, data, took, validation)
+
+
+def _in_time(training: TrainingSettings, batch: int, left: float, took: float, validation: float) -> int:
+    """Steps that fit into the seconds that are left; a UserError, if none does. took: seconds of a batch."""
+    steps = round(min((left - validation) / took / training.accumulate, 1e9))
+    if steps < 1:
+        raise UserError(
+            f"a step of {batch * training.accumulate:,} tokens takes about {took * training.accumulate:.0f} s and "
+            f"the validation {validation:.0f} s, too long for {training.minutes:g} minutes; give more, or set "
+            "training.batch or the model smaller"
+        )
+    return steps
 
 
 def _expected(recipe: Recipe, data: Corpora, much: Amount, batch: int) -> int | None:

@@ -23,6 +23,13 @@ def unread(asked: Prepared, vocabulary: Vocabulary) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def unread_at_once(asked: Prepared, vocabulary: object) -> tuple[str, ...]:
+    """The same for whoever answers many: most inputs are known as soon as their tokens are looked through."""
+    if not isinstance(vocabulary, Vocabulary) or asked.item is None:
+        return ()
+    return unread(asked, vocabulary) if asked.cut or UNKNOWN in asked.item.source else ()
+
+
 def unknown(text: str, vocabulary: Vocabulary) -> list[str]:
     """Each once: words of a vocabulary of words, letters of any other."""
     (ids,) = vocabulary.encode([text])

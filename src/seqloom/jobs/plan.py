@@ -17,7 +17,7 @@ from seqloom.jobs.sizes import Size
 from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
-from seqloom.tasks import Goals, Language
+from seqloom.tasks import Goals, Language, Task
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
@@ -77,20 +77,7 @@ def amount(corpora: Corpora) -> Amount:
             both = target + rows, source + rows
             return Amount(both[0], max(both), rows, both[0] / rows, both[1] / rows)
         case "text":
-            if isinstance(task, MaskedTask):
-                context = task.settings.context
-                rows = -(-target // context)
-                share = task.settings.share
-                return Amount(max(1, round(share * target)), target, rows, min(target, context), 1.0, share)
-            assert isinstance(task, LanguageTask)
-            if isinstance(task, MusicTask):
-                whole, context = target + rows, task.settings.context
-                parts = max(rows, -(-whole // context))
-                return Amount(whole, whole, parts, whole / parts, 1.0)
-            if isinstance(task.settings, Language) and task.settings.lines == "documents":
-                return Amount(target + rows, target + rows, rows, target / rows + 1, 1.0)
-            windows = -(-target // task.settings.context)
-            return Amount(target, target, windows, min(target, task.settings.context), 1.0)
+            return _of_text(task, target, rows)
         case "tags" if isinstance(task, NodesTask):
             counts = max(1, len(task.graph.numbers_of("train")))
             return Amount(counts, target, rows, target / rows, target / rows, seen=task.neighbours)
@@ -105,6 +92,23 @@ def amount(corpora: Corpora) -> Amount:
             return Amount(rows, source + rows, rows, source / rows + 1, source / rows + 1)
         case "series":
             return Amount(rows, source, rows, max(1.0, source / rows), max(1.0, source / rows))
+
+
+def _of_text(task: Task, target: int, rows: int) -> Amount:
+    """Running text, cut into windows, or documents one by one."""
+    if isinstance(task, MaskedTask):
+        context, share = task.settings.context, task.settings.share
+        parts = -(-target // context)
+        return Amount(max(1, round(share * target)), target, parts, min(target, context), 1.0, share)
+    assert isinstance(task, LanguageTask)
+    if isinstance(task, MusicTask):
+        whole, context = target + rows, task.settings.context
+        parts = max(rows, -(-whole // context))
+        return Amount(whole, whole, parts, whole / parts, 1.0)
+    if isinstance(task.settings, Language) and task.settings.lines == "documents":
+        return Amount(target + rows, target + rows, rows, target / rows + 1, 1.0)
+    windows = -(-target // task.settings.context)
+    return Amount(target, target, windows, min(target, task.settings.context), 1.0)
 
 
 def _labelled(corpora: Corpora) -> float:

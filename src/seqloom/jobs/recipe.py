@@ -1,9 +1,9 @@
 """A recipe: one system in one file, with all that a run of it needs."""
 
 from collections.abc import Iterator
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import DataSettings
@@ -14,13 +14,13 @@ from seqloom.layers.images import Images
 from seqloom.layers.positions import Learned
 from seqloom.models.head_settings import HorizonOutput, TokensOutput
 from seqloom.models.settings import ModelSettings
-from seqloom.settings import Frozen, all_impossible
+from seqloom.settings import Checked, Conflicts
 from seqloom.tasks import Classify, Forecast, Language, Masked, Music, Tag, TaskSettings, Translate, task_class
 from seqloom.text import BPE, TextSettings, Words
 from seqloom.training.settings import TrainingSettings
 
 
-class Recipe(Frozen):
+class Recipe(Checked):
     """What a recipe file may hold."""
 
     source: str = Field(default="", description="where the system was published")
@@ -40,14 +40,7 @@ class Recipe(Frozen):
             return self.task.context
         return self.data.longest
 
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        faults = list(self._faults())
-        if faults:
-            raise all_impossible(faults)
-        return self
-
-    def _faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _conflicts(self) -> Conflicts:
         why = task_class(self.task).refuses(self.model)
         if why is not None:
             yield ("model", "family"), why
@@ -56,20 +49,8 @@ class Recipe(Frozen):
             yield ("training", "best"), f"{self.task.kind} has no score '{self.training.best}'; it has {known}"
         if self.training.reward is not None and not isinstance(self.task, Translate):
             yield ("training", "reward"), f"answers are drawn and scored, and {self.task.kind} writes none; remove it"
-        running = isinstance(self.task, Language) and self.task.lines == "text"
         yield from self._masked_faults()
-        if (
-            (running or isinstance(self.task, Tag | Masked))
-            and isinstance(self.text.source, BPE)
-            and self.text.source.dropout
-        ):
-            what = "tagged words" if isinstance(self.task, Tag) else "running text"
-            yield ("text", "source", "dropout"), f"{what} cannot be cut anew in each epoch; set dropout = 0"
-        if running or isinstance(self.task, Masked | Music):
-            assert isinstance(self.task, Language | Masked | Music)
-            for length in learned_positions(self.model):
-                if self.task.context > length:
-                    yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
+        yield from self._running_faults()
         yield from self._joined_faults()
         yield from self._picture_faults()
         if isinstance(self.task, Music) and not self._every_word:
@@ -87,7 +68,19 @@ class Recipe(Frozen):
         if two and self.model.tie in ("inputs", "all"):
             yield ("model", "tie"), f"tie = '{self.model.tie}' needs one vocabulary for both sides: text.shared = true"
 
-    def _masked_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _running_faults(self) -> Conflicts:
+        running = isinstance(self.task, Language) and self.task.lines == "text"
+        whole = running or isinstance(self.task, Tag | Masked)
+        if whole and isinstance(self.text.source, BPE) and self.text.source.dropout:
+            what = "tagged words" if isinstance(self.task, Tag) else "running text"
+            yield ("text", "source", "dropout"), f"{what} cannot be cut anew in each epoch; set dropout = 0"
+        if running or isinstance(self.task, Masked | Music):
+            assert isinstance(self.task, Language | Masked | Music)
+            for length in learned_positions(self.model):
+                if self.task.context > length:
+                    yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
+
+    def _masked_faults(self) -> Conflicts:
         says = isinstance(self.model.output, TokensOutput) and self.model.output.follows
         if says and not (isinstance(self.task, Masked) and self.task.follows):
             yield ("model", "output", "follows"), "only the task masked, with follows = true, asks what follows"
@@ -96,7 +89,7 @@ class Recipe(Frozen):
         if isinstance(self.task, Masked) and self.task.follows and not says:
             yield ("task", "follows"), "the model says nothing of it; set model.output.follows = true, or this to false"
 
-    def _series_faults(self, task: Forecast) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _series_faults(self, task: Forecast) -> Conflicts:
         steps = task.look_back + (task.horizon if task.known or task.calendar else 0)
         for length in learned_positions(self.model):
             if steps > length:
@@ -109,7 +102,7 @@ class Recipe(Frozen):
         if self.training.best == "crps" and not quantiles:
             yield ("training", "best"), "crps is of quantiles; name some: model.output.quantiles = [0.1, 0.5, 0.9]"
 
-    def _spelled_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _spelled_faults(self) -> Conflicts:
         """Of words with their letters."""
         asks = isinstance(self.task, Tag | Classify) and self.task.spelled
         reads = isinstance(self.model.input, Spelled)
@@ -123,7 +116,7 @@ class Recipe(Frozen):
         if asks and not isinstance(self.text.source, Words):
             yield ("text", "source"), "letters are of whole words: source = { kind = 'words' }"
 
-    def _vector_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _vector_faults(self) -> Conflicts:
         """Of the words of a file of vectors."""
         read, text = self.model.input, self.text.source
         if not isinstance(read, Tokens) or not read.all_words:
@@ -141,7 +134,7 @@ class Recipe(Frozen):
         text = self.text.source
         return isinstance(text, Words) and text.split == "spaces" and text.size is None and text.least == 1
 
-    def _picture_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _picture_faults(self) -> Conflicts:
         if isinstance(self.model.input, Images) and not self._every_word and task_class(self.task).shape != "series":
             yield (
                 ("text", "source"),
@@ -149,7 +142,7 @@ class Recipe(Frozen):
                 "source = { kind = 'words' }, without size and least",
             )
 
-    def _joined_faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _joined_faults(self) -> Conflicts:
         """Of a source and a target that are one text."""
         if not joins(self):
             if isinstance(self.task, Translate) and self.task.learn == "all":

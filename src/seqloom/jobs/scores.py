@@ -12,6 +12,7 @@ from seqloom.data.order import in_order
 from seqloom.evaluation import Bleu, Chrf, ExactMatch, Gleu, Metric, total
 from seqloom.evaluation.scripts import tokenizer_for
 from seqloom.jobs.answers import answers, chosen, far_enough
+from seqloom.jobs.by_heart import ByHeart
 from seqloom.jobs.plan import WRITTEN
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
@@ -52,8 +53,9 @@ def validator(
     device: torch.device,
     metrics: Sequence[Metric[str]],
     written: int = WRITTEN,
+    note: Callable[[str], None] = lambda text: None,
 ) -> Callable[[Model], dict[str, float]]:
-    """Scores by name: `loss`, and the task's own. metrics: of what is written."""
+    """Scores by name: `loss`, and the task's own. metrics: of what is written. note: hears why it is slow, if so."""
 
     def batches_of(cache: Cache) -> Iterator[Examples]:
         return in_order(cache, budget, task.reshape, task.marks, task.joined)
@@ -63,11 +65,13 @@ def validator(
 
     if isinstance(task, ForecastTask):
         return lambda model: forecast_scores(task, model, batches(), device)
-    sample = _sample(caches, written)
+    sample, by_heart = _sample(caches, written), ByHeart(note)
 
     def validate(model: Model) -> dict[str, float]:
         loss = mean_loss(model, task, batches(), device)
-        return {"loss": loss, **_own(task, model, loss, sample, metrics, batches, device)}
+        if isinstance(task, TranslateTask):
+            return {"loss": loss, **written_scores(task, model, sample, metrics, device, by_heart)}
+        return {"loss": loss, **_own(task, model, loss, batches, device)}
 
     return validate
 
@@ -76,14 +80,10 @@ def _own(
     task: Task,
     model: Model,
     loss: float,
-    sample: Examples,
-    metrics: Sequence[Metric[str]],
     batches: Callable[[], Iterator[Examples]],
     device: torch.device,
 ) -> dict[str, float]:
     match task:
-        case TranslateTask():
-            return written_scores(task, model, sample, metrics, device)
         case LanguageTask():
             return {"perplexity": math.exp(min(loss, 700.0))}
         case MaskedTask():
@@ -112,11 +112,16 @@ def forecast_scores(
 
 
 def written_scores(
-    task: TranslateTask, model: Model, examples: Examples, metrics: Sequence[Metric[str]], device: torch.device
+    task: TranslateTask,
+    model: Model,
+    examples: Examples,
+    metrics: Sequence[Metric[str]],
+    device: torch.device,
+    by_heart: ByHeart | None = None,
 ) -> dict[str, float]:
     """What is written, greedily, against the references: exact matches, BLEU and chrF of sacreBLEU, all in percent."""
     references = _references(task, examples)
-    said = answers(task, model, examples, device, far_enough(examples))
+    said = answers(task, model, examples, device, far_enough(examples), by_heart)
     stats = {metric: metric.statistics(said, [references]) for metric in metrics}
     return {metric.name: float(metric.score(total(stats_ND))) for metric, stats_ND in stats.items()}
 

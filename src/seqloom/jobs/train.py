@@ -3,18 +3,18 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
 from seqloom.data.reading import size
 from seqloom.data.reading.stored_file import is_folder, stored
-from seqloom.evaluation.bleu import ORDER, Bleu
-from seqloom.evaluation.scripts import told
+from seqloom.evaluation.bleu import ORDER
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
-from seqloom.jobs.corpora import Corpora, corpora, fingerprints, first_example, longest_of, shown
+from seqloom.jobs.corpora import Corpora, corpora, fingerprints, longest_of
 from seqloom.jobs.decide import decide, device_of
+from seqloom.jobs.doubts import doubts
 from seqloom.jobs.drawing import objective_of
 from seqloom.jobs.forecast_window import PICTURE, last_window
 from seqloom.jobs.look_training import training_looks
@@ -27,9 +27,7 @@ from seqloom.jobs.start import Start, taken_lines
 from seqloom.jobs.start_task import of_start
 from seqloom.jobs.telling import Telling
 from seqloom.jobs.versions import header
-from seqloom.layers.attention import Attention
 from seqloom.layers.native.library import told_of_waiting
-from seqloom.layers.positions import NoPositions
 from seqloom.models import build_model
 from seqloom.models.build import Model
 from seqloom.models.first_vectors import start_vectors
@@ -39,9 +37,7 @@ from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 from seqloom.tasks import Codecs, task_class
 from seqloom.tasks.forecast import ForecastTask
-from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.nodes import NodesTask
-from seqloom.tasks.sentence_pairs import several
 from seqloom.text import Vocabulary
 from seqloom.training.freezing import freeze
 from seqloom.training.limits import Limits
@@ -52,8 +48,6 @@ from seqloom.training.place import Place
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.watch import Facts, View
 
-FEW = 20  # examples; of fewer, one is five points of accuracy
-MORE = 0.2  # of the examples, where a twentieth is so few
 LAST = 0.5  # seconds for what comes behind the last validation
 
 
@@ -117,7 +111,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             *wish.notes,
             *filter(None, taken_lines(run)),
             *data.notes,
-            *_doubts(recipe, data, start is not None),
+            *doubts(recipe, data, start is not None),
         ):
             telling.note(note)
         assert recipe.training.threads != "auto"
@@ -134,61 +128,6 @@ def _refuse_folders(recipe: Recipe) -> None:
         for name in () if corpus.midi else corpus.files:
             if is_folder(name):
                 stored(name)  # says what to name instead
-
-
-def _doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
-    """What is allowed, but may not be meant. begun: from another run."""
-    if not isinstance(data.task, NodesTask | ForecastTask):
-        yield shown(*first_example(data))
-    yield from _few(recipe, data)
-    if recipe.training.freeze and not begun:
-        yield "training.freeze: what is frozen stays as it was drawn by chance; begin from a run: --from RUN"
-    if recipe.training.reward is not None and not begun:
-        yield "training.reward: of a model that has learnt nothing yet no answer earns much; begin from one: --from RUN"
-    if recipe.training.reward is not None and recipe.training.best == "loss":
-        yield (
-            "training.best = 'loss': the likelihood chooses the model, and is not what is trained for; "
-            f"--set training.best={recipe.training.reward.kind}"
-        )
-    yield from _single_documents(data)
-    for metric in metrics_of(data.task, data.valid):
-        remark = told(metric.tokenize) if isinstance(metric, Bleu) else None
-        if remark is not None:
-            yield remark
-    sides: tuple[Literal["encoder", "decoder"], ...] = ("encoder", "decoder")
-    for name in sides:
-        stack = recipe.model.side(name)
-        orderless = all(isinstance(mixer, Attention) and mixer.relative is None for mixer in stack.mixers())
-        if isinstance(data.task, NodesTask):
-            continue
-        if name in recipe.model.family and orderless and isinstance(stack.positions, NoPositions) and stack.depth:
-            yield (
-                f"the {name} knows no positions, so that it sees a set, not a sequence: "
-                "--set model.positions.kind=sinusoidal, or mixer.relative"
-            )
-
-
-def _few(recipe: Recipe, data: Corpora) -> Iterator[str]:
-    """So few examples to validate on that their score is a matter of luck."""
-    if data.task.shape in ("text", "timeline") or isinstance(data.task, NodesTask):
-        return
-    held = sum(map(len, data.valid))
-    if held < FEW:
-        more = "" if recipe.data.valid else f": --valid FILE, or --set data.held_out={MORE:g}"
-        yield f"{counted(held, 'example')} to validate on: a score of so few says little; give more{more}"
-
-
-def _single_documents(data: Corpora) -> Iterator[str]:
-    """Where segments that do not follow should come from other documents, and there are none."""
-    if not (isinstance(data.task, MaskedTask) and data.task.settings.follows):
-        return
-    for name, part in zip(data.files, data.train, strict=True):
-        chunks = (part.cache.read([chunk])[0].columns["target"] for chunk in range(len(part.cache.rows)))
-        if not several(chunks):
-            yield (
-                f"{name}: no empty line stands between its sentences, so that it is one document, and what does not "
-                "follow comes from elsewhere in it; end each document with an empty line"
-            )
 
 
 def _as_before(run: RunFolder, wish: Asked) -> Recipe:
@@ -250,8 +189,6 @@ def _run(
 ) -> Trained:
     """validation: seconds that one may take, before the first has been timed. start: what it begins from."""
     training, device = recipe.training, device_of(recipe.training.device)
-    assert training.batch != "auto"
-    assert training.validate_every != "auto"
     torch.manual_seed(training.seed)
     model = build_model(recipe.model, data.task.sizes()).to(device).train()
     if training.freeze:
@@ -259,28 +196,8 @@ def _run(
         telling.note(
             f"frozen: {fixed:,} of {every:,} parameters ({', '.join(training.freeze)}); dropout in them stays as it is"
         )
-    much = amount(data)
-    per_token = training_flops_per_token(recipe, data, much)
-    precision = None if training.precision == "float32" else torch.bfloat16
     telling.main = main_score(data.task) if training.reward is None else training.reward.kind
-    longest, metrics = longest_of(recipe), metrics_of(data.task, data.valid, training)
-    setup = Setup(
-        data.task,
-        model,
-        data.order(training.batch, training.seed),
-        training,
-        Limits(steps_of(training, much, training.batch), None, asked_for(training), training.flops, training.epochs),
-        validator(data.task, data.valid, training.batch, device, metrics),
-        training.validate_every,
-        device,
-        precision,
-        recipe.data.workers,
-        data.files,
-        per_token,
-        None if longest is None else min(longest.tokens, recipe.data.longest_source or longest.tokens),
-        objective_of(training.reward, data.task),
-        training_looks(run, recipe, data, model, device, telling.note),
-    )
+    setup = _setup(run, recipe, data, model, device, telling)
     if not run.checkpoints.any() and start is not None:
         start.load(model, recipe, data.task.codecs)
     elif not run.checkpoints.any():
@@ -296,17 +213,60 @@ def _run(
         loop.setup = replace(setup, limits=replace(setup.limits, seconds=seconds))
     run.keep_metrics(loop.place.step if resumed else -1)
     run.looks.keep(loop.place.step if resumed else -1)
-    facts = Facts(
-        run.path.name, setup.limits.steps, loop.place.step, loop.done, _about(run, recipe, data, model, device)
-    )
-    facts = replace(facts, best=training.best)
+    about = _about(run, recipe, data, model, device)
+    facts = Facts(run.path.name, setup.limits.steps, loop.place.step, loop.done, about)
+    much = amount(data)
     forget_peak(device)
-    telling.begin(facts, per_token, peak_flops(device, precision), much.larger / much.tokens)
+    peak = peak_flops(device, setup.precision)
+    telling.begin(replace(facts, best=training.best), setup.flops_per_token, peak, much.larger / much.tokens)
     place = loop.train()
     if not place.step and setup.limits.steps != 0:
         raise FailedError(f"no step was made in {training.minutes:g} minutes: give more, or train a smaller model")
     telling.draw()
     telling.watcher.ended(place.ended or "")
+    return _ended(run, recipe, data, place, setup, telling, None if start is None else start.run)
+
+
+def _setup(
+    run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: torch.device, telling: Telling
+) -> Setup:
+    training, much, longest = recipe.training, amount(data), longest_of(recipe)
+    assert training.batch != "auto"
+    assert training.validate_every != "auto"
+    return Setup(
+        task=data.task,
+        model=model,
+        order=data.order(training.batch, training.seed),
+        training=training,
+        limits=Limits(
+            steps_of(training, much, training.batch), None, asked_for(training), training.flops, training.epochs
+        ),
+        validate=validator(
+            data.task,
+            data.valid,
+            training.batch,
+            device,
+            metrics_of(data.task, data.valid, training),
+            note=telling.note,
+        ),
+        validate_every=training.validate_every,
+        device=device,
+        precision=None if training.precision == "float32" else torch.bfloat16,
+        workers=recipe.data.workers,
+        files=data.files,
+        flops_per_token=training_flops_per_token(recipe, data, much),
+        longest=None if longest is None else min(longest.tokens, recipe.data.longest_source or longest.tokens),
+        objective=objective_of(training.reward, data.task),
+        look=training_looks(run, recipe, data, model, device, telling.note),
+    )
+
+
+def _ended(
+    run: RunFolder, recipe: Recipe, data: Corpora, place: Place, setup: Setup, telling: Telling, begun: RunFolder | None
+) -> Trained:
+    """What the best model scores, and what the run folder keeps of it. begun: the run that it began from."""
+    training, model, device = setup.training, setup.model, setup.device
+    assert training.batch != "auto"
     best_weights(run, model)
     if len(place.kept) > 1:
         telling.note(
@@ -315,13 +275,12 @@ def _run(
         )
     # a mean of models was never validated itself
     scores = dict(setup.validate(model)) if training.average else scores_of(run, place)
+    metrics = metrics_of(data.task, data.valid, training)
     test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
-    trained = Trained(run, recipe, data, model, place, scores, test)
     if isinstance(data.task, ForecastTask):
         write_text(run.path / PICTURE, last_window(data.task, model, data.test or data.valid, device))
-    begun = None if start is None else start.run
     write_text(run.card, card(run, recipe, data, model, place, scores, test, device, begun, taken_lines(run)))
-    return trained
+    return Trained(run, recipe, data, model, place, scores, test)
 
 
 def asked_for(training: TrainingSettings) -> tuple[float | None, ...]:

@@ -6,6 +6,7 @@ A small kernel takes a GPU less time than it takes Python to ask for it; a recor
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import ClassVar
 
 import torch
 
@@ -43,6 +44,9 @@ class Tape:
 
     Without a GPU, or with records = False, all work is done as it is.
     """
+
+    mended: ClassVar[int] = 0
+    """How often a recording broke off, of whatever tape: those made before have random numbers that nobody seeds."""
 
     def __init__(self, device: torch.device, records: bool = True) -> None:
         self.device = device
@@ -104,6 +108,7 @@ class Tape:
             fresh = torch.Generator(torch.device("cuda", device))
             fresh.manual_seed(chance.initial_seed())
             chance.graphsafe_set_state(fresh)
+            Tape.mended += 1
             torch.cuda.synchronize(device)
             raise
 

@@ -1,8 +1,8 @@
 """A whole model's settings: what its stacks are made of, and what goes in and comes out."""
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from seqloom.layers.attentive_recurrence import AttentiveRecurrence
 from seqloom.layers.embedding import InputSettings, Patches, Tokens, Vectors
@@ -16,8 +16,8 @@ from seqloom.models.head_settings import (
     TagsOutput,
     TokensOutput,
 )
-from seqloom.models.stack_settings import Family, Found, StackSettings, concatenates, fault_path, stack_faults
-from seqloom.settings import Changes, Frozen, all_impossible
+from seqloom.models.stack_settings import Family, StackSettings, concatenates, fault_path, stack_faults
+from seqloom.settings import Changes, Checked, Conflicts, Frozen
 
 OWN_VECTORS = {"vectors": None, "frozen": False}
 
@@ -33,7 +33,7 @@ class Unfold(Frozen):
     more: int = Field(default=0, ge=0)
 
 
-class ModelSettings(StackSettings):
+class ModelSettings(Checked, StackSettings):
     """What stands at the top holds for both stacks; [model.encoder] and [model.decoder] change it for one."""
 
     family: Family = "encoder-decoder"
@@ -70,16 +70,14 @@ class ModelSettings(StackSettings):
             return self.input
         return self.input.model_copy(update=OWN_VECTORS) if isinstance(self.input, Tokens) else Tokens()
 
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        faults: dict[tuple[str | int, ...], str] = {}
+    def _conflicts(self) -> Conflicts:
+        """Of each setting the first: the others may come of it."""
+        found: dict[tuple[str | int, ...], str] = {}
         for path, why in self._faults():
-            faults.setdefault(path, why)
-        if faults:
-            raise all_impossible(list(faults.items()))
-        return self
+            found.setdefault(path, why)
+        yield from found.items()
 
-    def _faults(self) -> Found:
+    def _faults(self) -> Conflicts:
         for name in ("encoder", "decoder"):
             if name in self.family:
                 for path, why in stack_faults(self.side(name), self.width, name, self.family):
@@ -92,7 +90,7 @@ class ModelSettings(StackSettings):
         yield from self._inputs()
         yield from self._outputs()
 
-    def _begins(self) -> Found:
+    def _begins(self) -> Conflicts:
         """Decoder layers that begin where the encoder's ended must be like them."""
         encoder, decoder = self.side("encoder"), self.side("decoder")
         if any(stack.mixer == () for stack in (encoder, decoder)):
@@ -104,7 +102,7 @@ class ModelSettings(StackSettings):
                 for why in begins_apart(mixer, other, self.width):
                     yield (*changed, *fault_path(decoder, "mixer", block, "initial")), why
 
-    def _ties(self) -> Found:
+    def _ties(self) -> Conflicts:
         if self.tie == "none":
             return
         pairs = self.family == "encoder-decoder"
@@ -125,7 +123,7 @@ class ModelSettings(StackSettings):
             if narrow and (self.tie != "output" or not pairs or name == "decoder"):
                 yield ("tie",), "with concatenated positions token vectors are narrower than the output: not shareable"
 
-    def _inputs(self) -> Found:
+    def _inputs(self) -> Conflicts:
         for name, side in ("input", self.input), ("target_input", self.target_input):
             reads_back = self.family == "decoder-only" or name == "target_input"
             if isinstance(side, Patches | Images) and reads_back:
@@ -139,7 +137,7 @@ class ModelSettings(StackSettings):
         if self.family != "encoder-decoder" and self.target_input is not None:
             yield ("target_input",), f"a model of family '{self.family}' reads one sequence only"
 
-    def _outputs(self) -> Found:
+    def _outputs(self) -> Conflicts:
         if isinstance(self.output, TokensOutput) and self.output.follows and self.family != "encoder-only":
             yield ("output", "follows"), "what follows is read off an encoder: use family = 'encoder-only'"
         if isinstance(self.output, HorizonOutput) and self.family != "encoder-only":

@@ -1,6 +1,5 @@
 """Settings of a stack of blocks, and what cannot be built of them."""
 
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field
@@ -19,14 +18,11 @@ from seqloom.layers.multi_step_attention import MultiStep
 from seqloom.layers.norms import BatchNorm, LayerNorm, NormSettings
 from seqloom.layers.positions import NoPositions, PositionsSettings, Sinusoidal
 from seqloom.layers.recurrence import Recurrence
-from seqloom.settings import Frozen, OneOrMany, impossible
+from seqloom.settings import Conflicts, Frozen, OneOrMany, impossible
 
 T = TypeVar("T")
 
 Family = Literal["encoder-only", "decoder-only", "encoder-decoder"]
-
-Found = Iterator[tuple[tuple[str | int, ...], str]]
-"""What cannot be: the path of a setting, and why."""
 
 
 class Residual(Frozen):
@@ -111,7 +107,7 @@ def concatenates(positions: PositionsSettings) -> bool:
     return not isinstance(positions, NoPositions) and positions.join == "concat"
 
 
-def stack_faults(stack: StackSettings, width: int, name: str, family: Family) -> Found:
+def stack_faults(stack: StackSettings, width: int, name: str, family: Family) -> Conflicts:
     causal = name == "decoder"
     for field in "widths", "mixer", "cross", "feed_forward":
         value = getattr(stack, field)
@@ -136,7 +132,7 @@ def stack_faults(stack: StackSettings, width: int, name: str, family: Family) ->
     yield from _memory_faults(stack, name, family)
 
 
-def _width_faults(stack: StackSettings, width: int) -> Found:
+def _width_faults(stack: StackSettings, width: int) -> Conflicts:
     if stack.widths is None:
         return
     before = width
@@ -165,7 +161,7 @@ def fault_path(stack: StackSettings, field: str, layer: int, setting: str) -> tu
     return (field, *index, *setting.split("."))
 
 
-def _position_faults(stack: StackSettings, width: int) -> Found:
+def _position_faults(stack: StackSettings, width: int) -> Conflicts:
     positions = stack.positions
     if isinstance(positions, NoPositions):
         return
@@ -186,7 +182,7 @@ def _position_faults(stack: StackSettings, width: int) -> Found:
         yield ("positions",), f"sinusoids come in pairs of sine and cosine, so their width must be even, not {taken}"
 
 
-def _memory_faults(stack: StackSettings, name: str, family: Family) -> Found:
+def _memory_faults(stack: StackSettings, name: str, family: Family) -> Conflicts:
     if family != "encoder-decoder":
         if stack.cross is not None:
             yield ("cross",), f"a model of family '{family}' has no second sequence to read"

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Question
+from seqloom.jobs.look_notes import unread_at_once
 from seqloom.jobs.writing import Prepared
 from seqloom.serving.desk import Desk
 from seqloom.serving.log import Log
@@ -35,10 +36,10 @@ class Wish:
 
 
 class Pending:
-    """What was asked, and what is heard of it."""
+    """What was asked, and what is heard of it. notes: what should be known of each input."""
 
-    def __init__(self, asked: Sequence[Prepared], log: Log) -> None:
-        self.asked, self.log = asked, log
+    def __init__(self, asked: Sequence[Prepared], notes: Sequence[tuple[str, ...]], log: Log) -> None:
+        self.asked, self.notes, self.log = asked, notes, log
         self._events: asyncio.Queue[tuple[int, Event]] = asyncio.Queue()
         self._unread = [0] * len(asked)
 
@@ -52,6 +53,13 @@ class Pending:
     def read(self) -> int:
         """Tokens of all inputs."""
         return sum(len(one.item.source) for one in self.asked if one.item is not None)
+
+    def noted(self, each: int = 1) -> dict[str, list[str]]:
+        """What should be known of the inputs, as a field of an answer: words that the vocabulary does not have, what
+        was left out. Not there, where there is nothing to tell. each: so many inputs after each other are the same."""
+        own = self.notes[::each]
+        told = [f"input {at}: {note}" if len(own) > 1 else note for at, notes in enumerate(own, 1) for note in notes]
+        return {"notes": told} if told else {}
 
     async def heard(self) -> AsyncIterator[tuple[int, Going | Said]]:
         """Each input's number with what is known of it, until all have their answers."""
@@ -84,8 +92,8 @@ async def pending(
     desk.promise(inputs)
     tickets = list[Ticket]()
     try:
-        made, asked = await loop.run_in_executor(desk.preparing, _prepared, desk, wishes, limits)
-        waiting = Pending(asked, log)
+        made, asked, notes = await loop.run_in_executor(desk.preparing, _prepared, desk, wishes, limits)
+        waiting = Pending(asked, notes, log)
 
         def tell(place: int, event: Event) -> None:
             with suppress(RuntimeError):  # the loop is closed: nobody listens any more
@@ -107,13 +115,14 @@ async def pending(
 
 def _prepared(
     desk: Desk, wishes: Callable[[], list[Wish]], limits: ServingSettings
-) -> tuple[list[Wish], list[Prepared]]:
+) -> tuple[list[Wish], list[Prepared], list[tuple[str, ...]]]:
     try:
         made = wishes()
     except UserError as error:
         raise RefusalError(422, str(error)) from None
     desk.model.look_over([wish.question for wish in made])
-    return made, [_one(desk, place, wish, limits) for place, wish in enumerate(made, 1)]
+    asked = [_one(desk, place, wish, limits) for place, wish in enumerate(made, 1)]
+    return made, asked, [unread_at_once(one, desk.model.task.codecs.source) for one in asked]
 
 
 def _one(desk: Desk, place: int, wish: Wish, limits: ServingSettings) -> Prepared:

@@ -76,7 +76,7 @@ async def _written(request: Request, asked: Writes, prompt: str, kind: Literal["
         parts = partial(_parts, prompting, lines)
         return await streamed(it, request, book, prompting, parts, LINES, lambda no: json_line(no.content("/api/")))
     waiting, (said,) = await whole(it, request, book, prompting)
-    return PlainJson(lines.last(said.answers[0].text, said, waiting.read))
+    return PlainJson(lines.last(said.answers[0].text, said, waiting.read) | waiting.noted())
 
 
 async def _parts(prompting: Prompting, lines: Lines, waiting: Pending) -> AsyncIterator[str]:
@@ -88,7 +88,7 @@ async def _parts(prompting: Prompting, lines: Lines, waiting: Pending) -> AsyncI
         else:
             if rest := told.last(event.answers[0].text):
                 yield json_line(lines.line(rest))
-            yield json_line(lines.last("", event, waiting.read))
+            yield json_line(lines.last("", event, waiting.read) | waiting.noted())
 
 
 @router.get("/api/tags", summary="The models that are served")

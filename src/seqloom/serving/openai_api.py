@@ -70,13 +70,13 @@ async def _written(request: Request, asked: Writes, prompting: Prompting, form: 
     waiting, said = await whole(it, request, book, prompting)
     choices = [form.choice(place, place // prompting.count, one) for place, one in enumerate(said)]
     written = sum(len(one.answers[0].tokens) for one in said)
-    return PlainJson(form.whole(book.name, choices, usage(waiting.read, written)))
+    return PlainJson(form.whole(book.name, choices, usage(waiting.read, written)) | waiting.noted(prompting.count))
 
 
 async def _parts(model: str, prompting: Prompting, form: Form, use: bool, waiting: Pending) -> AsyncIterator[str]:
-    """use: the last part says how many tokens there were."""
+    """use: the last part says how many tokens there were. The first that ends a text says what should be known."""
     told = [Told(prompting.stops) for _ in range(prompting.inputs)]
-    written = 0
+    written, noted = 0, waiting.noted(prompting.count)
     for place in range(prompting.inputs):
         if (first := form.first(place, place // prompting.count)) is not None:
             yield _event(form.part(model, [first]))
@@ -88,7 +88,8 @@ async def _parts(model: str, prompting: Prompting, form: Form, use: bool, waitin
         written += len(event.answers[0].tokens)
         if rest := told[place].last(event.answers[0].text):
             yield _event(form.part(model, [form.delta(place, rest)]))
-        yield _event(form.part(model, [form.end(place, event)]))
+        yield _event(form.part(model, [form.end(place, event)]) | noted)
+        noted = {}
     if use:
         yield _event(form.part(model, []) | {"usage": usage(waiting.read, written)})
     yield "data: [DONE]\n\n"

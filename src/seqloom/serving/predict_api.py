@@ -112,7 +112,8 @@ class PredictResponse(BaseModel):
     outputs: list[list[PredictAnswer]] | list[list[ForecastAnswer]]
     """to each input its answers, best first; of a table, the forecast of each of its series"""
     notes: list[str] | None = None
-    """what should be known of tables: values that are missing, series that training did not have"""
+    """what should be known of inputs: words that the vocabulary does not have, what was left out; of tables, values
+    that are missing, series that training did not have"""
 
 
 @router.post("/v1/predict", response_model=PredictResponse, summary="Answer texts with any model")
@@ -141,7 +142,7 @@ async def _answered(it: Service, asked: PredictRequest, request: Request) -> Pla
     for given, one in zip(asked.inputs, said, strict=True):
         named = {"id": given.id} if isinstance(given, Input | Values) and given.id is not None else {}
         outputs.append([named | lines.one(answer) for answer in one.answers])
-    return PlainJson({"model": book.name, "outputs": outputs})
+    return PlainJson({"model": book.name, "outputs": outputs} | waiting.noted())
 
 
 async def _forecast(it: Service, desk: Desk, asked: PredictRequest) -> PlainJson:

@@ -2,12 +2,13 @@
 
 from seqloom.settings.base import (
     Changes,
+    Checked,
+    Conflicts,
     FailedError,
     Frozen,
     OneOrMany,
     SettingsError,
     UserError,
-    all_impossible,
     impossible,
 )
 from seqloom.settings.dump import dump
@@ -16,12 +17,13 @@ from seqloom.settings.schema import schema
 
 __all__ = [
     "Changes",
+    "Checked",
+    "Conflicts",
     "FailedError",
     "Frozen",
     "OneOrMany",
     "SettingsError",
     "UserError",
-    "all_impossible",
     "dump",
     "impossible",
     "load",

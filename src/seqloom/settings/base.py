@@ -1,10 +1,10 @@
 """What settings classes are written with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import NoneType
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, PlainSerializer, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, PlainSerializer, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 T = TypeVar("T")
@@ -63,6 +63,23 @@ def all_impossible(faults: Sequence[tuple[tuple[str | int, ...], str]]) -> Pydan
     """The same for several at once: pairs of a path and a reason."""
     reasons = "; ".join(dict.fromkeys(reason for _, reason in faults))
     return PydanticCustomError("impossible", "{reason}", {"reason": reasons, "faults": list(faults)})
+
+
+Conflicts = Iterator[tuple[tuple[str | int, ...], str]]
+"""What cannot be: the path of the setting to blame, and why."""
+
+
+class Checked(Frozen):
+    """Settings of which some cannot go together."""
+
+    def _conflicts(self) -> Conflicts:
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if found := list(self._conflicts()):
+            raise all_impossible(found)
+        return self
 
 
 def _form(value: object) -> str:

@@ -82,6 +82,7 @@ class Recorder:
         self._seen: set[Frame] = set()
         self._large: set[Frame] = set()  # frames that need more memory than there is
         self._recordings: dict[Frame, _Recording] = {}
+        self._mended = Tape.mended
         self._knobs = Knobs(1.0).numbers.to(work.device)
         self._results = torch.zeros(2, device=work.device)
         self._bad = torch.zeros((), device=work.device)
@@ -143,6 +144,9 @@ class Recorder:
 
     def _recording(self, frame: Frame, batch: Batch) -> _Recording | None:
         """None: it cannot be recorded."""
+        if self._mended != Tape.mended:  # a validation's recording broke off
+            self._mended = Tape.mended
+            self._recordings.clear()
         if frame in self._recordings:
             return self._recordings[frame]
         try:

@@ -1,11 +1,10 @@
 """How a model is trained."""
 
-from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from seqloom.settings import Frozen, all_impossible
+from seqloom.settings import Checked, Conflicts
 from seqloom.training.ema import Ema
 from seqloom.training.optimisers import AdamW, OptimiserSettings
 from seqloom.training.precision import Precision
@@ -13,7 +12,7 @@ from seqloom.training.reward import Reward
 from seqloom.training.schedules import Cosine, ScheduleSettings
 
 
-class TrainingSettings(Frozen):
+class TrainingSettings(Checked):
     """It ends when the first of steps, epochs, minutes and flops is over; with none, a number of steps is chosen."""
 
     steps: int | None = Field(default=None, ge=0)
@@ -72,14 +71,7 @@ class TrainingSettings(Frozen):
     )
     device: str = Field(default="auto", description="cpu, cuda, cuda:1, mps, …")
 
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        faults = list(self._faults())
-        if faults:
-            raise all_impossible(faults)
-        return self
-
-    def _faults(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def _conflicts(self) -> Conflicts:
         if self.average and self.ema is not None:
             yield ("average",), "the model is either a moving average (ema) or a mean of the last ones (average)"
         if self.average == 1:
