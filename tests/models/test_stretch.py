@@ -105,6 +105,26 @@ def test_by_chance(other: dict[str, Any], sampling: Sampling) -> None:
         assert len({answer.tokens for answers in found.values() for answer in answers}) > 20
 
 
+@pytest.mark.parametrize("other", [{}, LANGUAGE, {"output": {"kind": "tokens", "bias": True}}])
+def test_the_best_few_of_each_row(other: dict[str, Any]) -> None:
+    for beam in (2, 5):
+        same(scorer_of(**other), GenerationSettings(beam=beam, n_best=2, batch=5))
+
+
+def test_the_best_few_of_many_rows_in_eight_bits() -> None:
+    scorer = scorer_of(eight=True)
+    assert isinstance(scorer, PairScorer)
+    state, last_B = scorer.start([ITEMS[3]] * 70)  # more than are looked at together
+    with torch.inference_mode():
+        made = scorer.best(last_B, state, 6)
+        state, _ = scorer.start([ITEMS[3]] * 70)
+        log_probs_RV, _, _ = scorer.step(last_B, state, False)
+    assert made is not None
+    wanted = log_probs_RV.sort(dim=-1, descending=True, stable=True)
+    torch.testing.assert_close(made[0], wanted.values[:, :6], atol=1e-4, rtol=1e-4)
+    assert torch.equal(made[1], wanted.indices[:, :6])
+
+
 def test_each_item_by_its_own_chance() -> None:
     scorer, settings = scorer_of(), GenerationSettings(sample=Sampling(), batch=8)
     items = [
@@ -195,7 +215,9 @@ def test_what_it_cannot_say_goes_the_plain_way(other: dict[str, Any]) -> None:
     assert not used(scorer)
 
 
-@pytest.mark.parametrize("settings", [GREEDY, GenerationSettings(sample=Sampling(), batch=5)])
+@pytest.mark.parametrize(
+    "settings", [GREEDY, GenerationSettings(sample=Sampling(), batch=5), GenerationSettings(beam=3, batch=5)]
+)
 @pytest.mark.parametrize("where", ["target.embedding.weight_VD", "head.weight_VD"])
 def test_what_is_no_number_is_told(where: str, settings: GenerationSettings) -> None:
     scorer = scorer_of()

@@ -5,7 +5,7 @@ say, is compared with them, and steps aside for all that it cannot say, and for 
 """
 # R rows  V tokens  T steps
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -22,14 +22,14 @@ from seqloom.layers.native import block as native
 from seqloom.layers.native import readable, usable
 from seqloom.layers.native.compiler import MissingError
 from seqloom.layers.native.eight import EIGHT
-from seqloom.layers.native.run import RUN, Decoder, Wanted, ran
+from seqloom.layers.native.run import RUN, Decoder, Wanted, best, ran
 from seqloom.layers.positions.absolute import LearnedPositions, SinusoidalPositions
 from seqloom.models.block import BlockState
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.heads import TokenHead
 from seqloom.models.input import Input
-from seqloom.models.output import DecoderState
+from seqloom.models.output import DecoderState, Output
 from seqloom.models.stack import Stack
 from seqloom.models.stack_step import map_of, norm_of, written_down
 from seqloom.models.watched import OtherError, Watched, need
@@ -105,6 +105,21 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
     )
     after = DecoderState(state.lengths_B + count, layers)
     return Stretch(found.tokens_TR, found.log_probs_TR, found.last_R, after, found.bad)
+
+
+def ranking(
+    model: EncoderDecoder | DecoderOnly, never_V: Tensor, count: int
+) -> Callable[[Output], tuple[Tensor, Tensor]] | None:
+    """What tells the best so many tokens of each row, of an output of one step each; None: the plain lines do it."""
+    plan, lib, head = _plan(model) if usable() else None, RUN.get(), model.head
+    if plan is None or lib is None or count > len(never_V) or not isinstance(head, TokenHead):
+        return None
+
+    def ranked(output: Output) -> tuple[Tensor, Tensor]:
+        x_RD = head.prepared(output.hidden, output.layout)[:, 0].contiguous()
+        return best(lib, plan.form, x_RD, never_V, count)
+
+    return ranked
 
 
 def _free(state: DecoderState) -> int:
