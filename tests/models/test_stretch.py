@@ -1,6 +1,8 @@
 """Several steps in one call of C write what the plain lines write one by one."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import torch
 from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, write
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
+from seqloom.layers.layout import Packed
 from seqloom.layers.native.run import RUN
 from seqloom.layers.paths import only_plain
 from seqloom.layers.shortlist import Shortlist
@@ -240,3 +243,53 @@ def test_the_positions_of_a_learned_table_end() -> None:
     items: Sequence[Item] = [Item([5, 6, 7], 0, 40)]
     with pytest.raises(ValueError, match="positions are learned for the first 12"):
         list(write(scorer, items, GenerationSettings(sample=Sampling(), batch=5)))
+
+
+@pytest.mark.parametrize("sample", [Sampling(top_p=1e-7), Sampling(top_k=2**63 - 1, top_p=0.5)])
+def test_somebody_always_stays(sample: Sampling) -> None:
+    """A mass that nobody is as small as leaves the likeliest token; a number beyond all tokens leaves all."""
+    same(scorer_of(**LANGUAGE), GenerationSettings(beam=1, batch=5, sample=sample))
+
+
+@pytest.mark.parametrize("sample", [None, Sampling()])
+def test_nothing_may_be_written(sample: Sampling | None) -> None:
+    scorer = scorer_of(**LANGUAGE)
+    mute = TextScorer(scorer.model, BEGIN, END, never=range(SIZE))  # type: ignore[arg-type]
+    found = written(mute, GenerationSettings(beam=1, sample=sample))
+    assert {one.tokens for answers in found.values() for one in answers} == {()}
+
+
+@pytest.mark.parametrize("token", [-1, SIZE, 2**40])
+def test_tokens_that_are_none(token: int) -> None:
+    """C would read beyond the table."""
+    with pytest.raises(IndexError):
+        list(write(scorer_of(**LANGUAGE), [Item([5, token], 0, 4)], GREEDY))
+
+
+def test_reading_and_writing_by_turns() -> None:
+    """A causal model that was written down for its steps still does not see the future when it reads."""
+    scorer = scorer_of(**LANGUAGE)
+    model = scorer.model
+    assert isinstance(model, DecoderOnly)
+    lengths = torch.tensor([7, 5])
+    layout, tokens = Packed.of(lengths), torch.arange(12) % 30 + 3
+    with torch.no_grad():
+        for beam in (1, 3):
+            written(scorer, GenerationSettings(beam=beam))
+            with only_plain():
+                wanted = model(tokens, layout).hidden
+            torch.testing.assert_close(model(tokens, layout).hidden, wanted, atol=1e-4, rtol=1e-4)
+
+
+def test_threads_that_are_first_at_once() -> None:
+    """Each packs weights in eight bits, or waits for who does; nobody frees what C reads."""
+    for _ in range(3):
+        scorer, ready = scorer_of(eight=True, width=64, depth=4), Barrier(4)
+
+        def run(scorer: Scorer = scorer, ready: Barrier = ready) -> list[tuple[int, ...]]:
+            ready.wait()
+            return [answers[0].tokens for _, answers in sorted(written(scorer, GREEDY).items())]
+
+        with ThreadPoolExecutor(4) as pool:
+            found = [work.result() for work in [pool.submit(run) for _ in range(4)]]
+        assert all(one == found[0] for one in found)
