@@ -7,8 +7,11 @@ import pytest
 import torch
 
 from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, write
+from seqloom.generation.contract import Goal
+from seqloom.generation.drawing import Drawing
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
+from seqloom.layers.mixer import roomy
 from seqloom.layers.native.run import RUN
 from seqloom.layers.paths import only_plain
 from seqloom.layers.shortlist import Shortlist
@@ -125,6 +128,15 @@ def test_the_best_few_of_many_rows_in_eight_bits() -> None:
     assert torch.equal(made[1], wanted.indices[:, :6])
 
 
+def test_all_samples_are_handed_out() -> None:
+    writing = Drawing(scorer_of(), GenerationSettings(sample=Sampling(), n_best=3))
+    writing.begin(ITEMS[:2])
+    found = dict[int, int]()
+    while writing.items:
+        found |= {draft.item.number: len(writing.answers(draft)) for draft in writing.step()}
+    assert found == {0: 3, 1: 3}
+
+
 def test_each_item_by_its_own_chance() -> None:
     scorer, settings = scorer_of(), GenerationSettings(sample=Sampling(), batch=8)
     items = [
@@ -224,6 +236,14 @@ def test_what_is_no_number_is_told(where: str, settings: GenerationSettings) -> 
     dict(scorer.model.named_parameters())[where].data[5:] = torch.nan
     with pytest.raises(NoNumbersError):
         written(scorer, settings)
+
+
+def test_a_token_that_is_none_is_refused() -> None:
+    scorer = scorer_of()
+    state, last_B = scorer.start([ITEMS[2]])
+    with torch.inference_mode(), pytest.raises(IndexError):
+        scorer.step(last_B + SIZE, state, False)
+    assert scorer.run(last_B + SIZE, roomy(state, 4), Goal([5], 4)) is None  # type: ignore[arg-type]
 
 
 def test_rows_do_not_depend_on_their_neighbours() -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seqloom.generation.choice import filtered_alike
-from seqloom.generation.contract import Goal, Item, Scorer
+from seqloom.generation.contract import Goal, Item, Scorer, Written
 from seqloom.generation.draft import Draft
 from seqloom.generation.greedy import Greedy, Line
 from seqloom.generation.no_numbers import NoNumbersError
@@ -63,6 +63,10 @@ class Drawing(Greedy):
     def _goal(self, left: list[int], most: int) -> Goal:
         keys, before = [line.key for line in self.lines], [len(line.tokens) for line in self.lines]
         return Goal(left, most, chance=Chance(keys, before, [_numbers_of(line.by) for line in self.lines]))
+
+    def answers(self, draft: Draft) -> list[Written]:
+        """Of a draft that is complete: all its samples."""
+        return draft.answers(self.settings.n_best, distinct=False)
 
     @property
     def _kept(self) -> int:
