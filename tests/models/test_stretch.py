@@ -3,15 +3,18 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import torch
 
 from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, write
+from seqloom.generation.contract import Goal
+from seqloom.generation.drawing import Drawing
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
 from seqloom.layers.layout import Packed
+from seqloom.layers.mixer import roomy
 from seqloom.layers.native.run import RUN
 from seqloom.layers.paths import only_plain
 from seqloom.layers.shortlist import Shortlist
@@ -27,6 +30,7 @@ USUAL: dict[str, Any] = {"width": 32, "depth": 2, "mixer": {"kind": "attention",
 ITEMS = [Item([3 + (n * 7 + place) % 30 for place in range(1 + n % 6)], n, 3 + n * 5 % 40) for n in range(12)]
 LANGUAGE = {"family": "decoder-only", "positions": {"kind": "learned", "length": 50}}
 Scorer = PairScorer | TextScorer
+T = TypeVar("T")
 
 
 def scorer_of(eight: bool = False, **other: Any) -> Scorer:
@@ -60,9 +64,23 @@ def alike(found: dict[int, list[Written]], wanted: dict[int, list[Written]], dig
             assert one.score == pytest.approx(other.score, abs=digits)
 
 
+def calls_of_c(work: Callable[[], T]) -> tuple[T, int]:
+    calls = list[str]()
+
+    def counted(name: str) -> Callable[..., object]:
+        real = getattr(stretch, name)
+        return lambda *given: (calls.append(name), real(*given))[1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("ran", "best"):
+            patch.setattr(stretch, name, counted(name))
+        return work(), len(calls)
+
+
 def same(scorer: Scorer, settings: GenerationSettings, in_c: bool = True) -> dict[int, list[Written]]:
-    found = written(scorer, settings)
+    found, calls = calls_of_c(lambda: written(scorer, settings))
     assert used(scorer) == in_c
+    assert bool(calls) == in_c
     with only_plain():
         alike(found, written(scorer, settings))
     return found
@@ -128,6 +146,15 @@ def test_the_best_few_of_many_rows_in_eight_bits() -> None:
     assert torch.equal(made[1], wanted.indices[:, :6])
 
 
+def test_all_samples_are_handed_out() -> None:
+    writing = Drawing(scorer_of(), GenerationSettings(sample=Sampling(), n_best=3))
+    writing.begin(ITEMS[:2])
+    found = dict[int, int]()
+    while writing.items:
+        found |= {draft.item.number: len(writing.answers(draft)) for draft in writing.step()}
+    assert found == {0: 3, 1: 3}
+
+
 def test_each_item_by_its_own_chance() -> None:
     scorer, settings = scorer_of(), GenerationSettings(sample=Sampling(), batch=8)
     items = [
@@ -189,7 +216,8 @@ def test_what_changed_since_is_seen(change: Callable[[Scorer], Callable[[], obje
     scorer = scorer_of()
     written(scorer, GREEDY)
     undo = change(scorer)
-    found = written(scorer, GREEDY)
+    found, calls = calls_of_c(lambda: written(scorer, GREEDY))
+    assert bool(calls) == (change is not _listened)
     with only_plain():
         alike(found, written(scorer, GREEDY))
     undo()
@@ -227,6 +255,14 @@ def test_what_is_no_number_is_told(where: str, settings: GenerationSettings) -> 
     dict(scorer.model.named_parameters())[where].data[5:] = torch.nan
     with pytest.raises(NoNumbersError):
         written(scorer, settings)
+
+
+def test_a_token_that_is_none_is_refused() -> None:
+    scorer = scorer_of()
+    state, last_B = scorer.start([ITEMS[2]])
+    with torch.inference_mode(), pytest.raises(IndexError):
+        scorer.step(last_B + SIZE, state, False)
+    assert scorer.run(last_B + SIZE, roomy(state, 4), Goal([5], 4)) is None  # type: ignore[arg-type]
 
 
 def test_rows_do_not_depend_on_their_neighbours() -> None:

@@ -58,7 +58,8 @@ class Int8Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x_ND = x.flatten(0, -2)
-        if usable(x_ND) and len(x_ND) and (packed := self.packed()) is not None and (lib := EIGHT.get()) is not None:
+        fits = len(x_ND) and x_ND.shape[1] == self.weight_ED.shape[1]
+        if fits and usable(x_ND) and (packed := self.packed()) is not None and (lib := EIGHT.get()) is not None:
             return packed.product(lib, x_ND).view(*x.shape[:-1], packed.out)
         E = self.scale_E.shape[0]
         rows = max(1, AT_ONCE // E)

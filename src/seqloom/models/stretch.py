@@ -84,7 +84,7 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
     plan, lib = _plan(model), RUN.get()
     if plan is None or lib is None or len(state.layers) != len(plan.blocks.blocks):
         return None
-    if wanted.nothing or not all(0 <= token < plan.known for token in last_R.tolist()):
+    if wanted.nothing or not 0 <= int(last_R.min()) <= int(last_R.max()) < plan.known:
         return None  # the plain lines say what is to be said
     rows, steps = len(last_R), min(wanted.steps, max(wanted.left) + 1)
     if len(state.lengths_B) != rows or len(wanted.left) != rows:

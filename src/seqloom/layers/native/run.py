@@ -79,7 +79,8 @@ def ran(
     given = [array("q", part) for part in (*past, *memory, wanted.left)]  # all must live as long as the call
     tokens_TR = torch.empty(steps, rows, dtype=torch.int64)
     log_probs_TR = torch.empty(steps, rows) if wanted.log_probs else None
-    x, scores = torch.empty(rows * form.width), torch.empty(_near(form, rows) * V * (1 if chance is None else 3))
+    near = rows if wanted.outputs is not None else _near(form, rows)
+    x, scores = torch.empty(rows * form.width), torch.empty(near * V * (1 if chance is None else 3))
     space = torch.empty(rows * (4 * max(blocks.longest, form.width) + 2))
     drawn = None
     if chance is not None:
