@@ -1,18 +1,22 @@
 """The benchmark's own machinery: work that is the same for all, a model that copies, energy, the table."""
 
+import io
+import json
+import time
 from pathlib import Path
 
 import pytest
 import torch
 
 import seqloom
+from race import worker
 from race.copying import copying_run, language_model, translator
 from race.energy import Rapl, meter
 from race.rows import CPU, GPU, Row, rows
 from race.systems import SYSTEMS
 from race.table import figures, flops_per_token, lines
 from race.turns import Runner
-from race.work import LANGUAGE, SMALL, Size, TrainPairs, Write, pair_batches, sorted_batches
+from race.work import LANGUAGE, SMALL, Size, Told, TrainPairs, Write, pair_batches, sorted_batches
 from race.work import lines as texts_of
 
 TINY = Size(64, 2, 4, 200)
@@ -125,3 +129,20 @@ def test_the_models_of_the_rows_can_be_built() -> None:
     assert sum(p.numel() for p in built(language_model(LANGUAGE, 256), 70).parameters()) == 10_772_736
     with torch.device("meta"):
         assert sum(p.numel() for p in built(translator(SMALL), 8192).parameters()) > 7_000_000
+
+
+@pytest.mark.parametrize("how", [[], ["processor"]])
+def test_seconds_of_the_clock_or_of_the_processor(how: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def sleep(number: int) -> Told:
+        time.sleep(0.3)
+        return Told(number)
+
+    monkeypatch.setattr(worker, "_turn", lambda *_: sleep)
+    monkeypatch.setattr(worker, "_end_with_parent", lambda: None)
+    monkeypatch.setattr("sys.argv", ["worker", "row", "system", "cpu", "folder", *how])
+    monkeypatch.setattr("sys.stdin", io.StringIO("7\n"))
+    monkeypatch.setattr("sys.stdout", out := io.StringIO())
+    worker.main()
+    told = json.loads(out.getvalue().splitlines()[-1])
+    assert told["tokens"] == 7
+    assert (told["seconds"] < 0.2) == bool(how)

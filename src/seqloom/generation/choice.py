@@ -26,9 +26,17 @@ class Choice:
 
 
 def searched(h: Hypotheses, log_probs_RV: Tensor, end: int) -> Choice:
-    """The best so many. What ends must rank among them; of twice as many candidates half may be ends."""
-    count = 2 * h.beam if h.beam > 1 else 1
-    return _split(h, forks(h.total_AK, log_probs_RV, count), end, h.beam)
+    """The best so many. What ends must rank among them."""
+    return followed_up(h, forks(h.total_AK, log_probs_RV, ways(h.beam)), end)
+
+
+def ways(beam: int) -> int:
+    """Candidates that a search looks at: of twice as many half may be ends."""
+    return 2 * beam if beam > 1 else 1
+
+
+def followed_up(h: Hypotheses, candidates: Candidates, end: int) -> Choice:
+    return _split(h, candidates, end, h.beam)
 
 
 def diverse(h: Hypotheses, log_probs_RV: Tensor, end: int, groups: int, strength: float) -> Choice:
@@ -97,8 +105,7 @@ def constrained(h: Hypotheses, log_probs_RV: Tensor, end: int, phrases: Phrases,
     safe_AC = (phrases.safely_needed(after).view(A, C) <= room_A1) | free_AC
     fits_AC = (phrases.needed(after).view(A, C) <= room_A1) | free_AC
     pool = replace(pool, total_AC=torch.where(fits_AC, pool.total_AC, NOTHING))
-    count = 2 * h.beam if h.beam > 1 else 1
-    chosen_AC = allocate(pool.total_AC, phrases.met(after).view(A, C), count, ~safe_AC)
+    chosen_AC = allocate(pool.total_AC, phrases.met(after).view(A, C), ways(h.beam), ~safe_AC)
     return _split(h, pool.taken(chosen_AC), end, h.beam)
 
 

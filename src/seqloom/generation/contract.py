@@ -123,6 +123,15 @@ class Runner(Scorer, Protocol):
 
 
 @runtime_checkable
+class Ranker(Scorer, Protocol):
+    """One that can say the best few tokens without the scores of all, which is faster."""
+
+    def best(self, last_R: Tensor, state: State, count: int) -> tuple[Tensor, Tensor, State] | None:
+        """Behind the last tokens: log_prob_RC (NaN where some number is none) and token_RC, best first, of equals the
+        lower token; and the state behind them. None: it cannot be so, and nothing was done; `step` can always."""
+
+
+@runtime_checkable
 class StaticScorer(Scorer, Protocol):
     """One whose states can be static, so that a GPU does a step by heart; see layers/static_state.py."""
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seqloom.generation.choice import filtered_alike
-from seqloom.generation.contract import Goal, Item, Scorer
+from seqloom.generation.contract import Goal, Item, Scorer, Written
 from seqloom.generation.draft import Draft
 from seqloom.generation.greedy import Greedy, Line
 from seqloom.generation.no_numbers import NoNumbersError
@@ -59,6 +59,10 @@ class Drawing(Greedy):
             keys = row_keys([seed] * self.samples, *_numbers(item.number, self.samples)).tolist()
             self.lines += [Line(draft, key=key, by=sampling) for key in keys]
         self.cohorts += sizes
+
+    def answers(self, draft: Draft) -> list[Written]:
+        """Of a draft that is complete: all samples, the same one perhaps more than once."""
+        return draft.answers(self.samples, distinct=False)
 
     def _goal(self, left: list[int], most: int) -> Goal:
         keys, before = [line.key for line in self.lines], [len(line.tokens) for line in self.lines]

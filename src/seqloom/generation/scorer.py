@@ -26,7 +26,7 @@ from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.heads import TokenHead
 from seqloom.models.output import DecoderState, Output
-from seqloom.models.stretch import stretch
+from seqloom.models.stretch import ranking, stretch
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,15 @@ class PairScorer:
         made = None if self.half is not None else stretch(self.model, last_R, state.decoder, self._wanted.of(goal))
         return None if made is None else (made, made.last_R, PairState(made.state, state.read_B))
 
+    @torch.inference_mode()
+    def best(self, last_R: Tensor, state: PairState, count: int) -> tuple[Tensor, Tensor, PairState] | None:
+        ranks = None if self.half is not None else ranking(self.model, self._wanted.never_V, count)
+        if ranks is None:
+            return None
+        output = self.model.step(last_R[:, None], _ones(last_R), state.decoder)
+        assert output.state is not None
+        return *ranks(output), PairState(output.state, state.read_B)
+
     @cached_property
     def _wanted(self) -> "_Wanted":
         return _Wanted(self.size, self.never_N, self.end)
@@ -211,6 +220,15 @@ class TextScorer:
         made = None if self.half is not None else stretch(self.model, last_R, state, self._wanted.of(goal))
         return None if made is None else (made, made.last_R, made.state)
 
+    @torch.inference_mode()
+    def best(self, last_R: Tensor, state: DecoderState, count: int) -> tuple[Tensor, Tensor, DecoderState] | None:
+        ranks = None if self.half is not None else ranking(self.model, self._wanted.never_V, count)
+        if ranks is None:
+            return None
+        output = self.model(last_R[:, None], _ones(last_R), state)
+        assert output.state is not None
+        return *ranks(output), output.state
+
     @cached_property
     def _wanted(self) -> "_Wanted":
         return _Wanted(self.size, self.never_N, self.end)
@@ -224,11 +242,11 @@ class _Wanted:
 
     def __init__(self, size: int, never_N: Tensor, end: int) -> None:
         self.never_V = torch.zeros(size, dtype=torch.uint8).index_fill_(0, never_N.cpu(), 1)
-        self.end = end
+        self.end, self.nothing = end, bool(self.never_V.all())
 
     def of(self, goal: Goal) -> Wanted:
         outputs = None if goal.shortlist is None or goal.log_probs else goal.shortlist.outputs()
-        return Wanted(goal.left, goal.most, self.never_V, self.end, goal.log_probs, outputs, goal.chance)
+        return Wanted(goal.left, goal.most, self.never_V, self.end, goal.log_probs, outputs, goal.chance, self.nothing)
 
 
 def _in(half: torch.dtype | None, device: torch.device) -> AbstractContextManager[object]:

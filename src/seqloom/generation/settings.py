@@ -60,7 +60,7 @@ class GenerationSettings(Checked):
     precision: WritingPrecision = Field(
         default="auto",
         description="of products. auto: full on a CPU; on a GPU bf16, if the model was trained so. int8: in eight "
-        "bits, on a CPU: faster for wide models, and nearly the same answers",
+        "bits, on a CPU: some times as fast where there is a C compiler, and nearly the same answers",
     )
     engine: Literal["auto", "own", "ctranslate2"] = Field(
         default="auto",

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqloom.generation.beam import NOTHING, Candidates
-from seqloom.generation.choice import Choice, constrained, diverse, drawn, searched
-from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.beam import NOTHING, Candidates, ranked
+from seqloom.generation.choice import Choice, constrained, diverse, drawn, followed_up, searched, ways
+from seqloom.generation.contract import Item, Ranker, Scorer, Written
 from seqloom.generation.coverage import coverage
 from seqloom.generation.draft import Draft, Found
 from seqloom.generation.hypotheses import Hypotheses
@@ -42,6 +42,8 @@ class Writing:
         # groups may find the same answer, each of them once
         self.wanted = settings.n_best * settings.groups if settings.sample is None else 1
         self.trace = attention or settings.coverage > 0
+        plain = settings.sample is None and settings.groups == 1 and not settings.no_repeat
+        self.ranker = scorer if plain and isinstance(scorer, Ranker) else None
         self.drafts: list[Draft] = []  # one to each item and sample, in the order of the hypotheses
         self.steps: list[int] = []
         self.cohorts: list[int] = []  # of the drafts so many began together
@@ -100,17 +102,14 @@ class Writing:
         """One more token to each hypothesis, whatever is the most; the drafts that are complete with it."""
         if not self.drafts:
             return []
-        log_probs_RV, attention_RS, self.state = self.scorer.step(self.last_R, self.state, self.trace)
-        h = self._attended(self.hypotheses, attention_RS)
-        choice = self._choice(h, log_probs_RV.float())
+        h, choice, no_number_R = self._ranked() or self._considered()
         score_AC = self._score(h, choice.ended)
         if self.tree is not None:
             self.tree.step(choice.considered, choice.going, choice.ended, score_AC, self.settings.groups)
         best_AN = torch.cat((h.best_AN, score_AC), 1).topk(self.wanted).values
         # no log_prob to come is above 0, no coverage penalty either, and no length is worth more than the longest
         bound_A = choice.going.total_AC.amax(1) / penalty(self.settings.length, h.longest_A.double() + 1)
-        # one NaN among a row's scores makes all of them NaN; the end mark's stands for them
-        no_number_A = log_probs_RV[:, self.scorer.end].isnan().view(h.count, -1).any(1)
+        no_number_A = no_number_R.view(h.count, -1).any(1)
         flags = (bound_A <= best_AN[:, -1])[:, None], (bound_A == NOTHING)[:, None], no_number_A[:, None]
         events = torch.cat((choice.ended.total_AC > NOTHING, *flags), 1).nonzero().tolist()
         if any(place == score_AC.shape[1] + len(flags) - 1 for _, place in events):
@@ -119,6 +118,26 @@ class Writing:
         done = {a for a, place in events if place == score_AC.shape[1]}
         self._advance(replace(h, best_AN=best_AN), choice.going, done)
         return complete
+
+    def _considered(self) -> tuple[Hypotheses, Choice, Tensor]:
+        """With what the model says of all tokens; and in which rows that is no number."""
+        log_probs_RV, attention_RS, self.state = self.scorer.step(self.last_R, self.state, self.trace)
+        h = self._attended(self.hypotheses, attention_RS)
+        # one NaN among a row's scores makes all of them NaN; the end mark's stands for them
+        return h, self._choice(h, log_probs_RV.float()), log_probs_RV[:, self.scorer.end].isnan()
+
+    def _ranked(self) -> tuple[Hypotheses, Choice, Tensor] | None:
+        """The same of a search that has nothing to obey, if the scorer can tell the best few of each row alone."""
+        h, count = self.hypotheses, ways(self.beam)
+        free = not (self.trace or h.shortest or h.prefix_AP.shape[1]) and self.phrases is None
+        if self.ranker is None or not free or any(draft.item.refuses is not None for draft in self.drafts):
+            return None
+        made = self.ranker.best(self.last_R, self.state, count)
+        if made is None:
+            return None
+        log_prob_RC, token_RC, self.state = made
+        choice = followed_up(h, ranked(h.total_AK, token_RC, log_prob_RC, count), self.scorer.end)
+        return h, choice, log_prob_RC[:, 0].isnan()
 
     def sure(self) -> list[int]:
         """What the best answer to the first item begins with, however it goes on: all that can still be it do so."""

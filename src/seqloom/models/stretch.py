@@ -5,7 +5,7 @@ say, is compared with them, and steps aside for all that it cannot say, and for 
 """
 # R rows  V tokens  T steps
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -22,16 +22,16 @@ from seqloom.layers.native import block as native
 from seqloom.layers.native import readable, usable
 from seqloom.layers.native.compiler import MissingError
 from seqloom.layers.native.eight import EIGHT
-from seqloom.layers.native.run import RUN, Decoder, Wanted, ran
+from seqloom.layers.native.run import RUN, Decoder, Wanted, best, ran
 from seqloom.layers.positions.absolute import LearnedPositions, SinusoidalPositions
 from seqloom.models.block import BlockState
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.heads import TokenHead
 from seqloom.models.input import Input
-from seqloom.models.output import DecoderState
+from seqloom.models.output import DecoderState, Output
 from seqloom.models.stack import Stack
-from seqloom.models.stack_step import map_of, norm_of, written_down
+from seqloom.models.stack_step import map_of, norm_of, packed_in, written_down
 from seqloom.models.watched import OtherError, Watched, need
 
 PLACES = 512  # positions that are written down, where a model has no end of them
@@ -44,6 +44,10 @@ class Written:
     form: Decoder
     blocks: native.Blocks
     positions_PD: Tensor | None
+    known: int
+    """Tokens that it has vectors of."""
+    held: Sequence[object]
+    """What C reads besides, and must live as long as this does."""
 
     @property
     def places(self) -> int | None:
@@ -80,6 +84,8 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
     plan, lib = _plan(model), RUN.get()
     if plan is None or lib is None or len(state.layers) != len(plan.blocks.blocks):
         return None
+    if wanted.nothing or not 0 <= int(last_R.min()) <= int(last_R.max()) < plan.known:
+        return None  # the plain lines say what is to be said
     rows, steps = len(last_R), min(wanted.steps, max(wanted.left) + 1)
     if len(state.lengths_B) != rows or len(wanted.left) != rows:
         raise ValueError(f"{rows} rows of tokens, but the state has {len(state.lengths_B)}")
@@ -105,6 +111,21 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
     )
     after = DecoderState(state.lengths_B + count, layers)
     return Stretch(found.tokens_TR, found.log_probs_TR, found.last_R, after, found.bad)
+
+
+def ranking(
+    model: EncoderDecoder | DecoderOnly, never_V: Tensor, count: int
+) -> Callable[[Output], tuple[Tensor, Tensor]] | None:
+    """What tells the best so many tokens of each row, of an output of one step each; None: the plain lines do it."""
+    plan, lib, head = _plan(model) if usable() else None, RUN.get(), model.head
+    if plan is None or lib is None or count > len(never_V) or not isinstance(head, TokenHead):
+        return None
+
+    def ranked(output: Output) -> tuple[Tensor, Tensor]:
+        x_RD = head.prepared(output.hidden, output.layout)[:, 0].contiguous()
+        return best(lib, plan.form, x_RD, never_V, count)
+
+    return ranked
 
 
 def _free(state: DecoderState) -> int:
@@ -186,14 +207,16 @@ def _written_down(model: EncoderDecoder | DecoderOnly, given: nn.Module) -> Writ
     embedding, blocks = given.embedding, written_down(stack.blocks)
     need(type(embedding) is TokenEmbedding and embedding.segment_SD is None and readable(embedding.weight_VD))
     assert isinstance(embedding, TokenEmbedding)
-    need(embedding.weight_VD.shape[1] == blocks.width)
+    known = len(embedding.weight_VD)
+    need(embedding.weight_VD.shape[1] == blocks.width and len(head.weight_VD) <= known)
+    held = packed_in(head)
     positions_PD = _positions(given.positions)
     form = Decoder(
         embedding.weight_VD.data_ptr(), None if positions_PD is None else positions_PD.data_ptr(), embedding.factor,
         norm_of(given.norm), norm_of(stack.norm), blocks.places.buffer_info()[0], len(blocks.blocks), blocks.width,
         len(head.weight_VD), native.product(), _head(head), head.factor,
     )  # fmt: skip
-    return Written(form, blocks, positions_PD)
+    return Written(form, blocks, positions_PD, known, held)
 
 
 def _head(head: TokenHead) -> native.Map:

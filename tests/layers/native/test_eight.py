@@ -67,6 +67,11 @@ def test_no_rows_and_any_shape() -> None:
         assert found.shape == wanted.shape == (*shape[:-1], 6)
 
 
+def test_rows_of_another_width_are_refused() -> None:
+    with torch.inference_mode(), pytest.raises(RuntimeError):
+        linear(20, 30)(torch.randn(4, 24))
+
+
 @torch.inference_mode()
 def test_a_copy_has_its_own_and_a_change_is_seen() -> None:
     made, x_ND = linear(20, 30), torch.randn(4, 20)

@@ -3,7 +3,9 @@ import torch
 from torch import Tensor
 
 from seqloom.layers.forked_cache import moved
-from seqloom.layers.native.rows import ROWS, move
+from seqloom.layers.layout import Packed
+from seqloom.layers.native.rows import ROWS, move, spread
+from seqloom.layers.paths import only_plain
 
 pytestmark = pytest.mark.skipif(ROWS.wait() is None, reason="needs a C compiler")
 
@@ -43,3 +45,26 @@ def test_moved_is_a_selection(rows: list[int], used: int | None) -> None:
         found = moved(torch.tensor(rows, dtype=torch.int64), used, keys, forks)
     for one, other in zip(found, wanted, strict=True):
         assert torch.equal(one[..., :used, :], other[..., :used, :])
+
+
+@pytest.mark.parametrize("width", [(4,), (2, 3), ()])
+def test_sequences_into_rows_of_their_own(width: tuple[int, ...]) -> None:
+    layout, x_N = Packed.of([3, 0, 5, 1]), torch.randn(9, *width)
+    with torch.no_grad():
+        found = layout.pad(x_N)
+        assert spread(x_N, layout.offsets_B1, 5) is not None
+        with only_plain():
+            assert torch.equal(found, layout.pad(x_N))
+            assert spread(x_N, layout.offsets_B1, 5) is None
+
+
+def test_a_part_of_each_token_into_rows() -> None:
+    layout, x_N = Packed.of([2, 4]), torch.randn(6, 8, 3)
+    with torch.no_grad():
+        for part in x_N.chunk(2, 1):
+            found = layout.pad(part)
+            with only_plain():
+                assert torch.equal(found, layout.pad(part))
+    x_N.requires_grad_(True)
+    layout.pad(x_N).sum().backward()  # whoever wants gradients gets them
+    assert x_N.grad is not None

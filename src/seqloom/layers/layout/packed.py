@@ -13,6 +13,7 @@ from torch import Tensor
 
 from seqloom.layers.layout.contract import Layout, like
 from seqloom.layers.layout.edges import Edges
+from seqloom.layers.native.rows import spread
 
 
 class Slots(NamedTuple):
@@ -175,6 +176,8 @@ class Packed(Layout):
         self.memo["padded"] = True
         if self.same:
             return x.unflatten(0, (self.rows, self.most))
+        if self.real_N is None and (made := spread(x, self.offsets_B1, self.most)) is not None:
+            return made
         return _Pad.apply(x, *self._moves)  # type: ignore[no-untyped-call]
 
     @property

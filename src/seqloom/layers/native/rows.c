@@ -1,8 +1,8 @@
-/* Rows that move to other places of the same buffer: none of these places is one that is moved from. */
+/* Rows that move. */
 #include <stdint.h>
 #include <string.h>
 
-/* Each row is `outer` times `inner` pieces of `width` bytes, so many bytes apart. */
+/* To other places of the same buffer, none of which is one that is moved from. Each row is `outer` times `inner` pieces of `width` bytes, so many bytes apart. */
 void move(char *x, const int64_t *from, const int64_t *to, int64_t rows, int64_t row, int64_t outer, int64_t outer_step,
           int64_t inner, int64_t inner_step, int64_t width)
 {
@@ -13,4 +13,18 @@ void move(char *x, const int64_t *from, const int64_t *to, int64_t rows, int64_t
                 int64_t at = o * outer_step + i * inner_step;
                 memcpy(x + to[r] * row + at, x + from[r] * row + at, width);
             }
+}
+
+/* Sequences that lie behind each other, `far` bytes from token to token, each into a row of its own: row b from its
+   begin on. */
+void spread(const char *x, int64_t far, const int32_t *begins, int64_t rows, int64_t row, int64_t width, char *to)
+{
+    for (int64_t b = 0; b < rows; b++) {
+        int64_t many = begins[b + 1] - begins[b];
+        const char *from = x + begins[b] * far;
+        if (far == width)
+            memcpy(to + b * row, from, many * width);
+        else
+            for (int64_t t = 0; t < many; t++) memcpy(to + b * row + t * width, from + t * far, width);
+    }
 }

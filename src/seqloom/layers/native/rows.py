@@ -1,8 +1,10 @@
-"""Rows that move to other places of the same buffer, without a copy in between."""
+"""Rows that move: to other places of the same buffer, without a copy in between; from one behind the other into rows of
+their own, without touching what stays empty."""
 
 import ctypes
 from ctypes import c_int64, c_void_p
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,10 +17,27 @@ def _same(lib: ctypes.CDLL) -> bool:
     given, whole = x.clone()[:, :, :2], x[:, :, :2].clone()
     _run(lib, given, torch.tensor([4, 3]), torch.tensor([0, 2]))
     whole[0], whole[2] = x[4, :, :2], x[3, :, :2]
-    return torch.equal(given, whole)
+    begins = torch.tensor([0, 2, 2, 5], dtype=torch.int32)
+    spread = _spread(lib, x[:, 0], begins, 3)
+    return torch.equal(given, whole) and torch.equal(spread[0, :2], x[:2, 0]) and torch.equal(spread[2], x[2:, 0])
 
 
-ROWS = Library("rows", {"move": (c_void_p, c_void_p, c_void_p, *(c_int64,) * 7)}, _same)
+ROWS = Library(
+    "rows",
+    {
+        "move": (c_void_p, c_void_p, c_void_p, *(c_int64,) * 7),
+        "spread": (c_void_p, c_int64, c_void_p, *(c_int64,) * 3, c_void_p),
+    },
+    _same,
+)
+
+
+def spread(x_N: Tensor, begins_B1: Tensor, most: int) -> Tensor | None:
+    """x_BT…, with zeros behind each row; most: T. None: nothing was done."""
+    if not x_N.numel() or x_N.dtype is not torch.float32 or not x_N.is_cpu or not x_N[0].is_contiguous():
+        return None
+    lib = ROWS.get() if usable() else None
+    return None if lib is None else _spread(lib, x_N, begins_B1, most)
 
 
 def move(x: Tensor, from_M: Tensor, to_M: Tensor) -> bool:
@@ -38,3 +57,14 @@ def _run(lib: ctypes.CDLL, x: Tensor, from_M: Tensor, to_M: Tensor) -> None:
         x.data_ptr(), from_M.data_ptr(), to_M.data_ptr(), len(from_M),
         row, x.shape[1], outer, x.shape[2], inner, size * x.shape[3],
     )  # fmt: skip
+
+
+def _spread(lib: ctypes.CDLL, x_N: Tensor, begins_B1: Tensor, most: int) -> Tensor:
+    # numpy's zeros cost nothing where nobody writes
+    made = torch.from_numpy(np.zeros((len(begins_B1) - 1, most, *x_N.shape[1:]), np.float32))
+    size = x_N.element_size()
+    width = size * x_N[0].numel()
+    lib.spread(
+        x_N.data_ptr(), size * x_N.stride(0), begins_B1.data_ptr(), len(made), most * width, width, made.data_ptr()
+    )
+    return made

@@ -3,6 +3,8 @@
 #include "block.c"
 #include "shortlist.c"
 
+#define NEAR 32
+
 typedef struct {
     const float *vectors, *positions; /* positions may be null */
     double factor;                    /* of the vectors */
@@ -33,7 +35,7 @@ typedef struct {
     const Limits *limits;   /* of each row */
     int64_t *tokens;        /* of each step and row */
     float *log_probs;       /* the same; null: nobody asks */
-    float *x, *space, *scores; /* scores: of rows of tokens; three times as many where they are drawn */
+    float *x, *space, *scores; /* scores: of all rows, or NEAR; three times as many where tokens are drawn */
     int64_t done, bad; /* steps; whether some number was none */
 } Run;
 
@@ -68,14 +70,6 @@ static int all_finite(const float *x, int64_t count)
     return !none;
 }
 
-static int any_none(const float *x, int64_t count)
-{
-    int none = 0;
-#pragma omp simd reduction(| : none)
-    for (int64_t i = 0; i < count; i++) none |= x[i] != x[i];
-    return none;
-}
-
 /* log(sum(e^x)) */
 static float total(const float *x, int64_t count)
 {
@@ -87,20 +81,44 @@ static float total(const float *x, int64_t count)
     return most + logf(sum);
 }
 
-/* The place of the largest that may be written; of equals the lower one. */
+/* The place of the largest that may be written; of equals the lower one. -1: some score is no number. */
 static int64_t likeliest_of(const float *scores, const uint8_t *never, int64_t count)
 {
     int64_t best = -1;
+    int none = 0;
+    for (int64_t begin = 0; begin < count; begin += 64) {
+        int64_t end = smaller_of(begin + 64, count);
+        float high = -INFINITY;
+#pragma omp simd reduction(max : high) reduction(| : none)
+        for (int64_t i = begin; i < end; i++) {
+            high = scores[i] > high ? scores[i] : high;
+            none |= scores[i] != scores[i];
+        }
+        if (best >= 0 && !(high > scores[best])) continue;
+        for (int64_t i = begin; i < end; i++)
+            if (!never[i] && (best < 0 || scores[i] > scores[best])) best = i;
+    }
+    return none ? -1 : best;
+}
+
+/* The largest so many of those that may be written, the largest first, and where they stand; of equals the lower place. */
+static void best_of(const float *scores, const uint8_t *never, int64_t count, int many, float *best, int64_t *places)
+{
+    int have = 0;
     for (int64_t begin = 0; begin < count; begin += 64) {
         int64_t end = smaller_of(begin + 64, count);
         float high = -INFINITY;
 #pragma omp simd reduction(max : high)
         for (int64_t i = begin; i < end; i++) high = scores[i] > high ? scores[i] : high;
-        if (best >= 0 && !(high > scores[best])) continue;
-        for (int64_t i = begin; i < end; i++)
-            if (!never[i] && (best < 0 || scores[i] > scores[best])) best = i;
+        if (have == many && !(high > best[many - 1])) continue;
+        for (int64_t i = begin; i < end; i++) {
+            float v = never[i] ? -INFINITY : scores[i];
+            if (have == many && !(v > best[many - 1])) continue;
+            int place = have < many ? have++ : many - 1;
+            for (; place > 0 && v > best[place - 1]; place--) best[place] = best[place - 1], places[place] = places[place - 1];
+            best[place] = v, places[place] = i;
+        }
     }
-    return best;
 }
 
 /* so that the largest stands first */
@@ -130,7 +148,7 @@ static void likeliest_only(float *x, int64_t count, float *heap, int64_t many, d
     for (int64_t i = size / 2; i-- > 0;) sink(heap, size, i);
     float border = -INFINITY;
     double held = 0;
-    while (size && taken < many && held < mass) {
+    while (size && (!taken || (taken < many && held < mass))) { /* somebody always stays */
         border = heap[0], held += exp(border), taken++;
         heap[0] = heap[--size];
         sink(heap, size, 0);
@@ -151,11 +169,12 @@ static void limit(float *x, const uint8_t *never, int64_t count, const Limits *b
     }
     for (int64_t i = 0; i < count; i++) x[i] = (x[i] - most) / heat;
     normalise(x, count);
-    if (by->top_k > 0 && by->top_k < count) {
-        likeliest_only(x, count, heap, by->top_k, INFINITY);
+    int64_t many = by->top_k > 0 && by->top_k < count ? (int64_t)by->top_k : count;
+    if (many < count) {
+        likeliest_only(x, count, heap, many, INFINITY);
         normalise(x, count);
     }
-    if (by->top_p < 1) likeliest_only(x, count, heap, by->top_k > 0 ? by->top_k : count, by->top_p - 1e-6);
+    if (by->top_p < 1) likeliest_only(x, count, heap, many, by->top_p - 1e-6);
     if (by->min_p > 0) {
         most = -INFINITY;
         for (int64_t i = 0; i < count; i++) most = x[i] > most ? x[i] : most;
@@ -182,21 +201,23 @@ static int64_t drawn_of(const float *log_probs, int64_t count, uint64_t key)
     return first;
 }
 
-/* One row's next token, from all its scores. */
-static int64_t next_of(const Decoder *d, const Run *run, int64_t r, int64_t step, float *log_prob)
+/* One row's next token, from all its scores. limited: space for twice as many. -1: some number is none. */
+static int64_t next_of(const Decoder *d, const Run *run, int64_t r, int64_t step, const float *scores, float *limited,
+                       float *log_prob)
 {
     int64_t V = d->tokens, token;
-    const float *scores = run->scores + r * V;
     if (run->keys) {
-        float *limited = run->scores + (run->rows + 2 * r) * V;
         memcpy(limited, scores, V * sizeof *limited);
         limit(limited, run->never, V, run->limits + r, limited + V);
         token = drawn_of(limited, V, mixed(run->keys[r] + (uint64_t)(run->drawn[r] + step) * GOLDEN));
     } else
         token = likeliest_of(scores, run->never, V);
-    if (log_prob) *log_prob = scores[token] - total(scores, V);
+    if (log_prob && token >= 0) *log_prob = scores[token] - total(scores, V);
     return token;
 }
+
+/* Rows whose scores are made at once: in eight bits so few that they stay near until somebody has looked at them. */
+static int64_t at_once(const Map *head, int64_t rows) { return head->eight ? smaller_of(rows, NEAR) : rows; }
 
 static void grown(Part *past, const int64_t *pasts, int64_t blocks)
 {
@@ -222,11 +243,34 @@ static void chosen_tokens(const Decoder *d, Run *run, int64_t step, int64_t *to,
         largest(run->shortlist, x, rows, (uint8_t *)(rest + rows), (int32_t *)rest, (int32_t *)run->scores, to, threads);
         return;
     }
-    map(d->product, &d->head, x, rows, run->scores, rest, threads);
-    run->bad = any_none(run->scores, rows * d->tokens);
-    if (run->bad) return;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * d->tokens >= LITTLE)
-    for (int64_t r = 0; r < rows; r++) to[r] = next_of(d, run, r, step, probs ? probs + r : 0);
+    for (int64_t begin = 0, some = at_once(&d->head, rows); begin < rows; begin += some) {
+        int64_t many = smaller_of(some, rows - begin), V = d->tokens;
+        map(d->product, &d->head, x + begin * D, many, run->scores, rest, threads);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && many * V >= LITTLE)
+        for (int64_t i = 0; i < many; i++) {
+            float *limited = run->scores + (some + 2 * i) * V;
+            to[begin + i] = next_of(d, run, begin + i, step, run->scores + i * V, limited, probs ? probs + begin + i : 0);
+        }
+    }
+    for (int64_t r = 0; r < rows; r++) run->bad |= to[r] < 0;
+}
+
+/* The best few tokens of each row, the best first, with their log-probabilities; NaN where some number is none. x: what
+   the head reads. */
+void best_tokens(const Decoder *d, const float *x, int64_t rows, const uint8_t *never, int many, float *scores,
+                 float *rest, float *best, int64_t *tokens, int threads)
+{
+    int64_t V = d->tokens;
+    for (int64_t begin = 0, some = at_once(&d->head, rows); begin < rows; begin += some) {
+        int64_t now = smaller_of(some, rows - begin);
+        map(d->product, &d->head, x + begin * d->width, now, scores, rest, threads);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && now * V >= LITTLE)
+        for (int64_t i = 0; i < now; i++) {
+            float *own = best + (begin + i) * many, less = total(scores + i * V, V);
+            best_of(scores + i * V, never, V, many, own, tokens + (begin + i) * many);
+            for (int c = 0; c < many; c++) own[c] -= less;
+        }
+    }
 }
 
 void write_on(const Decoder *d, Run *run, int threads)

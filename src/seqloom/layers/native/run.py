@@ -13,6 +13,8 @@ from seqloom.layers.native.block import Blocks, Map, Norm, Parts, mapped, produc
 from seqloom.layers.native.library import Library
 from seqloom.layers.native.shortlist import Outputs
 
+NEAR = 32  # as in the source
+
 
 class Decoder(Structure):
     _fields_ = [
@@ -45,7 +47,7 @@ class Wanted(NamedTuple):
     """left: tokens that each row may still get. steps: at the most. never_V: a byte to each token that is not written.
 
     outputs: nobody asks how likely tokens are, and the likeliest is looked for among these. chance: None: the likeliest
-    one is written.
+    one is written. nothing: no token may be written, which C does not know how to.
     """
 
     left: list[int]
@@ -55,6 +57,7 @@ class Wanted(NamedTuple):
     log_probs: bool
     outputs: Outputs | None = None
     chance: Chance | None = None
+    nothing: bool = False
 
 
 class Ran(NamedTuple):
@@ -71,14 +74,14 @@ def ran(
     memory: Parts, wanted: Wanted,
 ) -> Ran:  # fmt: skip
     """Up to so many steps, and no further than to one with which some row is done."""
-    rows, V = len(last_R), form.tokens
+    rows, V, chance = len(last_R), form.tokens, wanted.chance
     last_R, lengths_R = last_R.clone(), lengths_R.clone()
     given = [array("q", part) for part in (*past, *memory, wanted.left)]  # all must live as long as the call
     tokens_TR = torch.empty(steps, rows, dtype=torch.int64)
     log_probs_TR = torch.empty(steps, rows) if wanted.log_probs else None
-    x, scores = torch.empty(rows * form.width), torch.empty(rows * V * (1 if wanted.chance is None else 3))
+    near = rows if wanted.outputs is not None else _near(form, rows)
+    x, scores = torch.empty(rows * form.width), torch.empty(near * V * (1 if chance is None else 3))
     space = torch.empty(rows * (4 * max(blocks.longest, form.width) + 2))
-    chance = wanted.chance
     drawn = None
     if chance is not None:
         limits = array("d", [number for row in chance.limits for number in row])
@@ -95,6 +98,23 @@ def ran(
     lib.write_on(ctypes.addressof(form), ctypes.addressof(run), torch.get_num_threads())
     probs = [] if log_probs_TR is None else log_probs_TR[: run.done].tolist()
     return Ran(tokens_TR[: run.done].tolist(), probs, last_R, bool(run.bad))
+
+
+def best(lib: ctypes.CDLL, form: Decoder, x_RD: Tensor, never_V: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """log_prob_RC and token_RC of the best so many, best first; NaN where some number is none."""
+    rows = len(x_RD)
+    best_RC, token_RC = torch.empty(rows, count), torch.empty(rows, count, dtype=torch.int64)
+    scores, rest = torch.empty(_near(form, rows) * form.tokens), torch.empty(rows * (form.width + 2))
+    lib.best_tokens(
+        ctypes.addressof(form), x_RD.data_ptr(), rows, never_V.data_ptr(), count, scores.data_ptr(), rest.data_ptr(),
+        best_RC.data_ptr(), token_RC.data_ptr(), torch.get_num_threads(),
+    )  # fmt: skip
+    return best_RC, token_RC
+
+
+def _near(form: Decoder, rows: int) -> int:
+    """Rows whose scores are made at once: as in the source."""
+    return min(rows, NEAR) if form.head.eight else rows
 
 
 def _same(lib: ctypes.CDLL) -> bool:
@@ -118,4 +138,12 @@ def _same(lib: ctypes.CDLL) -> bool:
     return len(found.tokens_TR) == 3 and not found.bad
 
 
-RUN = Library("run", {"write_on": (c_void_p, c_void_p, c_int)}, _same, product)
+RUN = Library(
+    "run",
+    {
+        "write_on": (c_void_p, c_void_p, c_int),
+        "best_tokens": (c_void_p, c_void_p, c_int64, c_void_p, c_int, *(c_void_p,) * 4, c_int),
+    },
+    _same,
+    product,
+)
