@@ -42,7 +42,8 @@ def _see(queries: Packed, keys: Packed, sight: Sight) -> Tensor:
 
 
 def _close(one: Tensor, other: Tensor) -> None:
-    assert (one.double() - other.double()).norm() / other.double().norm() < 8e-3
+    # what is 0 by the equation, as the slope of a query that sees one key, need not be so to the last digit
+    assert (one.double() - other.double()).norm() <= 8e-3 * other.double().norm() + 1e-3
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)

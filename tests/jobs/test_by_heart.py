@@ -1,5 +1,8 @@
 """Validations by heart say what the plain search says, whatever training did to the weights in between."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 
@@ -114,3 +117,21 @@ def test_what_cannot_be_is_tried_once(task: TranslateTask, examples: Examples, m
     assert len(tried) == 1
     assert not own.works
     assert own._static is None
+
+
+def test_what_is_not_kept_is_gone_at_once(task: TranslateTask, examples: Examples) -> None:
+    """Memory of a GPU must not wait for the collector of garbage."""
+    model, own = model_of(task), Here()
+    answers(task, model, examples, CPU, 12, own)
+    assert own._static is not None
+    (frame,) = own._static._frames.values()
+    held = weakref.ref(frame.places)
+    gc.collect()
+    gc.disable()
+    try:
+        own._large = lambda device: True  # type: ignore[method-assign]
+        del frame
+        own.done()
+        assert held() is None
+    finally:
+        gc.enable()

@@ -36,6 +36,21 @@ def test_cut_lines_are_counted(runs: Runs, tmp_path: Path) -> None:
     assert "1 line was cut: it is longer than the model's learned positions" in notes
 
 
+def test_lines_with_what_the_model_does_not_know_are_told(runs: Runs, tmp_path: Path) -> None:
+    """The first with its letters, all of them by their number; and again when nothing is left to do."""
+    model, notes = seqloom.load(runs["pairs"]), list[str]()
+    (tmp_path / "in.txt").write_text("abc\n\nazb\nhgf\nxyz\n")
+    settings = generation_of(model.opened[0], ["generation.longest=8"])
+    asking = Asking(str(tmp_path / "in.txt"), settings, AnswerLines(), out=tmp_path / "out")
+    predict(model, asking, notes.append)
+    file = tmp_path / "in.txt"
+    assert notes[0] == f"{file}:3: the vocabulary has no 'z': the model reads <unk> instead"
+    assert notes[1].startswith("2 lines have what the vocabulary does not have")
+    again = list[str]()
+    predict(model, asking, again.append)
+    assert notes[1] in again
+
+
 @pytest.mark.slow
 def test_killed_in_the_middle(runs: Runs, tmp_path: Path) -> None:
     """kill -9 while it writes, then the same command: the bytes of one that was never stopped."""

@@ -69,7 +69,7 @@ def written(model: EncoderDecoder) -> Tensor:
 
 
 def used(model: torch.nn.Module) -> bool:
-    plan = stack_step._plans.get(model.decoder.blocks)  # type: ignore[union-attr, arg-type, call-overload]
+    plan = stack_step._plans[True].get(model.decoder.blocks)  # type: ignore[union-attr, arg-type, call-overload]
     return plan is not None and plan.blocks is not None
 
 
@@ -253,10 +253,10 @@ def test_without_a_product_the_plain_lines_do_it(monkeypatch: pytest.MonkeyPatch
 
     model = built()
     expected = written(model)
-    monkeypatch.setattr(stack_step, "_plans", WeakKeyDictionary())
+    monkeypatch.setattr(stack_step, "_plans", {True: WeakKeyDictionary(), False: WeakKeyDictionary()})
     monkeypatch.setattr(stack_step.native, "product", missing)
     torch.testing.assert_close(written(model), expected, atol=1e-4, rtol=1e-4)
-    assert [plan.blocks for plan in stack_step._plans.values()] == [None, None]
+    assert [plan.blocks for plans in stack_step._plans.values() for plan in plans.values()] == [None, None]
 
 
 def _fewer(model: EncoderDecoder) -> None:

@@ -1,7 +1,9 @@
 """Several steps in one call of C write what the plain lines write one by one."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any, TypeVar
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from seqloom.generation.contract import Goal
 from seqloom.generation.drawing import Drawing
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
+from seqloom.layers.layout import Packed
 from seqloom.layers.mixer import roomy
 from seqloom.layers.native.run import RUN
 from seqloom.layers.paths import only_plain
@@ -27,6 +30,7 @@ USUAL: dict[str, Any] = {"width": 32, "depth": 2, "mixer": {"kind": "attention",
 ITEMS = [Item([3 + (n * 7 + place) % 30 for place in range(1 + n % 6)], n, 3 + n * 5 % 40) for n in range(12)]
 LANGUAGE = {"family": "decoder-only", "positions": {"kind": "learned", "length": 50}}
 Scorer = PairScorer | TextScorer
+T = TypeVar("T")
 
 
 def scorer_of(eight: bool = False, **other: Any) -> Scorer:
@@ -60,9 +64,23 @@ def alike(found: dict[int, list[Written]], wanted: dict[int, list[Written]], dig
             assert one.score == pytest.approx(other.score, abs=digits)
 
 
+def calls_of_c(work: Callable[[], T]) -> tuple[T, int]:
+    calls = list[str]()
+
+    def counted(name: str) -> Callable[..., object]:
+        real = getattr(stretch, name)
+        return lambda *given: (calls.append(name), real(*given))[1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("ran", "best"):
+            patch.setattr(stretch, name, counted(name))
+        return work(), len(calls)
+
+
 def same(scorer: Scorer, settings: GenerationSettings, in_c: bool = True) -> dict[int, list[Written]]:
-    found = written(scorer, settings)
+    found, calls = calls_of_c(lambda: written(scorer, settings))
     assert used(scorer) == in_c
+    assert bool(calls) == in_c
     with only_plain():
         alike(found, written(scorer, settings))
     return found
@@ -198,7 +216,8 @@ def test_what_changed_since_is_seen(change: Callable[[Scorer], Callable[[], obje
     scorer = scorer_of()
     written(scorer, GREEDY)
     undo = change(scorer)
-    found = written(scorer, GREEDY)
+    found, calls = calls_of_c(lambda: written(scorer, GREEDY))
+    assert bool(calls) == (change is not _listened)
     with only_plain():
         alike(found, written(scorer, GREEDY))
     undo()
@@ -260,3 +279,53 @@ def test_the_positions_of_a_learned_table_end() -> None:
     items: Sequence[Item] = [Item([5, 6, 7], 0, 40)]
     with pytest.raises(ValueError, match="positions are learned for the first 12"):
         list(write(scorer, items, GenerationSettings(sample=Sampling(), batch=5)))
+
+
+@pytest.mark.parametrize("sample", [Sampling(top_p=1e-7), Sampling(top_k=2**63 - 1, top_p=0.5)])
+def test_somebody_always_stays(sample: Sampling) -> None:
+    """A mass that nobody is as small as leaves the likeliest token; a number beyond all tokens leaves all."""
+    same(scorer_of(**LANGUAGE), GenerationSettings(beam=1, batch=5, sample=sample))
+
+
+@pytest.mark.parametrize("sample", [None, Sampling()])
+def test_nothing_may_be_written(sample: Sampling | None) -> None:
+    scorer = scorer_of(**LANGUAGE)
+    mute = TextScorer(scorer.model, BEGIN, END, never=range(SIZE))  # type: ignore[arg-type]
+    found = written(mute, GenerationSettings(beam=1, sample=sample))
+    assert {one.tokens for answers in found.values() for one in answers} == {()}
+
+
+@pytest.mark.parametrize("token", [-1, SIZE, 2**40])
+def test_tokens_that_are_none(token: int) -> None:
+    """C would read beyond the table."""
+    with pytest.raises(IndexError):
+        list(write(scorer_of(**LANGUAGE), [Item([5, token], 0, 4)], GREEDY))
+
+
+def test_reading_and_writing_by_turns() -> None:
+    """A causal model that was written down for its steps still does not see the future when it reads."""
+    scorer = scorer_of(**LANGUAGE)
+    model = scorer.model
+    assert isinstance(model, DecoderOnly)
+    lengths = torch.tensor([7, 5])
+    layout, tokens = Packed.of(lengths), torch.arange(12) % 30 + 3
+    with torch.no_grad():
+        with only_plain():
+            wanted = model(tokens, layout).hidden
+        for item in (Item([], 0, 8), ITEMS[3]):  # nothing to read before the first step, and something
+            list(write(scorer, [item], GenerationSettings(beam=3)))
+            torch.testing.assert_close(model(tokens, layout).hidden, wanted, atol=1e-4, rtol=1e-4)
+
+
+def test_threads_that_are_first_at_once() -> None:
+    """Each packs weights in eight bits, or waits for who does; nobody frees what C reads."""
+    for _ in range(3):
+        scorer, ready = scorer_of(eight=True, width=64, depth=4), Barrier(4)
+
+        def run(scorer: Scorer = scorer, ready: Barrier = ready) -> list[tuple[int, ...]]:
+            ready.wait()
+            return [answers[0].tokens for _, answers in sorted(written(scorer, GREEDY).items())]
+
+        with ThreadPoolExecutor(4) as pool:
+            found = [work.result() for work in [pool.submit(run) for _ in range(4)]]
+        assert all(one == found[0] for one in found)

@@ -86,9 +86,9 @@ def test_all_who_draw_are_written_together(opened: Opened, runs: Runs, monkeypat
     desk, sizes = opened(runs["text"]), list[int]()
     real = Group.step
 
-    def step(group: Group) -> int:
+    def step(group: Group, others: bool) -> int:
         sizes.append(len(group.tickets))
-        return real(group)
+        return real(group, others)
 
     monkeypatch.setattr(Group, "step", step)
     settings = [
@@ -116,10 +116,10 @@ def test_all_who_draw_are_written_together(opened: Opened, runs: Runs, monkeypat
 def test_what_fails_fails_alone(opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     desk, real = opened(runs["pairs"]), Group.step
 
-    def step(group: Group) -> int:
+    def step(group: Group, others: bool) -> int:
         if group.writing.beam == 2:
             raise NoNumbersError
-        return real(group)
+        return real(group, others)
 
     monkeypatch.setattr(Group, "step", step)
     bad = ask(desk, "abcd", GenerationSettings(beam=2))[1]
@@ -198,6 +198,32 @@ def test_who_takes_the_likeliest_token_goes_the_short_way(
     assert ways == {**dict.fromkeys(texts, Greedy), "very": Writing, "good": Writing}
 
 
+def test_all_tokens_of_a_turn_are_counted(opened: Opened, runs: Runs) -> None:
+    desk = opened(runs["text"])
+    _, heard = ask(desk, "the", GenerationSettings(beam=1, longest=40))
+    assert isinstance(heard.last, Said)
+    until(lambda: desk.counts.tokens["text"] >= len(heard.last.answers[0].tokens))  # type: ignore[union-attr]
+
+
+def test_who_does_not_listen_takes_no_longer_turns_than_who_does(opened: Opened, runs: Runs) -> None:
+    """While somebody else waits for the turn, each has one step of it."""
+    desk = opened(runs["text"])
+    turns, step = list[bool](), Group.step
+
+    def watched(self: Group, others: bool) -> int:
+        turns.append(others)
+        written = step(self, others)
+        assert self.writing.went == 1 or not others
+        return written
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Group, "step", watched)
+        asks = [GenerationSettings(beam=1, longest=200, sample=by) for by in (None, Sampling())]
+        heard = [ask(desk, "the", settings, watched=settings.sample is None)[1] for settings in asks * 3]
+        assert all(isinstance(one.last, Said) for one in heard)
+    assert turns
+
+
 def test_a_watched_ticket_hears_each_token(opened: Opened, runs: Runs) -> None:
     desk = opened(runs["text"])
     _, heard = ask(desk, "the", GenerationSettings(beam=1, shortest=9, longest=9), watched=True)
@@ -213,10 +239,10 @@ def test_a_long_input_is_written_with_few_others(opened: Opened, runs: Runs, mon
     monkeypatch.setattr(writing, "BUDGET", 64)
     desk, sizes, real = opened(runs["pairs"]), set[tuple[int, int]](), Group.step
 
-    def step(group: Group) -> int:
+    def step(group: Group, others: bool) -> int:
         lengths = [len(ticket.item.source) for ticket in group.tickets.values() if ticket.item is not None]
         sizes.add((len(lengths), max(lengths)))
-        return real(group)
+        return real(group, others)
 
     monkeypatch.setattr(Group, "step", step)
     settings = GenerationSettings(beam=1, shortest=6, longest=6)

@@ -60,13 +60,13 @@ class Drawing(Greedy):
             self.lines += [Line(draft, key=key, by=sampling) for key in keys]
         self.cohorts += sizes
 
+    def answers(self, draft: Draft) -> list[Written]:
+        """Of a draft that is complete: all samples, the same one perhaps more than once."""
+        return draft.answers(self.samples, distinct=False)
+
     def _goal(self, left: list[int], most: int) -> Goal:
         keys, before = [line.key for line in self.lines], [len(line.tokens) for line in self.lines]
         return Goal(left, most, chance=Chance(keys, before, [_numbers_of(line.by) for line in self.lines]))
-
-    def answers(self, draft: Draft) -> list[Written]:
-        """Of a draft that is complete: all its samples."""
-        return draft.answers(self.settings.n_best, distinct=False)
 
     @property
     def _kept(self) -> int:

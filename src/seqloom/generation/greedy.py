@@ -116,7 +116,8 @@ class Greedy:
         """One more token to each, or up to so many while all go on; the drafts that are complete with the last."""
         if not self.lines:
             return []
-        self.went, done = 1, self._run(most)
+        self.went = 1
+        done = self._run(most)
         if done is None:
             done = self._written() if self.shortlist is None else self._pointed(self.shortlist)
         complete = list({id(draft): draft for a in done if not (draft := self.lines[a].draft).parts}.values())

@@ -242,11 +242,11 @@ class _Wanted:
 
     def __init__(self, size: int, never_N: Tensor, end: int) -> None:
         self.never_V = torch.zeros(size, dtype=torch.uint8).index_fill_(0, never_N.cpu(), 1)
-        self.end = end
+        self.end, self.nothing = end, bool(self.never_V.all())
 
     def of(self, goal: Goal) -> Wanted:
         outputs = None if goal.shortlist is None or goal.log_probs else goal.shortlist.outputs()
-        return Wanted(goal.left, goal.most, self.never_V, self.end, goal.log_probs, outputs, goal.chance)
+        return Wanted(goal.left, goal.most, self.never_V, self.end, goal.log_probs, outputs, goal.chance, self.nothing)
 
 
 def _in(half: torch.dtype | None, device: torch.device) -> AbstractContextManager[object]:

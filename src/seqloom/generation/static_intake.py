@@ -56,6 +56,10 @@ class Intake:
         self.works = isinstance(scorer, FramedScorer) and scorer.framed
         self._shapes: dict[tuple[int, int], tuple[Tensor, Recording]] = {}
 
+    def forget(self) -> None:
+        """Recordings hold this, and this holds them: their memory would wait for the collector of garbage."""
+        self._shapes.clear()
+
     def begin(self, places: Sequence[int], items: Sequence[Item]) -> bool:
         """These items take these places. False: nothing was done, as they have to be started otherwise."""
         if not self.works:

@@ -111,9 +111,14 @@ class Static:
                 self._give_up(why)
             unwritten += left.values()
 
+    def forget(self, most: int = 0) -> None:
+        """All frames and recordings, at once; but for the latest so many."""
+        while len(self._frames) > most:
+            self._frames.pop(next(iter(self._frames))).intake.forget()
+
     def _give_up(self, why: str) -> None:
         self.works = False
-        self._frames.clear()
+        self.forget()
         if self.tape.device.type == "cuda":
             torch.cuda.empty_cache()
             self.note(f"steps of writing are not recorded ({why}): writing is slower than it could be, and right")
@@ -175,8 +180,7 @@ class Static:
         else:
             example = self.scorer.start(items[:1])[0]
             kind = self._smaller[wanted] = replace(wanted, items=self._room(example, wanted))
-            while len(self._frames) >= FRAMES:
-                del self._frames[next(iter(self._frames))]
+            self.forget(FRAMES - 1)
             frame = Frame(self.scorer, settings, self.tape, example, kind.items, steps, source)
         self._frames[kind] = frame  # the last one that was used stands last
         return frame

@@ -36,7 +36,8 @@ class ByHeart:
             return None
         places = _places(scorer.model)
         if self._static is None or scorer.model is not self._model or places != self._places:
-            self._static, self._model, self._places = None, scorer.model, places  # what is old goes first
+            self._forget()  # what is old goes first
+            self._model, self._places = scorer.model, places
             self._before = _allocated(scorer.device)
             self._static = Static(scorer, note=self.note)
         return self._static
@@ -48,9 +49,14 @@ class ByHeart:
         device = self._static.tape.device
         self.works = self._static.works
         if not self.works or self._large(device):
-            self._static = self._model = None
+            self._forget()
             if device.type == "cuda":
                 torch.cuda.empty_cache()  # what recordings worked in is no use to others
+
+    def _forget(self) -> None:
+        if self._static is not None:
+            self._static.forget()
+        self._static = self._model = None
 
     def _suits(self, device: torch.device) -> bool:
         return device.type == "cuda"

@@ -32,12 +32,13 @@ from seqloom.jobs.model import Model, load
 from seqloom.jobs.rolling import errors, rolling_metrics, test_of, validation_of
 from seqloom.jobs.said import Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.train import train
+from seqloom.layers.native.library import told_of_waiting, wait_for_all
 from seqloom.models import model_cost
 from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.training.place import Place
-from seqloom.training.watch import View
+from seqloom.training.watch import View, Watcher
 
 FAILED, STOPPED = 1, 130
 FEW = 2  # metrics of a task that a table has room for
@@ -161,8 +162,12 @@ def _kept(columns: list[list[Any]]) -> list[list[Any]]:
 
 def _train(command: Command, view: View) -> Corpora:
     """What it was trained on."""
-    # who comes first makes vocabularies and caches for all: that is no matter of the system, and is not counted
-    corpora(asked(command).recipe)
+    # who comes first makes vocabularies, caches and kernels for all: that is no matter of the system, and not counted
+    recipe = asked(command).recipe
+    corpora(recipe)
+    if device_of(recipe.training.device).type == "cpu":
+        with Watcher(view) as watcher, told_of_waiting(watcher.note):
+            wait_for_all()
     found = train(command, view, began=time.monotonic()).corpora
     gc.collect()  # the model, its gradients and the optimiser's state go before the model is loaded
     if torch.cuda.is_available():

@@ -8,26 +8,25 @@ from seqloom.text import UNKNOWN, Vocabulary
 NAMED = 5  # unknown words that are named
 
 
-def unread(asked: Prepared, vocabulary: Vocabulary) -> tuple[str, ...]:
+def unread(asked: Prepared, vocabulary: object) -> tuple[str, ...]:
     """Words, or letters, that the vocabulary does not have; how much of a long input is left out."""
-    notes = []
-    given = asked.question.source
-    text = given if isinstance(given, str) else " ".join(str(word) for word in given)
-    strange = unknown(text, vocabulary)
-    if strange:
-        named = ", ".join(show(one) for one in strange[:NAMED])
-        more = f" and {len(strange) - NAMED} more" if len(strange) > NAMED else ""
-        notes.append(f"the vocabulary has no {named}{more}: the model reads <unk> instead")
-    if asked.cut:
-        notes.append(f"{asked.cut} tokens of the input are left out: the model has no positions for so many")
-    return tuple(notes)
-
-
-def unread_at_once(asked: Prepared, vocabulary: object) -> tuple[str, ...]:
-    """The same for whoever answers many: most inputs are known as soon as their tokens are looked through."""
     if not isinstance(vocabulary, Vocabulary) or asked.item is None:
         return ()
-    return unread(asked, vocabulary) if asked.cut or UNKNOWN in asked.item.source else ()
+    long = f"{asked.cut} tokens of the input are left out: the model has no positions for so many"
+    return (*unread_words(asked, vocabulary), *([long] if asked.cut else []))
+
+
+def unread_words(asked: Prepared, vocabulary: object) -> tuple[str, ...]:
+    """The first alone. Most inputs are known as soon as their tokens are looked through."""
+    if not isinstance(vocabulary, Vocabulary) or (asked.item is not None and UNKNOWN not in asked.item.source):
+        return ()
+    given = asked.question.source
+    strange = unknown(given if isinstance(given, str) else " ".join(str(word) for word in given), vocabulary)
+    if not strange:
+        return ()
+    named = ", ".join(show(one) for one in strange[:NAMED])
+    more = f" and {len(strange) - NAMED} more" if len(strange) > NAMED else ""
+    return (f"the vocabulary has no {named}{more}: the model reads <unk> instead",)
 
 
 def unknown(text: str, vocabulary: Vocabulary) -> list[str]:

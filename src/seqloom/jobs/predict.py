@@ -4,7 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ from seqloom.data.file_format import format_by_name
 from seqloom.data.settings import Corpus
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import EMPTY, Answer
+from seqloom.jobs.answer_counts import Counts
 from seqloom.jobs.answer_lines import AnswerLines
 from seqloom.jobs.asked_lines import AskedLine, AskedLines, InputFormat, size_of
 from seqloom.jobs.asked_series import AskedSeries
+from seqloom.jobs.look_notes import unread_words
 from seqloom.jobs.model import Model
 from seqloom.jobs.output_file import Output, OutputFile, Screen, finished
 from seqloom.jobs.output_note import BATCH, OutputNote
@@ -27,25 +29,10 @@ from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import readable
 from seqloom.tasks import Language, Masked
+from seqloom.text import UNKNOWN
 
 BATCHES = 16
 """That are read ahead at most, so that lines of like length are written together; the first ones are fewer."""
-BAD = (
-    "line could not be answered: an empty answer stands in its place",
-    "lines could not be answered: an empty answer stands in the place of each",
-)
-CUT = (
-    "line was cut: it is longer than the model's learned positions",
-    "lines were cut: they are longer than the model's learned positions",
-)
-UNENDED = (
-    "answer was cut, as it did not end (generation.longest)",
-    "answers were cut, as they did not end (generation.longest)",
-)
-UNMET = (
-    "answer does not hold all that it must, or holds what it must not: none was found that is as wished",
-    "answers do not hold all that they must, or hold what they must not: none was found that is as wished",
-)
 TOLD = 5  # lines without an answer that are told one by one
 
 Note = Callable[[str], None]
@@ -68,31 +55,6 @@ class Asking:
     """Somebody looks on: an answer that is written alone is shown as it grows."""
     column: int | None = None
     """Of lines of text, the one between tabs that is asked, from 1; None: all of the line."""
-
-
-@dataclass
-class Counts:
-    """What a reader of the answers should know."""
-
-    bad: int = 0
-    cut: int = 0
-    unended: int = 0
-    unmet: int = 0
-
-    def add(self, answer: Answer) -> None:
-        self.cut += bool(answer.cut)
-        self.unended += not answer.ended
-        self.unmet += bool(answer.unmet)
-
-    def notes(self) -> Iterator[str]:
-        if self.bad:
-            yield counted(self.bad, *BAD)
-        if self.cut:
-            yield counted(self.cut, *CUT)
-        if self.unended:
-            yield counted(self.unended, *UNENDED)
-        if self.unmet:
-            yield counted(self.unmet, *UNMET)
 
 
 def predict(model: Model, asking: Asking, note: Note) -> int:
@@ -272,9 +234,12 @@ class _Job:
     report: LineReport
     before: int
     told: int = 0
+    strange: set[int] = field(default_factory=set)
+    """Lines of the window that have what the vocabulary does not have."""
 
     def answer(self, window: Sequence[AskedLine]) -> None:
         prepared, errors, stop = self._prepared(window)
+        self._look_for_strange(prepared, window)
         last = len(window) if stop is None else stop.number - window[0].number
         said: dict[int, list[Answer]] = {number: [EMPTY] for number in errors}
         written = self._write(window[:last], said, errors, 0)
@@ -291,6 +256,17 @@ class _Job:
         if stop is not None:
             raise UserError(f"{self.name}:{stop.line}: {stop.question}" + _remedy(self.asking))
 
+    def _look_for_strange(self, prepared: Sequence[Prepared], window: Sequence[AskedLine]) -> None:
+        """The first one is told with its words; to whoever types, each."""
+        reads_text = not self.model.reads_series
+        strange = [one for one in prepared if reads_text and one.item is not None and UNKNOWN in one.item.source]
+        self.strange = {one.number + 1 for one in strange}
+        told = strange if self.asking.talk else [] if self.counts.strange else strange[:1]
+        for one in told:
+            for text in unread_words(one, self.model.task.codecs.source):
+                line = window[one.number + 1 - window[0].number].line
+                self.note(text if self.asking.talk else f"{self.name}:{line}: {text}")
+
     def _stream(self, asked: Prepared) -> None:
         """Line feeds as they are: nobody but a reader takes it in."""
         pieces = self.model.streamed(asked, self.asking.settings)
@@ -298,7 +274,7 @@ class _Job:
             self.output.write(piece)
         self.output.write("\n")
         if pieces.answer is not None:
-            self.counts.add(pieces.answer)
+            self.counts.add(pieces.answer, asked.number + 1 in self.strange)
 
     def _prepared(self, window: Sequence[AskedLine]) -> tuple[list[Prepared], dict[int, str], AskedLine | None]:
         """Questions, why some lines have none, and the line to stop at."""
@@ -340,7 +316,7 @@ class _Job:
             if line.number in errors and self.asking.talk:
                 continue
             self.counts.bad += line.number in errors
-            self.counts.add(answers[0])
+            self.counts.add(answers[0], line.number in self.strange)
             texts.append(self.asking.lines.lines(line, answers, errors.get(line.number)))
         if texts:
             last = window[written - 1]

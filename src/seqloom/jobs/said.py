@@ -12,12 +12,12 @@ from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.evaluation.spans import OUTSIDE, marks_spans
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question
+from seqloom.jobs.answer_counts import CUT, UNENDED
 from seqloom.jobs.evaluated import Note
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.likelihood import Likelihood, of_pairs, of_texts
 from seqloom.jobs.model import Model
 from seqloom.jobs.node_labels import node_labels
-from seqloom.jobs.predict import CUT, UNENDED
 from seqloom.jobs.progress import share_bar
 from seqloom.jobs.rolling import Errors
 from seqloom.jobs.scored_windows import windows_of

@@ -6,6 +6,7 @@ the kernel in C (native/eight.h) makes the same ones as the plain lines here, tw
 """
 # N rows  D inputs  E outputs
 
+from threading import Lock
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from seqloom.layers.native.eight import EIGHT, Packed
 
 MOST = 127
 SMALLEST = torch.finfo(torch.float32).tiny
+PACKING = Lock()  # one at a time: C has addresses of what was packed
 AT_ONCE = 1 << 19
 """Outputs that are turned from sums into numbers while they are still near: some times as fast as from far."""
 
@@ -39,14 +41,16 @@ class Int8Linear(nn.Module):
         self._packed_of: list[int | None] = []
 
     def packed(self) -> Packed | None:
-        """As C reads it; None where there is no such kernel, or not yet. The module holds it."""
+        """As C reads it; None where there is no such kernel, or not yet. Whoever hands on its address holds it."""
         lib = EIGHT.get()
         if lib is None or not self.weight_ED.is_cpu or self.scale_E.dtype is not torch.float32:
             return None
         parts = self.weight_ED, self.scale_E, self.bias_E
-        if self._packed is None or self._packed_of != [address(part) for part in parts]:
-            self._packed, self._packed_of = Packed(lib, *parts), [address(part) for part in parts]
-        return self._packed
+        places = [address(part) for part in parts]
+        with PACKING:
+            if self._packed is None or self._packed_of != places:
+                self._packed, self._packed_of = Packed(lib, *parts), places
+            return self._packed
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy makes its own: what C reads are addresses."""

@@ -44,7 +44,8 @@ class Plan:
     watched: Watched
 
 
-_plans: WeakKeyDictionary[nn.Module, Plan] = WeakKeyDictionary()
+# for steps that see their past alone (True), and for whole sequences that see all of themselves
+_plans: dict[bool, WeakKeyDictionary[nn.Module, Plan]] = {True: WeakKeyDictionary(), False: WeakKeyDictionary()}
 
 
 def stepped(
@@ -54,7 +55,7 @@ def stepped(
     if not one_each(layout) or not usable(x):
         return None
     layout.check(x)
-    plan = _plan(blocks)
+    plan = _plan(blocks, causal=True)
     lib = None if plan is None else native.BLOCK.get()
     if plan is None or lib is None or not layout.rows:
         return None
@@ -103,14 +104,15 @@ def _add(state: State, rows: int, to: native.Parts) -> State | None:
     return Cohorts(tuple(after)) if isinstance(state, Cohorts) else after[0]
 
 
-def _plan(blocks: nn.ModuleList, causal: bool = True) -> native.Blocks | None:
-    plan = _plans.get(blocks)
+def _plan(blocks: nn.ModuleList, causal: bool) -> native.Blocks | None:
+    plans = _plans[causal]
+    plan = plans.get(blocks)
     if plan is not None and plan.watched.holds:
         return plan.blocks
     if native.BLOCK.get() is None or EIGHT.get() is None:
         return None  # not yet, or never
     if plan is None or not plan.watched.stays:
-        plan = _plans[blocks] = _made(blocks, causal)
+        plan = plans[blocks] = _made(blocks, causal)
     return plan.blocks if plan.watched.holds else None
 
 
@@ -126,9 +128,10 @@ def _made(blocks: nn.ModuleList, causal: bool) -> Plan:
 
 def written_down(blocks: nn.ModuleList, causal: bool = True) -> native.Blocks:
     """An OtherError, where they are built of something else. causal: for steps; else for whole sequences."""
+    held = packed_in(blocks)
     made = [_block(block, causal) for block in blocks]
     need(made and all(block.width == made[0].width for block in made))
-    return native.Blocks(made)
+    return native.Blocks(made, held)
 
 
 def _block(block: nn.Module, causal: bool) -> native.Block:
@@ -163,6 +166,11 @@ def _dense(feed_forward: FeedForward, around: Around) -> native.Dense:
     assert isinstance(layer, DenseFeedForward)
     kind = native.ACTIVATIONS[layer.activation]
     return native.Dense(_around(around), map_of(layer.inputs), map_of(layer.out), kind, layer.gated)
+
+
+def packed_in(module: nn.Module) -> list[object]:
+    """What C reads of layers in eight bits. Held by whoever hands C their addresses: a layer may pack anew."""
+    return [part.packed() for part in module.modules() if isinstance(part, Int8Linear)]
 
 
 def map_of(module: nn.Module | None) -> native.Map:

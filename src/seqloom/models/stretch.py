@@ -31,7 +31,7 @@ from seqloom.models.heads import TokenHead
 from seqloom.models.input import Input
 from seqloom.models.output import DecoderState, Output
 from seqloom.models.stack import Stack
-from seqloom.models.stack_step import map_of, norm_of, written_down
+from seqloom.models.stack_step import map_of, norm_of, packed_in, written_down
 from seqloom.models.watched import OtherError, Watched, need
 
 PLACES = 512  # positions that are written down, where a model has no end of them
@@ -45,7 +45,9 @@ class Written:
     blocks: native.Blocks
     positions_PD: Tensor | None
     known: int
-    """Tokens that have vectors."""
+    """Tokens that it has vectors of."""
+    held: Sequence[object]
+    """What C reads besides, and must live as long as this does."""
 
     @property
     def places(self) -> int | None:
@@ -82,8 +84,8 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
     plan, lib = _plan(model), RUN.get()
     if plan is None or lib is None or len(state.layers) != len(plan.blocks.blocks):
         return None
-    if not 0 <= int(last_R.min()) <= int(last_R.max()) < plan.known:
-        return None  # the plain lines say what is wrong
+    if wanted.nothing or not 0 <= int(last_R.min()) <= int(last_R.max()) < plan.known:
+        return None  # the plain lines say what is to be said
     rows, steps = len(last_R), min(wanted.steps, max(wanted.left) + 1)
     if len(state.lengths_B) != rows or len(wanted.left) != rows:
         raise ValueError(f"{rows} rows of tokens, but the state has {len(state.lengths_B)}")
@@ -205,14 +207,16 @@ def _written_down(model: EncoderDecoder | DecoderOnly, given: nn.Module) -> Writ
     embedding, blocks = given.embedding, written_down(stack.blocks)
     need(type(embedding) is TokenEmbedding and embedding.segment_SD is None and readable(embedding.weight_VD))
     assert isinstance(embedding, TokenEmbedding)
-    need(embedding.weight_VD.shape[1] == blocks.width and len(embedding.weight_VD) >= len(head.weight_VD))
+    known = len(embedding.weight_VD)
+    need(embedding.weight_VD.shape[1] == blocks.width and len(head.weight_VD) <= known)
+    held = packed_in(head)
     positions_PD = _positions(given.positions)
     form = Decoder(
         embedding.weight_VD.data_ptr(), None if positions_PD is None else positions_PD.data_ptr(), embedding.factor,
         norm_of(given.norm), norm_of(stack.norm), blocks.places.buffer_info()[0], len(blocks.blocks), blocks.width,
         len(head.weight_VD), native.product(), _head(head), head.factor,
     )  # fmt: skip
-    return Written(form, blocks, positions_PD, len(embedding.weight_VD))
+    return Written(form, blocks, positions_PD, known, held)
 
 
 def _head(head: TokenHead) -> native.Map:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Question
-from seqloom.jobs.look_notes import unread_at_once
+from seqloom.jobs.look_notes import unread
 from seqloom.jobs.writing import Prepared
 from seqloom.serving.desk import Desk
 from seqloom.serving.log import Log
@@ -122,7 +122,7 @@ def _prepared(
         raise RefusalError(422, str(error)) from None
     desk.model.look_over([wish.question for wish in made])
     asked = [_one(desk, place, wish, limits) for place, wish in enumerate(made, 1)]
-    return made, asked, [unread_at_once(one, desk.model.task.codecs.source) for one in asked]
+    return made, asked, [unread(one, desk.model.task.codecs.source) for one in asked]
 
 
 def _one(desk: Desk, place: int, wish: Wish, limits: ServingSettings) -> Prepared:

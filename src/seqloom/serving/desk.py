@@ -203,7 +203,7 @@ class Desk:
         try:
             with self.model.named():
                 before = len(group.tickets)
-                written = group.step()
+                written = group.step(others=len(self._groups) > 1 or bool(self._errands))
         except Exception as error:  # whatever it is, it is these tickets': the others go on
             self._fail(list(group.tickets.values()), error)
             del self._groups[key]

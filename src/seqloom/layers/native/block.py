@@ -97,10 +97,10 @@ class Parts(NamedTuple):
 
 
 class Blocks:
-    """Blocks one upon the other, of one width."""
+    """Blocks one upon the other, of one width. held: what they are made of, and must live as long as they do."""
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
-        self.blocks = blocks
+    def __init__(self, blocks: Sequence[Block], held: Sequence[object] = ()) -> None:
+        self.blocks, self.held = blocks, held
         self.width = blocks[0].width if blocks else 0
         self.longest = max((block.longest for block in blocks), default=0)
         self.places = array("q", [ctypes.addressof(block) for block in blocks])

@@ -148,7 +148,7 @@ static void likeliest_only(float *x, int64_t count, float *heap, int64_t many, d
     for (int64_t i = size / 2; i-- > 0;) sink(heap, size, i);
     float border = -INFINITY;
     double held = 0;
-    while (size && taken < many && held < mass) {
+    while (size && (!taken || (taken < many && held < mass))) { /* somebody always stays */
         border = heap[0], held += exp(border), taken++;
         heap[0] = heap[--size];
         sink(heap, size, 0);
@@ -169,11 +169,12 @@ static void limit(float *x, const uint8_t *never, int64_t count, const Limits *b
     }
     for (int64_t i = 0; i < count; i++) x[i] = (x[i] - most) / heat;
     normalise(x, count);
-    if (by->top_k > 0 && by->top_k < count) {
-        likeliest_only(x, count, heap, by->top_k, INFINITY);
+    int64_t many = by->top_k > 0 && by->top_k < count ? (int64_t)by->top_k : count;
+    if (many < count) {
+        likeliest_only(x, count, heap, many, INFINITY);
         normalise(x, count);
     }
-    if (by->top_p < 1) likeliest_only(x, count, heap, by->top_k > 0 ? by->top_k : count, by->top_p - 1e-6);
+    if (by->top_p < 1) likeliest_only(x, count, heap, many, by->top_p - 1e-6);
     if (by->min_p > 0) {
         most = -INFINITY;
         for (int64_t i = 0; i < count; i++) most = x[i] > most ? x[i] : most;

@@ -47,7 +47,7 @@ class Wanted(NamedTuple):
     """left: tokens that each row may still get. steps: at the most. never_V: a byte to each token that is not written.
 
     outputs: nobody asks how likely tokens are, and the likeliest is looked for among these. chance: None: the likeliest
-    one is written.
+    one is written. nothing: no token may be written, which C does not know how to.
     """
 
     left: list[int]
@@ -57,6 +57,7 @@ class Wanted(NamedTuple):
     log_probs: bool
     outputs: Outputs | None = None
     chance: Chance | None = None
+    nothing: bool = False
 
 
 class Ran(NamedTuple):
