@@ -1,5 +1,6 @@
 """Several steps in one call of C write what the plain lines write one by one."""
 
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -211,13 +212,32 @@ def _laid_out(scorer: Scorer) -> Callable[[], object]:
     return lambda: None
 
 
-@pytest.mark.parametrize("change", [_listened, _changed, _laid_out])
+def _biased(scorer: Scorer) -> Callable[[], object]:
+    """Where there was none."""
+    scorer.model.head.bias_V = torch.nn.Parameter(torch.linspace(-9, 9, SIZE), requires_grad=False)
+    return lambda: None
+
+
+def _turned(scorer: Scorer) -> Callable[[], object]:
+    """The same numbers at the same place, read in another order."""
+    out = scorer.model.decoder.blocks[0].mixer.heads.out  # type: ignore[union-attr]
+    out.weight.data = out.weight.data.t()  # type: ignore[union-attr]
+    return lambda: None
+
+
+def _patched(scorer: Scorer) -> Callable[[], object]:
+    model, real = scorer.model, scorer.model.scores
+    model.scores = lambda output: real(output).flip(-1)  # type: ignore[method-assign, misc, arg-type]
+    return lambda: None
+
+
+@pytest.mark.parametrize("change", [_listened, _changed, _laid_out, _biased, _turned, _patched])
 def test_what_changed_since_is_seen(change: Callable[[Scorer], Callable[[], object]]) -> None:
     scorer = scorer_of()
     written(scorer, GREEDY)
     undo = change(scorer)
     found, calls = calls_of_c(lambda: written(scorer, GREEDY))
-    assert bool(calls) == (change is not _listened)
+    assert bool(calls) == (change not in (_listened, _patched))
     with only_plain():
         alike(found, written(scorer, GREEDY))
     undo()
@@ -329,3 +349,25 @@ def test_threads_that_are_first_at_once() -> None:
         with ThreadPoolExecutor(4) as pool:
             found = [work.result() for work in [pool.submit(run) for _ in range(4)]]
         assert all(one == found[0] for one in found)
+
+
+def test_no_number_among_the_outputs() -> None:
+    """The list of outputs compares whole numbers, which know no NaN."""
+    scorer = scorer_of()
+    shortlist = Shortlist(scorer.model.head.weight_VD, [0, 1, 7])
+    scorer.model.decoder.norm.gain_D.data[3] = torch.nan  # type: ignore[union-attr]
+    with pytest.raises(NoNumbersError):
+        written(scorer, GREEDY, shortlist=shortlist)
+
+
+def test_weights_live_as_long_as_who_reads_them() -> None:
+    """Another thread may replace a weight, and make a plan anew, while C reads the old one."""
+    scorer = scorer_of()
+    written(scorer, GREEDY)
+    plan = stretch._plans[scorer.model].written
+    old = [weakref.ref(scorer.model.head.weight_VD), weakref.ref(scorer.model.decoder.blocks[0].mixer.heads.out.weight)]  # type: ignore[union-attr, call-overload]
+    _changed(scorer)
+    scorer.model.decoder.blocks[0].mixer.heads.out.weight = torch.nn.Parameter(torch.zeros(32, 32))  # type: ignore[union-attr]
+    written(scorer, GREEDY)
+    assert stretch._plans[scorer.model].written is not plan
+    assert all(weight() is not None for weight in old)

@@ -6,6 +6,7 @@ is enough, and what a step costs besides the model is what counts where few are 
 # A items
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -24,7 +25,9 @@ from seqloom.layers.cohorts import alike
 from seqloom.layers.mixer import State, join, reorder, roomy
 from seqloom.layers.shortlist import Shortlist
 
-STEPS = 32  # at the most in one call, so that others are heard in between
+STEPS = 32  # at the most in one call, and
+FIRST = 4  # in the first one,
+TURN = 0.05  # seconds, as far as the last one tells, so that others are heard in between
 
 
 def is_greedy(settings: GenerationSettings, attention: bool) -> bool:
@@ -86,6 +89,7 @@ class Greedy:
         self.pointer = scorer if shortlist is not None and isinstance(scorer, Pointer) else None
         self.lines: list[Line] = []
         self.went = 0  # steps, when it was last asked for some
+        self._some = FIRST  # that it takes in one call
         self.cohorts: list[int] = []  # of the lines so many began together, with sources of like length
 
     @property
@@ -116,10 +120,11 @@ class Greedy:
         """One more token to each, or up to so many while all go on; the drafts that are complete with the last."""
         if not self.lines:
             return []
-        self.went = 1
-        done = self._run(most)
+        self.went, began = 1, time.monotonic()
+        done = self._run(min(most, self._some))
         if done is None:
             done = self._written() if self.shortlist is None else self._pointed(self.shortlist)
+        self._some = max(1, min(STEPS, int(TURN * self.went / max(time.monotonic() - began, 1e-6))))
         complete = list({id(draft): draft for a in done if not (draft := self.lines[a].draft).parts}.values())
         self.leave(set(done))
         return complete

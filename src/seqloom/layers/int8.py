@@ -36,16 +36,19 @@ class Int8Linear(nn.Module):
         rounded_ED = (weight_ED / scale_E[:, None]).round().to(torch.int8).contiguous()
         self.register_buffer("weight_ED", rounded_ED, persistent=False)
         self.register_buffer("scale_E", scale_E / MOST, persistent=False)
-        self.register_buffer("bias_E", None if bias_E is None else bias_E.detach(), persistent=False)
+        self.register_buffer(
+            "bias_E", None if bias_E is None else bias_E.detach().float().contiguous(), persistent=False
+        )
         self._packed: Packed | None = None
         self._packed_of: list[int | None] = []
 
     def packed(self) -> Packed | None:
         """As C reads it; None where there is no such kernel, or not yet. Whoever hands on its address holds it."""
         lib = EIGHT.get()
-        if lib is None or not self.weight_ED.is_cpu or self.scale_E.dtype is not torch.float32:
-            return None
         parts = self.weight_ED, self.scale_E, self.bias_E
+        numbers = all(part is None or part.dtype is torch.float32 for part in parts[1:])
+        if lib is None or not self.weight_ED.is_cpu or not numbers:
+            return None
         places = [address(part) for part in parts]
         with PACKING:
             if self._packed is None or self._packed_of != places:

@@ -128,7 +128,7 @@ def _made(blocks: nn.ModuleList, causal: bool) -> Plan:
 
 def written_down(blocks: nn.ModuleList, causal: bool = True) -> native.Blocks:
     """An OtherError, where they are built of something else. causal: for steps; else for whole sequences."""
-    held = packed_in(blocks)
+    held = read_of(blocks)
     made = [_block(block, causal) for block in blocks]
     need(made and all(block.width == made[0].width for block in made))
     return native.Blocks(made, held)
@@ -168,9 +168,11 @@ def _dense(feed_forward: FeedForward, around: Around) -> native.Dense:
     return native.Dense(_around(around), map_of(layer.inputs), map_of(layer.out), kind, layer.gated)
 
 
-def packed_in(module: nn.Module) -> list[object]:
-    """What C reads of layers in eight bits. Held by whoever hands C their addresses: a layer may pack anew."""
-    return [part.packed() for part in module.modules() if isinstance(part, Int8Linear)]
+def read_of(module: nn.Module) -> list[object]:
+    """All weights that C reads, also those in eight bits. Held by whoever hands C their addresses: others may replace
+    them while it reads."""
+    packed = [part.packed() for part in module.modules() if isinstance(part, Int8Linear)]
+    return [*packed, *module.parameters(), *module.buffers()]
 
 
 def map_of(module: nn.Module | None) -> native.Map:

@@ -31,8 +31,8 @@ from seqloom.models.heads import TokenHead
 from seqloom.models.input import Input
 from seqloom.models.output import DecoderState, Output
 from seqloom.models.stack import Stack
-from seqloom.models.stack_step import map_of, norm_of, packed_in, written_down
-from seqloom.models.watched import OtherError, Watched, need
+from seqloom.models.stack_step import map_of, norm_of, read_of, written_down
+from seqloom.models.watched import CALLED, OtherError, Watched, need
 
 PLACES = 512  # positions that are written down, where a model has no end of them
 
@@ -79,7 +79,7 @@ _plans: WeakKeyDictionary[nn.Module, Plan] = WeakKeyDictionary()
 def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderState, wanted: Wanted) -> Stretch | None:
     """Some steps, and no further than to one with which some row is done; None where the plain lines are to do
     it, one by one."""
-    if not usable() or not len(last_R) or not last_R.is_cpu or model._forward_hooks or model._forward_pre_hooks:
+    if not usable() or not len(last_R) or not last_R.is_cpu or not _quiet(model):
         return None
     plan, lib = _plan(model), RUN.get()
     if plan is None or lib is None or len(state.layers) != len(plan.blocks.blocks):
@@ -111,6 +111,12 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
     )
     after = DecoderState(state.lengths_B + count, layers)
     return Stretch(found.tokens_TR, found.log_probs_TR, found.last_R, after, found.bad)
+
+
+def _quiet(model: nn.Module) -> bool:
+    """Nobody listens to the whole, or has it do something else."""
+    patched = any(name in model.__dict__ for name in CALLED)
+    return not (model._forward_hooks or model._forward_pre_hooks or patched)
 
 
 def ranking(
@@ -209,7 +215,7 @@ def _written_down(model: EncoderDecoder | DecoderOnly, given: nn.Module) -> Writ
     assert isinstance(embedding, TokenEmbedding)
     known = len(embedding.weight_VD)
     need(embedding.weight_VD.shape[1] == blocks.width and len(head.weight_VD) <= known)
-    held = packed_in(head)
+    held = [*read_of(head), *read_of(given)]
     positions_PD = _positions(given.positions)
     form = Decoder(
         embedding.weight_VD.data_ptr(), None if positions_PD is None else positions_PD.data_ptr(), embedding.factor,

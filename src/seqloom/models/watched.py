@@ -1,19 +1,25 @@
 """What a plan for C was made of. It holds while all weights, modules and numbers are what they were and where, and
 nobody listens."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _global_forward_hooks, _global_forward_pre_hooks
 
 from seqloom.layers.native import PLAIN
 
 READ = {"epsilon", "scale", "factor", "residual", "H", "G", "K", "project", "activates_nothing", "activation", "gated"}
-READ |= {"settings", "causal"}
+READ |= {"settings", "causal", "base", "order", "width"}
 """Numbers and settings of modules that plans are made of, besides weights."""
+
+CALLED = ("forward", "step", "scores")
+"""Methods of a model that plans stand for: who puts another in their place is heard."""
+
+_shape = attrgetter("shape")
 
 Kept = tuple[dict[str, Any], str, object]
 """A thing, and where it is kept under which name."""
@@ -44,10 +50,17 @@ class Things:
 @dataclass
 class Watched:
     made_of: Things
+    dicts: Sequence[Sized]
+    sizes: Sequence[int]
+    """Of what modules keep: where there was nothing, something may come."""
     weights: Sequence[Tensor]
     """They are held, so that nobody frees them under C."""
     places: Sequence[int]
-    """Where the weights' numbers were."""
+    """Where the weights' numbers were,"""
+    strides: Sequence[tuple[int, ...]]
+    """how they lay,"""
+    shapes: Sequence[torch.Size]
+    """and how many."""
     plain: bool
     """C can read all weights."""
     quiet: Things
@@ -59,10 +72,11 @@ class Watched:
         """Modules by where they are kept, with all that is in them; not who keeps them: it would keep itself alive."""
         roots: list[Kept] = [(kept, name, kept.get(name)) for kept, name in places]
         parts = [part for _, _, root in roots if isinstance(root, nn.Module) for part in root.modules()]
-        kept, tensors = [*roots], list[Tensor]()
+        kept, tensors, dicts = [*roots], list[Tensor](), list[Sized]()
         for part in parts:
             kept += [(part.__dict__, name, part.__dict__[name]) for name in READ & part.__dict__.keys()]
             for own in (part._modules, part._parameters, part._buffers):
+                dicts.append(own)
                 kept += [(own, name, thing) for name, thing in own.items()]
                 tensors += [thing for thing in own.values() if isinstance(thing, Tensor)]
         weights = [tensor for tensor in tensors if type(tensor) in PLAIN]
@@ -70,14 +84,25 @@ class Watched:
         quiet: list[Kept] = [
             (part.__dict__, *own) for part in parts for own in (("training", False), ("forward", None))
         ]
+        quiet += [(part.__dict__, "prepared", None) for part in parts if hasattr(part, "prepared")]
         hooks: list[dict[int, Any]] = [own for part in parts for own in (part._forward_hooks, part._forward_pre_hooks)]
         places_of = [weight.data_ptr() for weight in weights]
-        return cls(Things(kept), weights, places_of, plain, Things(quiet), hooks)
+        forms = [weight.stride() for weight in weights], [weight.shape for weight in weights]
+        return cls(
+            Things(kept), dicts, [len(own) for own in dicts], weights, places_of, *forms, plain, Things(quiet), hooks
+        )
 
     @property
     def stays(self) -> bool:
         """Whether all is still what it was, and where."""
-        return self.made_of.same and list(map(Tensor.data_ptr, self.weights)) == self.places
+        weights = self.weights
+        return (
+            self.made_of.same
+            and list(map(len, self.dicts)) == self.sizes
+            and list(map(Tensor.data_ptr, weights)) == self.places
+            and list(map(Tensor.stride, weights)) == self.strides
+            and list(map(_shape, weights)) == self.shapes
+        )
 
     @property
     def holds(self) -> bool:

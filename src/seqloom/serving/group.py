@@ -1,7 +1,6 @@
 """Tickets that are written together: they join at any step, and leave as soon as they are done or given up."""
 
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,8 +8,6 @@ from seqloom.generation.draft import Draft
 from seqloom.generation.greedy import STEPS
 from seqloom.jobs.writing import Writer, nothing_said, together
 from seqloom.serving.ticket import Going, Said, Ticket, Together
-
-TURN = 0.05  # seconds: whoever comes meanwhile waits for so long
 
 
 class Group:
@@ -20,7 +17,6 @@ class Group:
         self.tickets: dict[int, Ticket] = {}  # by the identity of their items
         self.final = self.writing.beam == 1 and self.writing.samples == 1
         """A token that was written stays as it is."""
-        self._some = 1  # steps that a turn takes
 
     @property
     def most(self) -> int:
@@ -44,10 +40,9 @@ class Group:
         others: somebody else waits for the turn.
         """
         self._let_go()
-        rows, began = len(self.writing.drafts), time.monotonic()
+        rows = len(self.writing.drafts)
         heard = self.final and any(map(self._listens, self.writing.drafts))
-        complete = self.writing.step(1 if others or heard else self._some)
-        self._some = max(1, min(STEPS, int(TURN * self.writing.went / max(time.monotonic() - began, 1e-6))))
+        complete = self.writing.step(1 if others or heard else STEPS)
         for draft in complete:
             self._finish(draft)
         if self.final:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqloom.layers.native import usable
+from seqloom.layers.native import PLAIN, usable
 from seqloom.layers.native.library import Library
 
 
@@ -34,7 +34,9 @@ ROWS = Library(
 
 def spread(x_N: Tensor, begins_B1: Tensor, most: int) -> Tensor | None:
     """x_BT…, with zeros behind each row; most: T. None: nothing was done."""
-    if not x_N.numel() or x_N.dtype is not torch.float32 or not x_N.is_cpu or not x_N[0].is_contiguous():
+    if type(x_N) not in PLAIN or not x_N.numel() or x_N.dtype is not torch.float32 or not x_N.is_cpu:
+        return None
+    if not x_N[0].is_contiguous():
         return None
     lib = ROWS.get() if usable() else None
     return None if lib is None else _spread(lib, x_N, begins_B1, most)
