@@ -14,7 +14,7 @@ memory      at the most, of the whole process with its libraries; on a GPU of it
 same work   how it is known: the same texts, or the same loss from the same weights; else what is equal
 
 --processor-time counts the seconds that a system's threads were at work, not those of the clock: with one thread,
-ratios then hold on a machine that others use, too.
+ratios then hold on a machine that others use, too. The peak is still that of the clock: "of peak" means little then.
 
 --quick has fewer rows, systems and turns (minutes instead of half an hour). Results are kept beside each other:
 benchmarks/results/bench-cpu.txt and .json, bench-gpu.*, with -quick behind the name where it was quick.

@@ -46,12 +46,12 @@ def write(
         left: list[Item] = []
         yield from static.write(_plain(others, left), settings, left)
         others, settings = sorted(left, key=lambda item: item.number), _modest(settings)
-    aside: list[Item] = []
-    if is_greedy(settings, attention):
-        yield from _written(Greedy(scorer, settings, shortlist, likely), _plain(others, aside), settings)
-        others = aside
-    elif is_drawn(settings, attention):
-        yield from _written(Drawing(scorer, settings), _plain(others, aside), settings)
+    short, aside = is_greedy(settings, attention), list[Item]()
+    if short or is_drawn(settings, attention):
+        made = Greedy(scorer, settings, shortlist, likely) if short else Drawing(scorer, settings)
+        yield from _written(made, _plain(others, aside), settings)
+        if not aside:
+            return
         others = aside
     yield from _written(Writing(scorer, settings, attention), others, settings)
 
