@@ -79,7 +79,7 @@ def test_items_join_and_leave_at_any_step(name: str) -> None:
         for draft, written in zip(greedy.drafts, greedy.so_far(range(len(greedy.drafts))), strict=True):
             whole = alone[draft.item.number]
             assert written.tokens == whole.tokens[: len(written.tokens)] != ()
-            assert written.log_probs == pytest.approx(whole.log_probs[: len(written.tokens)], abs=1e-5)
+            assert written.log_probs == pytest.approx(whole.log_probs[: len(written.tokens)], abs=3e-5)
             assert not written.ended
     assert set(found) == {item.number for item in ITEMS} - {gone}
     for number, written in found.items():
