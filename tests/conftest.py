@@ -1,6 +1,7 @@
 """What holds for every test."""
 
 import os
+import signal
 
 import hypothesis
 import pytest
@@ -18,6 +19,10 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "seqloom")
 
 # kernels in C are compared from their first call on, and never change places with the plain lines in the middle
 os.environ.setdefault("SEQLOOM_NATIVE", "1")
+
+# a shell that runs tests in the background has Ctrl-C ignored, and programs that they start would ignore it, too
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # tests run side by side, one thread each
 torch.set_num_threads(1)
