@@ -69,6 +69,7 @@ def test_pieces_come_one_by_one(studio: Studio, live: Live) -> None:
     with slowly(live, "text", 0.15):
         page.get_by_label("Prompt", exact=True).fill("dull plot")
         page.keyboard.press("Enter")
+        expect(page.locator("main")).to_have_attribute("aria-busy", "true")  # before, the old answer is there
         expect(page.locator(".piece").first).to_be_visible()
         assert page.locator("main").get_attribute("aria-busy") == "true"
     drawn(page)
