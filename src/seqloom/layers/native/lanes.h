@@ -55,6 +55,34 @@ INLINE void store_up_to(float *to, lanes x, int64_t count)
 
 INLINE lanes all(float x) { return x - (lanes){0}; }
 
+/* A square: its rows as columns. */
+INLINE void turn(lanes *x)
+{
+#if defined(__clang__)
+    lanes from[LANES];
+    memcpy(from, x, sizeof from);
+    for (int i = 0; i < LANES; i++)
+        for (int j = 0; j < LANES; j++) x[j][i] = from[i][j];
+#else
+#pragma GCC unroll 4
+    for (int apart = LANES / 2; apart; apart /= 2) {
+        whole low, high;
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES; l++) {
+            low[l] = l & apart ? LANES + l - apart : l;
+            high[l] = l & apart ? LANES + l : l + apart;
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++)
+            if (!(i & apart)) {
+                lanes one = x[i], other = x[i + apart];
+                x[i] = __builtin_shuffle(one, other, low);
+                x[i + apart] = __builtin_shuffle(one, other, high);
+            }
+    }
+#endif
+}
+
 /* sum += left * right. Said in these words, or gcc moves every tenth sum from register to register. */
 #if defined(__AVX512F__)
 #define ADD_PRODUCT(sum, left, right) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right))

@@ -100,31 +100,10 @@ static void turned(const float *from, int64_t step, int64_t rows, int64_t column
     for (int64_t r = 0; r < rows; r += LANES)
         for (int64_t c = 0; c < columns; c += LANES) {
             float *to = panels + r / PANEL * PANEL * columns + c * PANEL + r % PANEL;
-#if defined(__clang__)
-            for (int64_t i = 0; i < LANES; i++)
-                for (int64_t j = 0; j < LANES; j++)
-                    to[j * PANEL + i] = r + i < rows ? from[(r + i) * step + c + j] : 0;
-#else
             lanes x[LANES];
             for (int i = 0; i < LANES; i++) x[i] = r + i < rows ? load(from + (r + i) * step + c) : all(0);
-#pragma GCC unroll 4
-            for (int apart = LANES / 2; apart; apart /= 2) {
-                whole low, high;
-#pragma GCC unroll 16
-                for (int l = 0; l < LANES; l++) {
-                    low[l] = l & apart ? LANES + l - apart : l;
-                    high[l] = l & apart ? LANES + l : l + apart;
-                }
-#pragma GCC unroll 16
-                for (int i = 0; i < LANES; i++)
-                    if (!(i & apart)) {
-                        lanes one = x[i], other = x[i + apart];
-                        x[i] = __builtin_shuffle(one, other, low);
-                        x[i + apart] = __builtin_shuffle(one, other, high);
-                    }
-            }
+            turn(x);
             for (int i = 0; i < LANES; i++) store(to + i * PANEL, x[i]);
-#endif
         }
 }
 

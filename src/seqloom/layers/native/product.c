@@ -101,32 +101,12 @@ APART void tile_of_panel(int64_t depth, const float *a, const float *b, tile_pla
 
 INLINE void turned_square(const float *from, int64_t step, float *to)
 {
-#if defined(__clang__)
-    for (int i = 0; i < LANES; i++)
-        for (int j = 0; j < LANES; j++) to[j * PANEL + i] = from[i * step + j];
-#else
     lanes x[LANES];
 #pragma GCC unroll 16
     for (int i = 0; i < LANES; i++) x[i] = load(from + i * step);
-#pragma GCC unroll 4
-    for (int apart = LANES / 2; apart; apart /= 2) {
-        whole low, high;
-#pragma GCC unroll 16
-        for (int l = 0; l < LANES; l++) {
-            low[l] = l & apart ? LANES + l - apart : l;
-            high[l] = l & apart ? LANES + l : l + apart;
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++)
-            if (!(i & apart)) {
-                lanes one = x[i], other = x[i + apart];
-                x[i] = __builtin_shuffle(one, other, low);
-                x[i + apart] = __builtin_shuffle(one, other, high);
-            }
-    }
+    turn(x);
 #pragma GCC unroll 16
     for (int i = 0; i < LANES; i++) store(to + i * PANEL, x[i]);
-#endif
 }
 
 /* Panels of b, depth x PANEL each; what is too much is 0. One of row and column is 1. */
