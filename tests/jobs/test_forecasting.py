@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from seqloom.jobs.asked import Command
+from seqloom.jobs import rolling
+from seqloom.jobs.asked import Command, corpora_like
 from seqloom.jobs.check import check
 from seqloom.jobs.evaluate import Evaluate, evaluate
 from seqloom.jobs.forecasting import Forecast
@@ -258,6 +259,32 @@ def test_python_has_the_numbers(place: Path) -> None:
         load("run").represent("north")
     (both,) = load(["run", "run"]).forecast("a.csv")
     np.testing.assert_allclose(both.said_HCQ, one.said_HCQ)
+
+
+def test_runs_are_evaluated_together_by_the_mean_of_what_they_say(place: Path) -> None:
+    learn()
+    learn("other", changes=["training.seed=2"])
+    report, _ = evaluate(Evaluate(("run", "other"), ("a.csv",), metrics=("mse-units",), ensemble=("all",)))
+    assert report.systems == ("run", "other", "ensemble")
+    errors = []
+    for model in (load("run"), load("other"), load(["run", "other"])):
+        forecaster = model.forecaster("run")
+        test = rolling.test_of(forecaster.task, corpora_like(("a.csv",), ()), model.opened[0].run, "test")
+        (sums,) = rolling.errors(forecaster, test, ["mse-units"], lambda share: None).values()
+        errors.append(np.sum(sums, 0)[0] / np.sum(sums, 0)[1])
+    assert [one.score for one in report.measured] == pytest.approx(errors, rel=1e-5)
+    assert errors[2] < (errors[0] + errors[1]) / 2  # squares: the mean of two is better than they are in the mean
+    with pytest.raises(UserError, match="one run"):
+        evaluate(Evaluate(("run",), ("a.csv",), ensemble=("all",)))
+
+
+def test_the_part_that_chose_the_model_can_be_evaluated_too(place: Path) -> None:
+    trained, notes = learn(), list[str]()
+    report, _ = evaluate(Evaluate(("run",), ("a.csv",), changes=("evaluation.part=valid",)), notes.append)
+    scores = {one.metric.name: one.score for one in report.measured}
+    assert scores["mse"] == pytest.approx(trained.scores["mse"], rel=1e-5)
+    assert scores["mse"] != pytest.approx(trained.test_scores["mse"], rel=1e-5)
+    assert any("its validation part is forecast" in note and "which chose the model too" in note for note in notes)
 
 
 def test_without_a_recipe_a_series_is_forecast(place: Path) -> None:

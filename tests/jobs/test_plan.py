@@ -265,6 +265,7 @@ def test_a_validation_is_timed_before_it_is_made() -> None:
 
     rows: Any = Rows()
     pairs = Corpora(SimpleNamespace(shape="pairs"), (), (rows,), (), (), ())  # type: ignore[arg-type]
-    assert plan.validation_seconds(pairs, 0.001) == pytest.approx(4.0)
+    assert plan.validation_seconds(pairs, 0.001, 200) == pytest.approx(4.0)
+    assert plan.validation_seconds(pairs, 0.001, 50) == pytest.approx(2.5)
     tags = Corpora(SimpleNamespace(shape="tags"), (), (rows,), (), (), ())  # type: ignore[arg-type]
-    assert plan.validation_seconds(tags, 0.001) == pytest.approx(1.0)
+    assert plan.validation_seconds(tags, 0.001, 200) == pytest.approx(1.0)

@@ -1,5 +1,6 @@
 """Scores: of all that they should be of, and right."""
 
+from collections.abc import Sized
 from pathlib import Path
 
 import pytest
@@ -60,12 +61,27 @@ def test_what_is_written_against_the_references(task: Task, tmp_path: Path, monk
     assert model.training
 
 
+def test_so_many_are_written_as_are_asked_for(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = _cache(task, tmp_path / "a.arrow", LETTERS, BACKWARDS)
+    asked = list[int]()
+
+    def say(task: Task, model: object, examples: Sized, *given: object) -> list[str]:
+        asked.append(len(examples))
+        return ["wrong"] * len(examples)
+
+    monkeypatch.setattr(scores, "answers", say)
+    model = model_for(task, "encoder-decoder").float()
+    for answered in (5, 1000):
+        validator(task, [cache], 100, CPU, metrics_of(task, [cache]), answered)(model)
+    assert asked == [5, 48]
+
+
 def test_bleu_suits_the_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     japanese = ["私は学生です", "今日は雨です"]
     task = task_of(Translate(), "pairs", CHARACTERS, ["a", "b"], japanese)
     cache = _cache(task, tmp_path / "a.arrow", ["a", "b"], japanese)
     metrics = metrics_of(task, [cache])
-    assert "|tok:char|" in signature(metrics)
+    assert "|tok:char|" in signature(metrics, 200)
     monkeypatch.setattr(scores, "answers", lambda *given: japanese)
     model = model_for(task, "encoder-decoder").float()
     found = validator(task, [cache], 100, CPU, metrics)(model)

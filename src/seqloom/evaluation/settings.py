@@ -40,6 +40,8 @@ class EvaluationSettings(Frozen):
     stride: Annotated[int, Field(ge=1)] | None = None
     """and of these how many are scored, the last ones: each has then context − stride before it, or all that there are;
     unset: all are scored, the first of them with nothing before it"""
+    part: Literal["test", "valid"] = "test"
+    """of a series that a forecaster was trained on: which part it kept back; without a test part it is valid"""
     season: Annotated[int, Field(ge=1)] = 1
     """of series, for MASE: its scale is how far values lie apart that are so many steps apart"""
     resamples: Annotated[int, Field(ge=100)] = RESAMPLES

@@ -45,7 +45,7 @@ def card(
         *(f"| {what} | {value} |" for what, value in rows),
     ]
     lines += _scores("Validation, of the best model", scores) + _scores("Test", test)
-    how = signature(metrics_of(data.task, data.valid, recipe.training))
+    how = signature(metrics_of(data.task, data.valid, recipe.training), recipe.training.answered)
     if isinstance(data.task, ForecastTask):
         how = "On z-scores of the training part, over all windows. `forecast.svg` shows the last one."
     lines += ["", how] if how else []

@@ -135,7 +135,7 @@ def _forecasts(work: Work, model: Model, task: ForecastTask, corpora: Corpora | 
     recipe, run = model.recipe, model.opened[0].run
     forecaster = model.forecaster(str(run.path))
     if work.test:
-        test = test_of(task, corpora_like(work.test, recipe.data.corpora, work.columns), run)
+        test = test_of(task, corpora_like(work.test, recipe.data.corpora, work.columns), run, "test")
     else:
         test = validation_of(task, recipe.data)
     names = rolling_metrics(forecaster.levels, work.metrics)

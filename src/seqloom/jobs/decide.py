@@ -114,7 +114,7 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
             took = grown(took, trial, batch, recipe.model, data, pace)
         if took is not None:
             took += update_seconds(work, training.optimiser) / training.accumulate
-    validation = None if took is None else validation_seconds(data, took / batch)
+    validation = None if took is None else validation_seconds(data, took / batch, training.answered)
     expected = _expected(recipe, data, much, batch)
     if left is not None and took is not None and validation is not None:
         in_time = _in_time(training, batch, left, took, validation)

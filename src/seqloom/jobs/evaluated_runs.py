@@ -23,7 +23,7 @@ from seqloom.jobs.node_labels import asked_nodes, graph_of
 from seqloom.jobs.opened import still_training
 from seqloom.jobs.progress import share_bar
 from seqloom.jobs.request import data_of
-from seqloom.jobs.rolling import errors, metric_of, rolling_metrics, test_of
+from seqloom.jobs.rolling import Kept, errors, metric_of, rolling_metrics, test_of
 from seqloom.jobs.said import Data, Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.system_name import name_systems
 from seqloom.settings import UserError
@@ -54,18 +54,18 @@ def evaluated_runs(
     systems, runs = name_systems(runs, "run")
     members = _members(ensemble, systems, runs)
     model = load(runs[0], device)
-    if members and isinstance(model.task, ForecastTask | NodesTask):
-        raise UserError(f"--ensemble: is of runs that write or label, and {runs[0]} does {model.recipe.task.kind}")
+    if members and isinstance(model.task, NodesTask):
+        raise UserError(f"--ensemble: is not of runs that label nodes, and {runs[0]} does")
+    settings = settings or EvaluationSettings()
     if isinstance(model.task, ForecastTask):
         given = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
-        return evaluated_forecasts(systems, runs, given, metrics, changes, device, note)
+        return evaluated_forecasts(systems, runs, given, metrics, changes, device, note, settings.part, members)
     bad: Bad = "skip" if skip_bad else "stop"
     corpora, data, said = _data(model, files, columns, bad)
     for line in (*said, *data.skipped.lines(), *_learnt(model, corpora)):
         note(line)
     names = metrics_of_task(model.task, data, metrics)
     refuse_other_labels(model, data, runs[0], files)
-    settings = settings or EvaluationSettings()
     parts = [_said(model, data, names, changes, runs[0], note, settings)]
     unknown = unknown_of(model, data)
     for run in runs[1:]:
@@ -128,18 +128,24 @@ def evaluated_forecasts(
     changes: Sequence[str],
     device: str,
     note: Note,
+    part: Kept = "test",
+    members: Sequence[str] = (),
 ) -> tuple[Evaluated, list[MetricName]]:
-    """Forecasts that roll over the files; of several runs, over the same windows."""
+    """Forecasts that roll over the files; of several runs, over the same windows. members: who forecast together too.
+
+    part: of a file that was trained on.
+    """
     if changes:
         raise UserError(f"--set {changes[0]}: a forecast is not searched for; what can be set begins with evaluation.")
     parts, first = list[Said](), None
-    for run in runs:
-        model = load(run, device)
+    together = [list(members)] if members else []
+    for one in (*runs, *together):
+        model, run = load(one, device), one if isinstance(one, str) else ENSEMBLE
         task, forecaster = model.task, model.forecaster(run)
         assert isinstance(task, ForecastTask)
         for text in still_training(model.opened):
             note(text)
-        test = test_of(task, corpora, model.opened[0].run)
+        test = test_of(task, corpora, model.opened[0].run, part)
         if first is None:
             first = test, task, forecaster.levels, rolling_metrics(forecaster.levels, metrics)
             for text in test.notes:
@@ -150,6 +156,7 @@ def evaluated_forecasts(
             parts.append(Said([], [], None, errors(forecaster, test, first[3], moved)))
     assert first is not None
     test, task, levels, names = first
+    systems = (*systems, ENSEMBLE) if members else systems
     return of_errors(systems, test.blocks, parts, [metric_of(name, task, levels) for name in names]), list(names)
 
 

@@ -41,8 +41,6 @@ TRIAL = 1024  # tokens of a batch that is measured with
 SMALL = 3_000_000  # parameters; measuring larger ones takes seconds, and they want all threads
 FEW_EPOCHS = 6
 NO_TRAINING = TrainingSettings()
-WRITTEN = 200
-"""Validation examples that are written out each time; all of them count for the loss."""
 
 
 @dataclass(frozen=True)
@@ -215,14 +213,14 @@ def step_seconds(work: Work, order: Order, enough: float = 1.0) -> float:
     return statistics.median(times[1:] or times)  # the first is slower than all others
 
 
-def validation_seconds(corpora: Corpora, per_token: float) -> float:
+def validation_seconds(corpora: Corpora, per_token: float, answered: int) -> float:
     """About how long a validation takes. per_token: seconds of training; its first third is reading.
 
-    Of pairs some are written, token by token, which takes about as long as training on them.
+    Of pairs some are answered, token by token, which takes about as long as training on them.
     """
     tokens = sum(max(cache.totals.tokens.values(), default=0) for cache in corpora.valid)
     rows = sum(len(cache) for cache in corpora.valid)
-    written = min(1.0, WRITTEN / max(rows, 1)) if corpora.task.shape == "pairs" else 0.0
+    written = min(1.0, answered / max(rows, 1)) if corpora.task.shape == "pairs" else 0.0
     return per_token * tokens * (1 / 3 + written)
 
 

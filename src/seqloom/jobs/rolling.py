@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from seqloom.tasks.scales import Scale
 
 Errors = dict[str, list[list[float]]]
 """By metric: of each block, the sum of the errors and how many they are."""
+
+Kept = Literal["test", "valid"]
 
 FEW = 10  # blocks; from fewer, an interval says little
 
@@ -64,13 +67,13 @@ def metric_of(name: RollingMetric, task: ForecastTask, levels: Sequence[float]) 
     return Rolling(name, how)
 
 
-def test_of(task: ForecastTask, corpora: Sequence[Corpus], run: RunFolder) -> Test:
-    """Of a file that was trained on, the part behind: its test, or its validation where there is none."""
+def test_of(task: ForecastTask, corpora: Sequence[Corpus], run: RunFolder, part: Kept) -> Test:
+    """Of a file that was trained on, the part behind: its test, or its validation where that is asked for or all."""
     parts, notes = list[Part](), list[str]()
     learnt = set(data_of(run).values())
     for corpus in corpora:
         if learnt and fingerprint(corpus) in learnt:
-            own, note = _kept_back(task, corpus)
+            own, note = _kept_back(task, corpus, part)
             parts += own
             notes.append(note)
         else:
@@ -95,12 +98,12 @@ def validation_of(task: ForecastTask, data: DataSettings) -> Test:
     return _blocks(task, windows, found.valid, [])
 
 
-def _kept_back(task: ForecastTask, corpus: Corpus) -> tuple[list[Part], str]:
+def _kept_back(task: ForecastTask, corpus: Corpus, part: Kept) -> tuple[list[Part], str]:
     found = parts_of(task.settings, [corpus], (), (), task.scales.columns)
-    what, parts = ("test", found.test) if found.test else ("validation", found.valid)
+    what, parts = ("test", found.test) if found.test and part == "test" else ("validation", found.valid)
     first = parts[0]
     since = str(first.series.times_T[first.begin]).replace("T", " ").removesuffix(".000000")
-    remark = "" if found.test else ", which chose the model too"
+    remark = "" if what == "test" else ", which chose the model too"
     return parts, f"{found.table.file}: was trained on; its {what} part is forecast, from {since} on{remark}"
 
 

@@ -13,7 +13,6 @@ from seqloom.evaluation import Bleu, Chrf, ExactMatch, Gleu, Metric, total
 from seqloom.evaluation.scripts import tokenizer_for
 from seqloom.jobs.answers import answers, chosen, far_enough
 from seqloom.jobs.by_heart import ByHeart
-from seqloom.jobs.plan import WRITTEN
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.tasks import Task
@@ -29,6 +28,8 @@ from seqloom.text.labels import NONE
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.validation import mean_loss
 
+USUAL = TrainingSettings()
+
 
 def metrics_of(
     task: Task, caches: Sequence[Cache], training: TrainingSettings | None = None
@@ -39,7 +40,7 @@ def metrics_of(
     """
     if not isinstance(task, TranslateTask):
         return ()
-    references = [_references(task, _sample(caches, WRITTEN))]
+    references = [_references(task, _sample(caches, (training or USUAL).answered))]
     bleu = Bleu(tokenizer_for(references))
     wanted = training is not None and (training.reward is not None or training.best == Gleu.name)
     gleu = (Gleu(bleu.tokenize),) if wanted else ()
@@ -52,10 +53,11 @@ def validator(
     budget: int,
     device: torch.device,
     metrics: Sequence[Metric[str]],
-    written: int = WRITTEN,
+    answered: int = USUAL.answered,
     note: Callable[[str], None] = lambda text: None,
 ) -> Callable[[Model], dict[str, float]]:
-    """Scores by name: `loss`, and the task's own. metrics: of what is written. note: hears why it is slow, if so."""
+    """Scores by name: `loss`, and the task's own. metrics: of what is written,
+    of so many examples. note: hears why it is slow, if so."""
 
     def batches_of(cache: Cache) -> Iterator[Examples]:
         return in_order(cache, budget, task.reshape, task.marks, task.joined)
@@ -65,7 +67,7 @@ def validator(
 
     if isinstance(task, ForecastTask):
         return lambda model: forecast_scores(task, model, batches(), device)
-    sample, by_heart = _sample(caches, written), ByHeart(note)
+    sample, by_heart = _sample(caches, answered), ByHeart(note)
 
     def validate(model: Model) -> dict[str, float]:
         loss = mean_loss(model, task, batches(), device)
@@ -126,12 +128,12 @@ def written_scores(
     return {metric.name: float(metric.score(total(stats_ND))) for metric, stats_ND in stats.items()}
 
 
-def signature(metrics: Sequence[Metric[str]]) -> str:
-    """How the scores were counted; empty where there is nothing to say."""
+def signature(metrics: Sequence[Metric[str]], answered: int) -> str:
+    """How the scores were counted, of so many examples; empty where there is nothing to say."""
     if not metrics:
         return ""
     counted = "; ".join(f"{metric.title}: `{metric.signature()}`" for metric in metrics[1:])
-    return f"Written greedily; of validation examples {WRITTEN:,} at most. {counted}."
+    return f"Written greedily; of validation examples {answered:,} at most. {counted}."
 
 
 def accuracy(

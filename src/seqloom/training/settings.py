@@ -60,6 +60,11 @@ class TrainingSettings(Checked):
     )
     validate_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(default="auto", description="steps")
     best: str = Field(default="loss", description="the validation score that decides which model is the best")
+    answered: int = Field(
+        default=200,
+        ge=1,
+        description="validation examples of pairs that are written out each time; all count for the loss",
+    )
     patience: int = Field(default=0, ge=0, description="stop after so many validations without a better one; 0: never")
     save_every: float = Field(default=2.0, gt=0, description="minutes between two checkpoints, at most")
     spike: float = Field(

@@ -105,8 +105,9 @@ def test_tagged_sentences_that_were_written_are_read(
     assert read == sentences
 
 
-def test_plain_text(tmp_path: Path) -> None:
-    name = write(tmp_path / "a.de", "eins zwei\n\n drei\u2028\n")
+@pytest.mark.parametrize("file", ["a.de", "a.txt", "wiki.train.tokens", "train.tok", "wiki.train.raw", "plain"])
+def test_plain_text(tmp_path: Path, file: str) -> None:
+    name = write(tmp_path / file, "eins zwei\n\n drei\u2028\n")
     assert rows(name, shape="text") == [(1, "eins zwei"), (2, ""), (3, " drei\u2028")]
     (block,) = blocks(name, shape="text")
     assert block.report.total == 0
