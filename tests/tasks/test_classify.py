@@ -8,6 +8,7 @@ from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Classify, Goals
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.text import END
+from seqloom.text.labels import UNSEEN
 from tests.tasks.small import WORDS, by_hand, encoded, model_for, padded, rows_of, side, task_of
 
 TEXTS = ["good film", "bad", "not so good a film"]
@@ -21,7 +22,7 @@ def test_an_end_mark_and_one_goal_a_row() -> None:
     assert batch.source is not None
     sources = rows_of(examples.columns["source"])
     assert side(batch.source.tokens_N, batch.source.layout.lengths_B) == [[*row, END] for row in sources]
-    assert batch.goal.tolist() == [1, 0, -1]
+    assert batch.goal.tolist() == [1, 0, UNSEEN]
     assert batch.count == 2
 
 

@@ -4,9 +4,12 @@
 from collections.abc import Iterator
 from typing import assert_never
 
+import torch
+
 from seqloom.inspect.drawing import Drawing, Spot, count
 from seqloom.inspect.seen import Seen
 from seqloom.inspect.values import Axis, Value, row_of
+from seqloom.layers.chain import Chain, exact, log_marginals, log_total
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.heads import ClassHead, HorizonHead, NumberHead, TagHead, TokenHead
@@ -19,7 +22,9 @@ def draw_head(drawing: Drawing, model: Model, read: Spot) -> None:
         case TokenHead():
             _tokens(drawing, model.head, read, reads, says)
         case TagHead():
-            _chances(drawing, _scores(drawing, model.head, [read], reads, says), says)
+            scored = _scores(drawing, model.head, [read], reads, says)
+            chain = model.head.chain
+            _chances(drawing, scored if chain is None else _chain(drawing, chain, scored, says), says)
         case ClassHead():
             _classes(drawing, model.head, read)
         case NumberHead() | HorizonHead():
@@ -56,6 +61,20 @@ def _scores(drawing: Drawing, head: TokenHead | TagHead, reads: list[Spot], axis
         bias, factor = head.bias_V is not None, head.factor
     settings = {"bias": bias, "factor": factor}
     return drawing.add("head", "logits", "scores", reads, values, parameters=count(head), settings=settings)
+
+
+def _chain(drawing: Drawing, chain: Chain, scored: Spot, says: Axis) -> Spot:
+    def values(seen: Seen) -> Iterator[Value]:
+        links, scores_TV = chain.links, exact(scored.made(seen))
+        follow_VV = links.follow_VV.detach()
+        yield Value("A", "what each tag adds (columns) behind another (rows)", follow_VV, "vocabulary", "vocabulary")
+        words = list(range(len(scores_TV)) if seen.words is None else seen.words)
+        words_1WV, length_1 = scores_TV[None, words], torch.tensor([len(words)], device=scores_TV.device)
+        all_TV = scores_TV.clone()  # pieces that begin no word have no tag, and keep their own scores
+        all_TV[words] = (log_marginals(words_1WV, length_1, links)[0] + log_total(words_1WV, length_1, links)).detach()
+        yield Value("s", "scores of all sequences of tags that have this one there", all_TV, says, "vocabulary")
+
+    return drawing.add("head.chain", "chain", "chain of tags", [scored], values, parameters=count(chain))
 
 
 def _chances(drawing: Drawing, scored: Spot, says: Axis | None) -> None:

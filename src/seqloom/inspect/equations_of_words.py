@@ -61,15 +61,23 @@ def _logits(known: Known) -> Equation:
     )
 
 
+def _chain(known: Known) -> Equation:
+    return Equation(
+        "s(y) = b[y₁] + Σₜ zₜ[yₜ] + Σₜ A[yₜ₋₁, yₜ] + e[y_T], of tags y\nsₜ,ᵥ = log Σ exp s(y), over all y with yₜ = v",
+        f"s{known.t} = {vector(known.row_of('s'))}",
+    )
+
+
 def _probabilities(known: Known) -> Equation:
-    scores = known.trace.values("head")[-1].matrix.float()
-    chances = known.row_of("p")
+    scored = "head" if known.trace.flow.box("head.chain") is None else "head.chain"
+    scores = known.trace.values(scored)[-1].matrix.float()
+    chances, sign = known.row_of("p"), "z" if scored == "head" else "s"
     row = scores[min(known.row, len(scores) - 1)]
     best = int(chances.argmax())
     row = row - row.max() if float(row.max()) > LARGE else row
     total = float(row.double().exp().sum())
     return Equation(
-        "pₜ,ᵥ = exp(zₜ,ᵥ) / Σᵤ exp(zₜ,ᵤ)",
+        f"pₜ,ᵥ = exp({sign}ₜ,ᵥ) / Σᵤ exp({sign}ₜ,ᵤ)",
         f"p{known.t} = {vector(chances)}\nthe likeliest: exp({number(float(row[best]))}) / {number(total)} = "
         f"{number(float(chances[best]))}",
     )
@@ -122,6 +130,7 @@ WORDS: dict[str, Callable[[Known], Equation]] = {
     "positions": _positions,
     "unfold": _unfold,
     "logits": _logits,
+    "chain": _chain,
     "probabilities": _probabilities,
     "loss": _loss,
     "pool": _pool,

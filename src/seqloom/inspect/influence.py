@@ -16,10 +16,12 @@ from torch import Tensor, nn
 from seqloom.inspect.changed import changed
 from seqloom.inspect.changes import Change
 from seqloom.inspect.trace import Example
+from seqloom.layers.chain import log_marginals
 from seqloom.layers.layout import Padded
 from seqloom.models.build import Model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.encoder_only import EncoderOnly
+from seqloom.models.heads import chain_of
 from seqloom.settings import UserError
 
 TOKENS = 2048  # of all rows that are run at once
@@ -30,8 +32,8 @@ def influence(
 ) -> Iterator[Tensor | None]:
     """log p of each goal, less what it is without each place: [rows, places], last; None between the parts of the work.
 
-    rows: positions that are scored; of a model with one answer for all, 0. A place that is left out has an embedding of
-    zeros; its position stays.
+    rows: positions that are scored; of a model with one answer for all, 0; of a chain of tags, all words. A place that
+    is left out has an embedding of zeros; its position stays.
     """
     if example.layout is not None:
         raise UserError("influence: a graph has no words that could be left out; its attention is that of its edges")
@@ -67,7 +69,9 @@ def _log_probs(model: Model, example: Example, many: int, rows: Sequence[int], g
             output = model(read, layout)
     scores = model.scores(output).double()
     scores_RTV = scores if scores.dim() == 3 else scores[:, None]
-    chosen_RTV = scores_RTV[:, list(rows)].log_softmax(-1)
+    chosen_RTV, chain = scores_RTV[:, list(rows)].log_softmax(-1), chain_of(model.head)
+    if chain is not None:
+        chosen_RTV = log_marginals(chosen_RTV, torch.full((many,), len(rows), device=read.device), chain.links)
     return chosen_RTV.gather(-1, torch.tensor(list(goals), device=read.device).expand(many, -1)[..., None])[..., 0]
 
 

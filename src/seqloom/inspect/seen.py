@@ -36,6 +36,8 @@ class Seen:
     modules: dict[str, nn.Module] = field(default_factory=dict)
     goal_T: Tensor | None = None
     """What was to be written."""
+    words: Sequence[int] | None = None
+    """Positions that begin a word, where not all do."""
     values: dict[str, Sequence[Value]] = field(default_factory=dict)
     """What boxes made, as far as they were asked."""
     _made: dict[str, Any] = field(default_factory=dict)

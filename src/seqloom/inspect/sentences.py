@@ -45,6 +45,7 @@ SENTENCES: dict[str, str] = {
     "numbers": "The last vectors become numbers.",
     "follows": "Whether the second part follows the first in the text that it is from.",
     "logits": "Each place's last vector is compared with every entry of the vocabulary: one score each.",
+    "chain": "Tags that follow each other add to the scores: all sequences of tags that have a tag there are summed.",
     "probabilities": "The scores become probabilities that sum to 1.",
     "loss": "How surprised the model is by the right answer: minus the logarithm of its probability.",
 }

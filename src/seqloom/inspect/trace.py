@@ -23,13 +23,15 @@ from seqloom.models.encoder_only import EncoderOnly
 @dataclass(frozen=True)
 class Example:
     """One row, as a model takes it. read: tokens_T, or readings_TC. written: of an encoder-decoder, what its decoder
-    reads. goal: what should be said, for the loss. layout: of what is read; None: a plain sequence."""
+    reads. goal: what should be said, for the loss. layout: of what is read; None: a plain sequence. words: positions
+    that begin a word, where not all do."""
 
     read: Tensor
     written: Tensor | None = None
     goal: Tensor | None = None
     segments: Tensor | None = None
     layout: Layout | None = None
+    words: tuple[int, ...] | None = None
 
     def to(self, device: torch.device) -> "Example":
         written, goal, segments = (
@@ -66,7 +68,7 @@ def trace(model: Model, example: Example, changes: Sequence[Change] = ()) -> Tra
     flow = draw(model)
     with changed(model, changes) as acting, watch_calls(model, acting.attended) as seen:
         scores = _run(model, example)
-    seen.goal_T = example.goal
+    seen.goal_T, seen.words = example.goal, example.words
     return Trace(flow, scores[0], seen)
 
 

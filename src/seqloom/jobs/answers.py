@@ -9,10 +9,12 @@ from seqloom.jobs.by_heart import ByHeart
 from seqloom.jobs.scorer import scorer_of
 from seqloom.jobs.writing import MORE, TIMES, room
 from seqloom.models.build import Model
+from seqloom.models.heads import chain_of
 from seqloom.tasks import Batch
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.tag import TagTask
+from seqloom.tasks.tag_rows import TagRows
 from seqloom.tasks.translate import TranslateTask
 
 GREEDY = GenerationSettings(beam=1)
@@ -63,11 +65,16 @@ def far_enough(examples: Examples) -> int:
 
 @torch.no_grad()
 def chosen(task: TagTask | ClassifyTask | NodesTask, model: Model, batch: Batch, device: torch.device) -> Tensor:
-    """The likeliest tag of each piece, or class of each row."""
+    """The likeliest tag of each piece, or class of each row. Of a chain, NONE for a piece that begins no word."""
     was = model.training
     model.eval()
     assert batch.source is not None
     source = batch.source.to(device)
-    best = model.scores(model(source.tokens_N, source.layout)).argmax(-1).cpu()
+    output = model(source.tokens_N, source.layout)
+    scores, chain = model.scores(output), chain_of(model.head)
+    if chain is None:
+        best = scores.argmax(-1)
+    else:
+        best = TagRows.of(scores, output.layout, batch.goal.to(device)).best(chain.links)
     model.train(was)
-    return best
+    return best.cpu()

@@ -17,8 +17,10 @@ from seqloom.generation.no_numbers import refuse_no_numbers
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, settled
 from seqloom.jobs.pictures import refuse_unknown
+from seqloom.jobs.tags_of import Tags, links_of, tags_of, together
 from seqloom.jobs.wishes import refuse_wishes
 from seqloom.jobs.writing import Prepared, part_empty, room
+from seqloom.layers.chain import Links
 from seqloom.models.build import Model as Network
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.settings import UserError
@@ -31,7 +33,8 @@ _PLAIN = GenerationSettings()
 
 
 class Labeller:
-    """networks: several name their labels together, by the mean of their probabilities.
+    """networks: several name their labels together, by the mean of their probabilities; where one of them has a chain
+    of tags, by that of their scores (docs/decisions/0029-a-chain-of-tags.md).
 
     others: who know the same labels, and read with vocabularies of their own; they have their say too.
     """
@@ -82,29 +85,39 @@ class Labeller:
         empty, rows = part_empty(asked, replace(EMPTY, score=1.0))
         yield from empty
         for part in self._batches(sorted(rows, key=self.length)):
-            for one, scores in zip(part, self.log_probs(part), strict=True):
-                make = self._tags if isinstance(self.task, TagTask) else self._classes
-                yield one.number, make(one, scores, settings.n_best)
+            scores = self.log_probs(part)
+            if isinstance(self.task, TagTask):
+                for one, tags in zip(part, tags_of(scores, self.links), strict=True):
+                    yield one.number, [self._tags(one, tags)]
+            else:
+                for one, scores_V in zip(part, scores, strict=True):
+                    yield one.number, self._classes(one, scores_V, settings.n_best)
+
+    @property
+    def links(self) -> Links | None:
+        """What tags that follow each other add to their scores: the mean of all networks; None: nothing."""
+        return links_of(*(network for labeller in (self, *self.others) for network in labeller.networks))
 
     def log_probs(self, asked: Sequence[Prepared]) -> list[Tensor]:
-        """Of each: one a class, or one a word and tag."""
-        own = self._own_log_probs(asked)
+        """Of each: one a class, or one a word and tag. Of a chain, the scores that it adds to."""
+        chained = self.links is not None
+        own = self._own_log_probs(asked, chained)
         if not self.others:
             return own
         every, voices = [own], [len(self.networks)]
         for other in self.others:
             read = [other.prepare(one.question, one.number, _PLAIN) for one in asked]
             read = [replace(one, item=one.item or Item((), one.number, 0)) for one in read]
-            every.append(other._own_log_probs(read))
+            every.append(other._own_log_probs(read, chained))
             voices.append(len(other.networks))
-        return [_mean(each, voices) for each in zip(*every, strict=True)]
+        return [_of_shared_words(each, voices, chained) for each in zip(*every, strict=True)]
 
     @torch.no_grad()
-    def _own_log_probs(self, asked: Sequence[Prepared]) -> list[Tensor]:
+    def _own_log_probs(self, asked: Sequence[Prepared], chained: bool) -> list[Tensor]:
         read = self.side(asked).to(self.device)
         each = [network.scores(network(read.tokens_N, read.layout)).float() for network in self.networks]
-        each = [scores.log_softmax(-1) for scores in each]
-        mean = torch.stack(each).logsumexp(0).sub(math.log(len(each))).cpu()
+        mean = together([scores.log_softmax(-1) for scores in each], [1] * len(each), chained)
+        mean = mean if chained else mean.cpu()
         refuse_no_numbers(mean[..., 0])  # one NaN among a row's scores makes all of them NaN
         if isinstance(self.task, ClassifyTask):
             return list(mean)
@@ -148,10 +161,9 @@ class Labeller:
         scores_WV = scores[None] if isinstance(self.task, ClassifyTask) else scores
         if len(scores_WV) != len(labels):
             raise UserError(f"{len(scores_WV)} words, but {len(labels)} tags; each word needs one")
-        pieces = tuple(
-            Piece(name, float(scores_V[label])) for name, label, scores_V in zip(names, labels, scores_WV, strict=True)
-        )
-        return Scored(math.fsum(piece.log_prob for piece in pieces), pieces)
+        (found,) = tags_of([scores_WV], self.links, [labels])
+        pieces = tuple(map(Piece, names, found.each))
+        return Scored(found.log_prob, pieces)
 
     def firsts(self, asked: Prepared) -> list[int]:
         """Where words begin, among what is scored of those that are read: there stand their tags."""
@@ -169,20 +181,17 @@ class Labeller:
             for log_prob, label in zip(best.values.tolist(), best.indices.tolist(), strict=True)
         ]
 
-    def _tags(self, asked: Prepared, scores_WV: Tensor, n_best: int) -> list[Answer]:
+    def _tags(self, asked: Prepared, found: Tags) -> Answer:
         """A word that did not fit in has none."""
-        best = scores_WV.max(-1)
-        tags = self.task.labels.decode(best.indices.tolist())
-        pieces = tuple(Piece(tag, log_prob) for tag, log_prob in zip(tags, best.values.tolist(), strict=True))
-        total = math.fsum(piece.log_prob for piece in pieces)
-        return [Answer(" ".join(tags), math.exp(total), total, pieces, tuple(best.indices.tolist()), cut=asked.cut)]
+        tags = self.task.labels.decode(found.tags)
+        pieces = tuple(map(Piece, tags, found.each))
+        return Answer(" ".join(tags), math.exp(found.log_prob), found.log_prob, pieces, found.tags, cut=asked.cut)
 
 
-def _mean(each: Sequence[Tensor], voices: Sequence[int]) -> Tensor:
-    """Of the probabilities, each as often as it has voices. Of tags, for the words that all of them read."""
+def _of_shared_words(each: Sequence[Tensor], voices: Sequence[int], chained: bool) -> Tensor:
+    """Of classes, or of tags for the words that all of them read."""
     words = min(len(scores) for scores in each)
-    weighted = [scores[:words] + math.log(count / sum(voices)) for scores, count in zip(each, voices, strict=True)]
-    return torch.stack(weighted).logsumexp(0)
+    return together([scores[:words] for scores in each], voices, chained)
 
 
 def words_of(source: str | Sequence[str] | Floats) -> list[str]:

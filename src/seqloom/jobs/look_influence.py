@@ -9,6 +9,7 @@ from seqloom.inspect.changes import Change
 from seqloom.inspect.influence import influence
 from seqloom.jobs.look_documents import InfluenceDocument, Place
 from seqloom.jobs.look_subject import Subject
+from seqloom.jobs.tags_of import tags_of
 from seqloom.models.build import Model as Network
 from seqloom.models.heads import HorizonHead
 from seqloom.settings import UserError
@@ -24,9 +25,12 @@ def influence_document(
     rows = subject.rows
     if rows is None:
         rows = tuple(range(subject.begins, len(scores_TV)))
-    best_T = scores_TV.argmax(-1).cpu()
-    goal_T = subject.example.goal.cpu() if subject.example.goal is not None else best_T
-    goals = [int(goal_T[row] if goal_T[row] >= 0 else best_T[row]) for row in rows]
+    scores_RV, links = scores_TV[list(rows)], subject.links
+    best = scores_RV.argmax(-1).tolist() if links is None else tags_of([scores_RV.float()], links)[0].tags
+    goal_T = subject.example.goal
+    goals = [
+        tag if goal_T is None or goal_T[row] < 0 else int(goal_T[row]) for row, tag in zip(rows, best, strict=True)
+    ]
     for found in influence(network, subject.example, rows, goals, changes):
         if found is None:
             yield None

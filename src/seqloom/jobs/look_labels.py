@@ -21,7 +21,9 @@ from seqloom.jobs.look_subject import ALTERNATIVES, Subject, places
 from seqloom.jobs.look_tokens import replace_tokens
 from seqloom.jobs.model import Model
 from seqloom.jobs.series_labelling import SeriesLabeller
+from seqloom.jobs.tags_of import tags_of
 from seqloom.jobs.writing import Prepared
+from seqloom.layers.chain import Links
 from seqloom.settings import UserError
 from seqloom.settings.words import show
 from seqloom.tasks.classify import ClassifyTask
@@ -60,13 +62,14 @@ def labels_subject(
     length = len(seen)
     goal = None if target is None else _goal(labeller.task.labels, _tags(target), firsts, length)
     return Subject(
-        Example(read, goal=goal),
-        lambda scores_TV: _tagged(scores_TV[firsts], words, names, seen),
+        Example(read, goal=goal, words=tuple(firsts)),
+        lambda scores_TV: _tagged(scores_TV[firsts], labeller.links, words, names, seen),
         lambda: names,
         seen,
         forced=target is not None,
         notes=unread(asked, labeller.task.codecs.vocabulary),
         rows=tuple(firsts),
+        links=labeller.links,
     )
 
 
@@ -105,16 +108,19 @@ def _classes(scores_V: Tensor, names: Sequence[str], seen: tuple[Place, ...]) ->
     return AnswerDocument(classes[0].label, classes[0].probability, seen, classes=classes)
 
 
-def _tagged(scores_WV: Tensor, words: Sequence[str], names: Sequence[str], seen: tuple[Place, ...]) -> AnswerDocument:
-    chances_WV = scores_WV.float().softmax(-1).cpu()
-    best = chances_WV.topk(min(ALTERNATIVES, len(names)), -1)
+def _tagged(
+    scores_WV: Tensor, links: Links | None, words: Sequence[str], names: Sequence[str], seen: tuple[Place, ...]
+) -> AnswerDocument:
+    """What was chosen comes first, also where a chain chose a tag that is not the likeliest of its word."""
+    (found,) = tags_of([scores_WV.float().log_softmax(-1)], links)
+    chances_WV = found.log_probs_WV.exp()
+    best_WV = chances_WV.topk(min(ALTERNATIVES, len(names)), -1).indices
     tags = []
-    for row, word in enumerate(words):
-        each = zip(best.indices[row].tolist(), best.values[row].tolist(), strict=True)
-        options = tuple(Labelled(names[label], chance) for label, chance in each)
+    for word, tag, others, chances_V in zip(words, found.tags, best_WV.tolist(), chances_WV.tolist(), strict=True):
+        order = [tag, *(other for other in others if other != tag)][:ALTERNATIVES]
+        options = tuple(Labelled(names[label], chances_V[label]) for label in order)
         tags.append(Tagged(word, options[0].label, options[0].probability, options))
-    score = math.prod(one.probability for one in tags)
-    return AnswerDocument(" ".join(one.tag for one in tags), score, seen, tags=tuple(tags))
+    return AnswerDocument(" ".join(one.tag for one in tags), math.exp(found.log_prob), seen, tags=tuple(tags))
 
 
 def _one(target: Any) -> str:

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from seqloom.inspect.trace import Example
 from seqloom.jobs.look_documents import AnswerDocument, Loss, Option, Place, Step, TokenLoss
+from seqloom.jobs.tags_of import tags_of
+from seqloom.layers.chain import Links
 from seqloom.text import Vocabulary
 
 ALTERNATIVES = 5
@@ -35,22 +37,23 @@ class Subject:
     """What whoever looks should know."""
     rows: tuple[int, ...] | None = None
     """Positions that the answer is read from: one a word, one a gap; None: all, from where the answer begins."""
+    links: Links | None = None
+    """Of a model whose tags hang on each other: the loss is that of all of them together."""
 
     def loss(self, scores: Tensor) -> Loss | None:
         """Of the target, if one was given; scores_TV, or scores_V of one label for all."""
         if not self.forced or self.example.goal is None:
             return None
         goal_T = self.example.goal.cpu()
-        rows_TV = (scores if scores.dim() == 2 else scores[None]).cpu().float()
+        rows_TV = (scores if scores.dim() == 2 else scores[None]).float()
         counted = [row for row in range(self.begins, len(goal_T)) if goal_T[row] >= 0]
-        names, log_probs_TV = self.vocabulary(), rows_TV.log_softmax(-1)
-        each = []
-        for row in counted:
-            label = int(goal_T[row])
-            log_prob = float(log_probs_TV[row, label])
-            each.append(TokenLoss(Place(names[label], label), -log_prob, math.exp(log_prob)))
-        total = math.fsum(one.loss for one in each)
-        return Loss(total / max(len(each), 1), total, tuple(each))
+        names, labels = self.vocabulary(), [int(goal_T[row]) for row in counted]
+        (found,) = tags_of([rows_TV[counted].log_softmax(-1)], self.links, [labels])
+        each = tuple(
+            TokenLoss(Place(names[label], label), -log_prob, math.exp(log_prob))
+            for label, log_prob in zip(labels, found.each, strict=True)
+        )
+        return Loss(-found.log_prob / max(len(each), 1), -found.log_prob, each)
 
 
 def places(ids: Sequence[int], vocabulary: Vocabulary) -> tuple[Place, ...]:

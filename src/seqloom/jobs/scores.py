@@ -13,6 +13,7 @@ from seqloom.evaluation import Bleu, Chrf, ExactMatch, Gleu, Metric, total
 from seqloom.evaluation.scripts import tokenizer_for
 from seqloom.jobs.answers import answers, chosen, far_enough
 from seqloom.jobs.by_heart import ByHeart
+from seqloom.jobs.tag_scores import tag_scores
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.tasks import Task
@@ -90,7 +91,9 @@ def _own(
             return {"perplexity": math.exp(min(loss, 700.0))}
         case MaskedTask():
             return masked_accuracy(task, model, batches(), device)
-        case TagTask() | ClassifyTask() | NodesTask():
+        case TagTask():
+            return tag_scores(task, model, batches(), device)
+        case ClassifyTask() | NodesTask():
             return {"accuracy": accuracy(task, model, batches(), device)}
         case _:
             return {}
@@ -136,9 +139,7 @@ def signature(metrics: Sequence[Metric[str]], answered: int) -> str:
     return f"Written greedily; of validation examples {answered:,} at most. {counted}."
 
 
-def accuracy(
-    task: TagTask | ClassifyTask | NodesTask, model: Model, batches: Iterable[Examples], device: torch.device
-) -> float:
+def accuracy(task: ClassifyTask | NodesTask, model: Model, batches: Iterable[Examples], device: torch.device) -> float:
     """In percent. A label that training never saw cannot be given, and counts as wrong."""
     right, count = 0, 0
     for examples in batches:

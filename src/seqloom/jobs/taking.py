@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from seqloom.jobs.counterpart import STACKS, Counterparts, Part, side_of
+from seqloom.layers.chain import Chain
 from seqloom.layers.embedding import TokenEmbedding
 from seqloom.layers.images import ImageEmbedding
 from seqloom.layers.positions import LearnedPositions
@@ -84,9 +85,10 @@ def take(new: Model, old: Model, counterparts: Counterparts, new_codecs: Codecs,
         part = cast(Part, first)
         tally, of = tallies.setdefault(part, Tally()), counterparts.parts.get(part)
         there = theirs.get(f"{of}.{rest}")
-        if of is not None and there is not None and name in tables and there.shape[1:] == here.shape[1:]:
-            table = tables[name]
-            found = _take_rows(here, there, table.names(part, new_codecs), table.names(of, old_codecs))
+        table = tables.get(name)
+        if of is not None and there is not None and table is not None and table.fits(here, there):
+            names = table.names(part, new_codecs), table.names(of, old_codecs)
+            found = _take_square(here, there, *names) if table.square else _take_rows(here, there, *names)
             tally.rows(table, found, here)
             used.update([f"{of}.{rest}"] if found else [])
         elif there is not None and there.shape == here.shape:
@@ -106,10 +108,17 @@ def take(new: Model, old: Model, counterparts: Counterparts, new_codecs: Codecs,
 
 @dataclass(frozen=True)
 class Table:
-    """A parameter whose rows stand for something. told: whether it is worth a word, as a bias is not."""
+    """A parameter whose rows stand for something. told: whether it is worth a word, as a bias is not.
+
+    square: its columns stand for the same.
+    """
 
     kind: Literal["token", "label", "position"]
     told: bool = True
+    square: bool = False
+
+    def fits(self, here: Tensor, there: Tensor) -> bool:
+        return self.square or there.shape[1:] == here.shape[1:]
 
     def names(self, part: Part, codecs: Codecs) -> Sequence[str] | None:
         """Of its rows; None: they go by number."""
@@ -127,6 +136,9 @@ def _tables(model: Model) -> dict[str, Table]:
                 found[f"{path}.weight_VD"], found[f"{path}.bias_V"] = Table("token"), Table("token", told=False)
             case TagHead() | ClassHead():
                 found[f"{path}.out.weight"], found[f"{path}.out.bias"] = Table("label"), Table("label", told=False)
+            case Chain():
+                found[f"{path}.begin_V"] = found[f"{path}.end_V"] = Table("label", told=False)
+                found[f"{path}.follow_VV"] = Table("label", told=False, square=True)
             case LearnedPositions():
                 found[f"{path}.weight_PD"] = Table("position")
             case _:
@@ -149,6 +161,15 @@ def _take_rows(here_VD: Tensor, there_VD: Tensor, names: Sequence[str] | None, o
     mine, theirs = (torch.tensor(rows) for rows in zip(*pairs, strict=True))
     here_VD[mine] = there_VD[theirs].to(here_VD)
     return len(pairs)
+
+
+def _take_square(here_VV: Tensor, there_VV: Tensor, names: Sequence[str] | None, old: Sequence[str] | None) -> int:
+    """How many rows were found; what has no counterpart stays as it is."""
+    place = {name: row for row, name in enumerate(old or ())}
+    mine = [row for row, name in enumerate(names or ()) if name in place]
+    theirs = [place[(names or ())[row]] for row in mine]
+    here_VV[torch.tensor(mine)[:, None], mine] = there_VV[torch.tensor(theirs)[:, None], theirs].to(here_VV)
+    return len(mine)
 
 
 def _left(old: Model, used: Collection[str]) -> dict[str, int]:

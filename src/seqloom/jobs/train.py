@@ -10,6 +10,7 @@ import torch
 from seqloom.data.reading import size
 from seqloom.data.reading.stored_file import is_folder, stored
 from seqloom.evaluation.bleu import ORDER
+from seqloom.evaluation.spans import marks_spans
 from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, longest_of
@@ -38,6 +39,7 @@ from seqloom.store.atomic import write_text
 from seqloom.tasks import Codecs, task_class
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.nodes import NodesTask
+from seqloom.tasks.tag import TagTask
 from seqloom.text import Vocabulary
 from seqloom.training.freezing import freeze
 from seqloom.training.limits import Limits
@@ -162,6 +164,10 @@ def _refuse_without_state(run: RunFolder) -> None:
 
 def _refuse_best(recipe: Recipe, data: Corpora) -> None:
     """A score that these examples cannot have cannot choose among models."""
+    if recipe.training.best == "span-f1" and isinstance(data.task, TagTask) and not marks_spans(data.task.labels.names):
+        raise UserError(
+            "training.best = 'span-f1': the tags mark no spans, as O, B-X and I-X do; set training.best = 'accuracy'"
+        )
     if recipe.training.best == "bleu" and all(metric.name != "bleu" for metric in metrics_of(data.task, data.valid)):
         raise UserError(
             f"training.best = 'bleu': no validation example has a target of {ORDER} tokens, so that BLEU is 0 whatever "

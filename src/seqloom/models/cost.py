@@ -120,7 +120,9 @@ def _head(settings: ModelSettings, sizes: Sizes) -> Cost:
                 cost += Cost(linear(width, width, bias=True).parameters + linear(width, 2, bias=True).parameters)
             return cost
         case TagsOutput():
-            return linear(width, size, bias=True)
+            # a chain multiplies nothing: its sums and exponentials are not counted
+            links = Cost(size * (size + 2)) if output.chain else Cost()
+            return linear(width, size, bias=True) + links
         case ClassesOutput():
             # once for a sequence, which is counted as nothing for a token
             pool = Cost(width, 4 * width) if "attention" in output.pools else Cost()

@@ -25,6 +25,11 @@ class TagsOutput(Frozen):
     """A score for each tag, at each position."""
 
     kind: Literal["tags"] = "tags"
+    chain: bool = Field(
+        default=False,
+        description="also a score for each tag that follows another, begins or ends: the likeliest tags of a whole "
+        "sentence are sought, not of each word alone (a CRF, Lample et al. 2016)",
+    )
 
 
 Pool = Literal["mean", "max", "first", "last", "attention"]

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqloom.layers.activations import Activation, activate
+from seqloom.layers.chain import Chain
 from seqloom.layers.int8 import Int8Linear
 from seqloom.layers.layout import Layout
 from seqloom.layers.norms import NormSettings, build_norm
@@ -82,11 +83,12 @@ class FollowsHead(nn.Module):
 
 
 class TagHead(nn.Module):
-    """One score a tag at each position."""
+    """One score a tag at each position. chain: what tags that follow each other add to these scores, if it counts."""
 
-    def __init__(self, size: int, width: int) -> None:
+    def __init__(self, settings: TagsOutput, size: int, width: int) -> None:
         super().__init__()
         self.out = nn.Linear(width, size)
+        self.chain = Chain(size) if settings.chain else None
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
         return self.out(hidden)
@@ -177,6 +179,11 @@ def rising(free_Q: Tensor) -> Tensor:
     return torch.cat((centre - down, centre, centre + F.softplus(above).cumsum(-1)), -1)
 
 
+def chain_of(head: nn.Module) -> Chain | None:
+    """Of a head whose tags hang on each other."""
+    return head.chain if isinstance(head, TagHead) else None
+
+
 Head = TokenHead | TagHead | ClassHead | NumberHead | HorizonHead
 
 
@@ -193,7 +200,7 @@ def build_head(
         case TokensOutput():
             return TokenHead(settings, norm, size, width, tied)
         case TagsOutput():
-            return TagHead(size, width)
+            return TagHead(settings, size, width)
         case ClassesOutput():
             return ClassHead(settings, size, width)
         case NumbersOutput():

@@ -11,7 +11,6 @@ from torch import Tensor
 from seqloom.data.cache import Examples
 from seqloom.data.ragged import Ragged
 from seqloom.layers.layout import Packed, with_edges
-from seqloom.text.labels import NONE
 
 
 @dataclass(frozen=True)
@@ -84,11 +83,6 @@ class Batch:
     @property
     def tokens(self) -> int:
         return sum(len(side.tokens_N) for side in (self.source, self.target) if side is not None)
-
-
-def known(rows: Ragged) -> Ragged:
-    """Labels; one that no model can give does not count for the loss."""
-    return Ragged(np.maximum(rows.values_N, NONE), rows.starts)
 
 
 def goals(rows: Ragged) -> Tensor:

@@ -12,7 +12,7 @@ from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.settings import ModelSettings
-from seqloom.tasks.batch import Batch, Side, goals, known
+from seqloom.tasks.batch import Batch, Side, goals
 from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.losses import sequence_loss
 from seqloom.tasks.settings import Classify
@@ -49,7 +49,7 @@ class ClassifyTask(Task):
     def batch(self, examples: Examples) -> Batch:
         target = examples.columns["target"]
         count = int((target.values_N >= 0).sum())
-        side, goal = self.side(examples.columns["source"]), goals(known(target))
+        side, goal = self.side(examples.columns["source"]), goals(target)
         return Batch(examples, side, None, goal, count, steps_vary=self.settings.spelled)
 
     def side(self, rows: Ragged) -> Side:

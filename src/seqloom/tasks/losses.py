@@ -7,10 +7,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seqloom.layers.chain import exact
 from seqloom.models.build import Model
-from seqloom.models.heads import TokenHead
+from seqloom.models.heads import TokenHead, chain_of
 from seqloom.models.output import Output
 from seqloom.tasks.batch import Batch
+from seqloom.tasks.tag_rows import TagRows
 from seqloom.tasks.task import Goals
 from seqloom.text.labels import NONE
 
@@ -32,7 +34,10 @@ def sequence_loss(model: Model, run: Run, batch: Batch, goals: Goals) -> Tensor:
     output = run()
     if agree:
         return _r_drop(model, output, run(), batch.goal, batch.counted, goals)
-    if isinstance(model.head, TokenHead):
+    chain = chain_of(model.head)
+    if chain is not None:
+        loss = TagRows.of(model.scores(output), output.layout, batch.goal).loss(chain.links, goals.smoothing)
+    elif isinstance(model.head, TokenHead):
         loss = model.head.loss(output.hidden, output.layout, batch.goal, goals.smoothing, batch.weight_N)
     else:
         loss = _cross_entropy(model.scores(output), batch.goal, goals.smoothing)
@@ -45,23 +50,23 @@ def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int
     Liang et al. 2021, eq. 4, divided by two, so that without α it is the plain loss.
     """
     scores, others = model.scores(one), model.scores(other)
+    more = (beside(model, one, count, goals) + beside(model, other, count, goals)) / 2
+    chain = chain_of(model.head)
+    if chain is not None:
+        rows, again = (TagRows.of(each, one.layout, goal_N) for each in (scores, others))
+        each = rows.loss(chain.links, goals.smoothing) + again.loss(chain.links, goals.smoothing)
+        return each / 2 + goals.r_drop / 4 * rows.apart(again, chain.links) + more
     loss = _cross_entropy(scores, goal_N, goals.smoothing) + _cross_entropy(others, goal_N, goals.smoothing)
-    log_p, log_q = F.log_softmax(_exact(scores), -1), F.log_softmax(_exact(others), -1)
+    log_p, log_q = F.log_softmax(exact(scores), -1), F.log_softmax(exact(others), -1)
     apart_N = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(-1)  # both divergences, added
-    apart = torch.where(goal_N != IGNORED, apart_N.reshape(goal_N.shape), 0).sum()
-    more = beside(model, one, count, goals) + beside(model, other, count, goals)
-    return loss / 2 + goals.r_drop / 4 * apart + more / 2
+    apart = torch.where(goal_N > IGNORED, apart_N.reshape(goal_N.shape), 0).sum()
+    return loss / 2 + goals.r_drop / 4 * apart + more
 
 
 def _cross_entropy(scores_NV: Tensor, goal_N: Tensor, smoothing: float) -> Tensor:
-    scores_NV = _exact(scores_NV.reshape(-1, scores_NV.shape[-1]))
-    return F.cross_entropy(
-        scores_NV, goal_N.flatten(), reduction="sum", ignore_index=IGNORED, label_smoothing=smoothing
-    )
-
-
-def _exact(scores: Tensor) -> Tensor:
-    return scores.to(torch.promote_types(scores.dtype, torch.float32))
+    scores_NV = exact(scores_NV.reshape(-1, scores_NV.shape[-1]))
+    goal_N = goal_N.flatten().clamp(min=IGNORED)  # a label that no model can give does not count either
+    return F.cross_entropy(scores_NV, goal_N, reduction="sum", ignore_index=IGNORED, label_smoothing=smoothing)
 
 
 def beside(model: Model, output: Output, count: int | Tensor, goals: Goals) -> Tensor | float:
@@ -77,7 +82,7 @@ def _restless(output: Output, goals: Goals) -> Tensor:
 
     Both of the states behind dropout; theirs takes the differences before it.
     """
-    hidden_BTD, real_BT = _exact(output.layout.pad(output.hidden)), output.layout.real_BT
+    hidden_BTD, real_BT = exact(output.layout.pad(output.hidden)), output.layout.real_BT
     size = hidden_BTD.shape[-1]
     level = hidden_BTD.square().sum() / (real_BT.sum().clamp(min=1) * size)
     both_BT = real_BT[:, 1:]

@@ -15,7 +15,7 @@ from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.settings import ModelSettings
-from seqloom.tasks.batch import Batch, Side, goals, known
+from seqloom.tasks.batch import Batch, Side, goals
 from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.losses import sequence_loss
 from seqloom.tasks.settings import Nodes
@@ -50,6 +50,8 @@ class NodesTask(Task):
                 "it reads features and writes tags (input.kind = 'features', output.kind = 'tags'), and the model "
                 f"reads {model.input.kind}, writes {model.output.kind}"
             )
+        if model.output.chain:
+            return "nodes of a graph do not follow each other, as words do: set output.chain = false"
         return None
 
     @property
@@ -70,7 +72,7 @@ class NodesTask(Task):
     def batch(self, examples: Examples) -> Batch:
         target = examples.columns["target"]
         count = int((target.values_N >= 0).sum())
-        return Batch(examples, self.side(), None, goals(known(target)), count)
+        return Batch(examples, self.side(), None, goals(target), count)
 
     def side(self) -> Side:
         """All of the graph."""

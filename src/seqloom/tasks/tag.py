@@ -9,7 +9,7 @@ from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.settings import ModelSettings
-from seqloom.tasks.batch import Batch, Side, goals, known
+from seqloom.tasks.batch import Batch, Side, goals
 from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.losses import sequence_loss
 from seqloom.tasks.settings import Tag
@@ -27,7 +27,7 @@ class TagTask(Task):
 
     shape = "tags"
     columns = ("source", "target")
-    scores = ("loss", "accuracy")
+    scores = ("loss", "accuracy", "span-f1")
 
     def __init__(self, settings: Tag, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)
@@ -50,7 +50,7 @@ class TagTask(Task):
         return Sizes(len(self.codecs.source), len(self.labels))
 
     def batch(self, examples: Examples) -> Batch:
-        source, target = examples.columns["source"], known(examples.columns["target"])
+        source, target = examples.columns["source"], examples.columns["target"]
         count, goal = int((target.values_N >= 0).sum()), goals(target)
         if self.settings.spelled:
             goal = goal[torch.from_numpy(source.values_N < len(self.codecs.source))]
