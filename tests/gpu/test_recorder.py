@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from seqloom.models.build import Model
-from seqloom.tasks import Batch, Goals, Task
+from seqloom.tasks import Batch, Goals, Tag, Task
 from seqloom.training import recorder as training_recorder
 from seqloom.training.ema import Ema, MovingAverage
 from seqloom.training.limits import Limits
@@ -20,8 +20,9 @@ from seqloom.training.optimisers import SGD, Adam, AdamW, Muon, OptimiserSetting
 from seqloom.training.recorder import Recorder
 from seqloom.training.step import Work
 from seqloom.training.steps import Begun, Steps
-from tests.tasks.small import model_for
+from tests.tasks.small import CHARACTERS, encoded, model_for, task_of
 from tests.tasks.test_masked import made as made_masked
+from tests.tasks.test_tag import SENTENCES, TAGS
 from tests.training.small import Heard, Small, small
 
 pytestmark = [
@@ -169,6 +170,19 @@ def test_masked_places_and_what_follows() -> None:
         model = model_for(task, "encoder-only", output={"kind": "tokens", "follows": True}).float().train()
         ends.append(How(recorder=recorder).train(task, model, steps))
     assert ends[1].recorded
+    alike(*ends)
+
+
+def test_a_chain_of_tags_of_words_in_pieces() -> None:
+    task = task_of(Tag(), "tags", CHARACTERS, SENTENCES, TAGS)
+    steps = [[task.batch(encoded(task, SENTENCES, TAGS))]] * 5
+    ends = []
+    for recorder in None, True:
+        model = model_for(task, "encoder-only", output={"kind": "tags", "chain": True}).float().train()
+        ends.append(How(recorder=recorder).train(task, model, steps))
+        assert not ends[-1].notes
+    assert ends[1].recorded
+    assert ends[1].weights["head.chain.follow_VV"].abs().max() > 0
     alike(*ends)
 
 

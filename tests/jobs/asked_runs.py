@@ -92,6 +92,10 @@ RECIPES = {
         "paragraphs",
     ),
     "tags": (recipe('kind = "tag"', "encoder-only", "tags", steps=60), "conllu"),
+    "chain": (
+        recipe('kind = "tag"', "encoder-only", "tags", steps=60).replace('"tags"', '"tags", chain = true'),
+        "conllu",
+    ),
     "classes": (recipe('kind = "classify"', "encoder-only", "classes", steps=60), "labels"),
 }
 

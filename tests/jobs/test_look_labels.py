@@ -19,9 +19,9 @@ from tests.jobs.look_checks import check_documents
 HEAD = HeadChange(layer="encoder.blocks.0.mixer", head=0)
 
 
-@pytest.fixture(scope="module")
-def tagger(runs: Runs) -> Model:
-    return seqloom.load(runs["tags"])
+@pytest.fixture(scope="module", params=["tags", "chain"])
+def tagger(runs: Runs, request: pytest.FixtureRequest) -> Model:
+    return seqloom.load(runs[request.param])
 
 
 @pytest.fixture(scope="module")

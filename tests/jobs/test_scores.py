@@ -12,9 +12,8 @@ from seqloom.generation import GenerationSettings
 from seqloom.jobs import scores
 from seqloom.jobs.scores import accuracy, metrics_of, signature, validator
 from seqloom.models.build import Model
-from seqloom.tasks import Classify, Tag, Task, Translate
+from seqloom.tasks import Classify, Task, Translate
 from seqloom.tasks.classify import ClassifyTask
-from seqloom.tasks.tag import TagTask
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.validation import mean_loss
 from tests.tasks.small import CHARACTERS, WORDS, encoded, model_for, task_of
@@ -111,23 +110,3 @@ def test_accuracy_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     # y is the most frequent: 0
     found = accuracy(task, model, [encoded(task, ["a", "b", "c", "a"], ["y", "y", "x", "new"])], CPU)
     assert found == 50.0
-
-
-def test_accuracy_of_tags_counts_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    task = task_of(Tag(), "tags", CHARACTERS, [["ab", "c"]], [["X", "X"]])
-    assert isinstance(task, TagTask)
-    monkeypatch.setattr(scores, "chosen", lambda task, model, batch, device: torch.tensor([0, 0, 0, 1]))
-    model: Model = model_for(task, "encoder-only", "tags")
-    assert accuracy(task, model, [encoded(task, [["ab", "c"]], [["X", "X"]])], CPU) == 50.0
-
-
-def test_a_tag_that_was_never_seen_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It counts as a word, but not for the loss."""
-    task = task_of(Tag(), "tags", CHARACTERS, [["ab", "c"]], [["X", "X"]])
-    assert isinstance(task, TagTask)
-    monkeypatch.setattr(scores, "chosen", lambda task, model, batch, device: torch.tensor([0, 0, 0, 0]))
-    model: Model = model_for(task, "encoder-only", "tags")
-    examples = encoded(task, [["ab", "c"]], [["X", "new"]])
-    assert accuracy(task, model, [examples], CPU) == 50.0
-    assert task.batch(examples).count == 1
-    assert task.batch(examples).goal.tolist() == [0, -1, -1, -1]

@@ -428,7 +428,7 @@ READINGS: dict[str, dict[str, object]] = {
         "mixer": HEADS,
         "feed_forward": SMALL_DENSE,
         "input": {"kind": "spelled", "letters": 4, "reader": {"kind": "convolution", "kernel": 3}},
-        "output": {"kind": "tags"},
+        "output": {"kind": "tags", "chain": True},
     },
     "patches-to-tokens": {
         **BASE,

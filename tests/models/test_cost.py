@@ -43,6 +43,7 @@ EACH: dict[str, dict[str, object]] = {
     "classes": PLAIN | {"family": "encoder-only", "output": {"kind": "classes"}},
     "classes-attention": PLAIN | {"family": "encoder-only", "output": {"kind": "classes", "pool": "attention"}},
     "classes-pools": PLAIN | {"family": "encoder-only", "output": {"kind": "classes", "pool": ("max", "mean")}},
+    "tags": PLAIN | {"family": "encoder-only", "output": {"kind": "tags", "chain": True}},
     "follows": PLAIN | {"family": "encoder-only", "output": {"kind": "tokens", "follows": True}},
     "numbers": PLAIN
     | {"family": "decoder-only", "input": {"kind": "vectors"}, "output": {"kind": "numbers", "quantiles": (0.1, 0.9)}},

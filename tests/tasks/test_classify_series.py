@@ -12,6 +12,7 @@ from seqloom.settings import UserError
 from seqloom.tasks import Classify, Goals
 from seqloom.tasks.classify_series import ClassifySeriesTask
 from seqloom.tasks.settings import Vary
+from seqloom.text.labels import UNSEEN
 from tests.tasks.small import WORDS, by_hand, encoded, model_for, task_of
 
 DRAW = np.random.default_rng(1)
@@ -35,7 +36,7 @@ def test_readings_reach_the_model_as_they_are_scaled() -> None:
     assert batch.source.tokens_N.dtype == torch.float32
     assert batch.source.layout.lengths_B.tolist() == [5, 3, 8]
     torch.testing.assert_close(batch.source.tokens_N.mean(0), torch.zeros(2), atol=1e-6, rtol=0)
-    assert batch.goal.tolist() == [0, 1, -1]
+    assert batch.goal.tolist() == [0, 1, UNSEEN]
     assert batch.tokens == 16
     assert (task.sizes().source, task.sizes().target) == (2, 2)
 

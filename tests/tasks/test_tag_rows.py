@@ -12,16 +12,15 @@ from seqloom.layers.chain import Links, log_marginals
 from seqloom.layers.layout import Packed
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.settings import ModelSettings
-from seqloom.tasks import Goals, Tag
+from seqloom.tasks import Frame, Goals, Tag
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.tag_rows import TagRows
 from seqloom.text.labels import NONE, UNSEEN
 from tests.layers.test_chain import every, total
 from tests.tasks.small import CHARACTERS, WORDS, by_hand, encoded, model_for, padded, rows_of, task_of
+from tests.tasks.test_tag import SENTENCES, TAGS
 
-SENTENCES = [["the", "cat"], ["a"], ["sits", "on", "it"]]
-TAGS = [["D", "N"], ["D"], ["V", "P", "N"]]
 CHAIN: dict[str, Any] = {"kind": "tags", "chain": True}
 
 
@@ -87,6 +86,21 @@ def test_a_sentence_alone_and_beside_others() -> None:
         task.loss(model, task.batch(encoded(task, [s], [t])), Goals(0.1)) for s, t in zip(SENTENCES, TAGS, strict=True)
     ]
     torch.testing.assert_close(task.loss(model, task.batch(encoded(task, SENTENCES, TAGS)), Goals(0.1)), sum(each))
+
+
+def test_a_frame_changes_nothing() -> None:
+    """Tokens, rows and steps that fill it up are no words."""
+    task, model, _ = _made()
+    batch = task.batch(encoded(task, SENTENCES, TAGS))
+    frame = Frame.around(batch, 1000)
+    assert frame is not None
+    numbers = torch.empty(frame.size, dtype=torch.int64)
+    frame.write(batch, numbers)
+    framed = frame.read(batch, numbers)
+    assert framed.source is not None
+    assert len(framed.source.tokens_N) > len(batch.source.tokens_N)  # type: ignore[union-attr]
+    for goals in Goals(0.1), Goals(r_drop=1.0):
+        torch.testing.assert_close(task.loss(model, framed, goals), task.loss(model, batch, goals))
 
 
 def test_an_empty_sentence_costs_nothing() -> None:

@@ -21,9 +21,12 @@ class WordRows:
     @classmethod
     def of(cls, layout: Layout, begins: Tensor) -> Self:
         """begins: True where a word begins, in the layout's own form."""
-        begins_BT = layout.pad(begins) & layout.real_BT
+        begins_BT = layout.pad(begins).bool() & layout.real_BT
         lengths_B = begins_BT.sum(1)
-        order_BT = (~begins_BT).to(torch.uint8).argsort(dim=1, stable=True)
+        ahead_BT, behind_BT = begins_BT.cumsum(1), lengths_B[:, None] + (~begins_BT).cumsum(1)
+        place_BT = torch.where(begins_BT, ahead_BT, behind_BT) - 1
+        step_BT = torch.arange(layout.longest, device=place_BT.device).expand_as(place_BT)
+        order_BT = torch.empty_like(place_BT).scatter_(1, place_BT, step_BT)
         if not order_BT.is_cuda:  # where nobody has to wait for a number
             order_BT = order_BT[:, : int(lengths_B.max()) if len(lengths_B) else 0]
         return cls(layout, lengths_B, order_BT)
