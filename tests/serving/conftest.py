@@ -7,7 +7,7 @@ import pytest
 from tests.jobs.asked_runs import Runs
 from tests.serving.live import Live
 
-NAMES = ("pairs", "sentences", "joined", "text", "documents", "tags", "classes", "masked")
+NAMES = ("pairs", "sentences", "joined", "text", "documents", "tags", "chain", "classes", "masked")
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ TEXTS = {
     "text": ["the film", "", "a good book was"],
     "documents": ["the film", ""],
     "tags": ["the film was dull", "", "a"],
+    "chain": ["the film was dull", "", "a"],
     "classes": ["the film was dull", "a", ""],
     "masked": ["the [MASK] was dull", "a good [MASK] [MASK]"],
 }
@@ -59,9 +60,9 @@ def alike(given: list[dict[str, Any]], expected: list[Answer]) -> None:
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("asked", ASKED)
 def test_the_answers_are_those_of_python(live: Live, runs: Runs, name: str, asked: str) -> None:
-    if name in ("tags", "classes", "masked") and asked not in ("nothing", "n_best"):
+    if name in ("tags", "chain", "classes", "masked") and asked not in ("nothing", "n_best"):
         return
-    if (name, asked) == ("tags", "n_best"):
+    if name in ("tags", "chain") and asked == "n_best":
         return
     more = {"n_best": 1, **ASKED[asked]}
     expected = seqloom.load(runs[name]).predict(TEXTS[name], **more)

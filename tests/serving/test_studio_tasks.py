@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def studio(folder: Path, runs: Runs) -> Iterator[Live]:
     names = [folder / "waves", folder / "sales", folder / "graph"]
-    with Live([*names, *(runs[name] for name in ("tags", "classes", "masked"))]) as live:
+    with Live([*names, *(runs[name] for name in ("tags", "chain", "classes", "masked"))]) as live:
         yield live
 
 
@@ -48,7 +48,15 @@ def entries(live: Live) -> dict[str, Any]:
     return {one["name"]: one for one in live.client.get(f"{API}/models").json()["models"]}
 
 
-KINDS = {"waves": "series", "sales": "forecast", "graph": "graph", "tags": "words", "classes": "text", "masked": "text"}
+KINDS = {
+    "waves": "series",
+    "sales": "forecast",
+    "graph": "graph",
+    "tags": "words",
+    "chain": "words",
+    "classes": "text",
+    "masked": "text",
+}
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -57,7 +65,14 @@ def test_its_own_example_is_answered_and_opened(studio: Live, name: str) -> None
     assert about["kind"] == KINDS[name]
     asked = {"model": name, "input": about["examples"][0]}
     answer = ask(studio, "answer", **asked)
-    field = {"waves": "classes", "classes": "classes", "tags": "tags", "sales": "forecast", "graph": "graph"}
+    field = {
+        "waves": "classes",
+        "classes": "classes",
+        "tags": "tags",
+        "chain": "tags",
+        "sales": "forecast",
+        "graph": "graph",
+    }
     assert name == "masked" or answer[field[name]]
     boxes = ask(studio, "trace", **asked)["boxes"]
     flow = studio.client.get(f"{API}/flow", params={"model": name}).json()
