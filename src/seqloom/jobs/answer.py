@@ -76,8 +76,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class Scored:
-    """What a model says of a text: the sum over all pieces, the end mark included where there is one. Of a chain of tags
-    what it says of all together; each piece then has its own, whatever the others are."""
+    """What a model says of a text: the sum over all pieces, the end mark included where there is one. Of a chain of
+    tags what it says of all together; each piece then has its own, whatever the others are."""
 
     log_prob: float
     pieces: tuple[Piece, ...]
