@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from seqloom.layers import chain as chain_module
 from seqloom.layers.chain import Chain, Links, best_tags, log_marginals, log_score, log_total
+from seqloom.layers.paths import only_plain
 
 LENGTHS = [4, 1, 0, 3, 2]
 SIZE = 3
@@ -79,15 +81,16 @@ def test_rows_by_themselves_and_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     whole = [made(scores_BTV, lengths_B, links) for made in (log_total, log_marginals, best_tags)]
     monkeypatch.setattr(chain_module, "MOST", 2 * SIZE * SIZE)  # two rows at once
     for made, together in zip((log_total, log_marginals, best_tags), whole, strict=True):
-        parts = made(scores_BTV, lengths_B, links)
+        with only_plain():
+            parts = made(scores_BTV, lengths_B, links)
         for row, length in enumerate(LENGTHS):
             alone = made(scores_BTV[row : row + 1, :length], lengths_B[row : row + 1], links)[0]
             for other in (together, parts):
                 torch.testing.assert_close(alone, other[row] if made is log_total else other[row, :length])
 
 
-@pytest.mark.parametrize("most", [chain_module.MOST, 2 * SIZE * SIZE])
-def test_gradients(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+@pytest.mark.parametrize(("most", "plain"), [(chain_module.MOST, False), (chain_module.MOST, True), (SIZE**2, True)])
+def test_gradients(monkeypatch: pytest.MonkeyPatch, most: int, plain: bool) -> None:
     monkeypatch.setattr(chain_module, "MOST", most)
     scores_BTV, lengths_B, links = drawn()
     given = tuple(part.requires_grad_() for part in (scores_BTV, *links))
@@ -100,8 +103,31 @@ def test_gradients(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     def marginals(scores_BTV: Tensor, *parts: Tensor) -> Tensor:
         return log_marginals(scores_BTV, lengths_B, Links(*parts))[0]
 
-    assert torch.autograd.gradcheck(log_prob, given)
-    assert torch.autograd.gradcheck(marginals, given)
+    with only_plain() if plain else nullcontext():
+        assert torch.autograd.gradcheck(log_prob, given)
+        assert torch.autograd.gradcheck(marginals, given)
+
+
+def test_products_are_the_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In single precision, of scores that are far apart; where they are too far, no product is made."""
+    g = torch.Generator().manual_seed(2)
+    links_VV, lost = 12 * torch.randn(30, 30, generator=g), torch.zeros(30, 30)
+    lost[3] = -torch.cat((torch.full((1,), 200.0), torch.zeros(29)))
+    for links, near in (links_VV, True), (lost, False):
+        from_BV = 12 * torch.randn(20, 30, generator=g) + 500
+        if not near:
+            from_BV[:, 1:] -= 300  # what may go on to the third stands far below what may not
+        ends, made = [], []
+        for paths in nullcontext(), only_plain():
+            parts = from_BV.clone().requires_grad_(), links.clone().requires_grad_()
+            with paths:
+                made.append(chain_module._product(*parts))
+                found = chain_module._through(*parts)
+                (found * torch.arange(30)).sum().backward()
+            ends.append((found.detach(), *(part.grad for part in parts)))
+        assert (made[0] is not None, made[1]) == (near, None)
+        for one, other in zip(*ends, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
 def test_the_slope_of_the_total_is_the_marginal() -> None:

@@ -17,7 +17,10 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from seqloom.layers.paths import fast
+
 MOST = 1 << 26  # numbers that a step holds at once: of many rows and tags, it goes row by row
+LEAST = 1e-25  # of sums of powers: what is too small for single precision, 1e-38, is nothing beside them
 
 
 class Links(NamedTuple):
@@ -142,7 +145,10 @@ class _Through(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, from_BV: Tensor, links_VV: Tensor) -> Tensor:
         links_VV = links_VV.contiguous()
-        (made_BV,) = _by_rows(from_BV, links_VV, lambda sums: (sums.logsumexp(-1),))
+        made_BV = _product(from_BV, links_VV)
+        ctx.product = made_BV is not None
+        if made_BV is None:
+            (made_BV,) = _by_rows(from_BV, links_VV, lambda sums: (sums.logsumexp(-1),))
         ctx.save_for_backward(from_BV, links_VV, made_BV)
         return made_BV
 
@@ -150,13 +156,37 @@ class _Through(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
         from_BV, links_VV, made_BV = ctx.saved_tensors
+        if ctx.product:
+            top_B1, most_V, p_BU, q_VU = _powers(from_BV, links_VV)
+            part_BV = grads[0] * (top_B1 + most_V - made_BV).exp()
+            return (part_BV @ q_VU).mul_(p_BU), (part_BV.T @ p_BU).mul_(q_VU)
         d_from, d_links_VV = [], torch.zeros_like(links_VV)
         size = _rows(from_BV)
         for part_BV, made, grad in zip(*(x.split(size) for x in (from_BV, made_BV, grads[0])), strict=True):
-            d_sums = ((part_BV[:, None] + links_VV).sub_(made[..., None])).exp_().mul_(grad[..., None])
+            d_sums = (part_BV[:, None] + links_VV).sub_(made[..., None]).exp_().mul_(grad[..., None])
             d_from.append(d_sums.sum(1))
             d_links_VV += d_sums.sum(0)
         return torch.cat(d_from), d_links_VV
+
+
+def _product(from_BV: Tensor, links_VV: Tensor) -> Tensor | None:
+    """The same sums as a product of powers, ten times as fast on a CPU; None where some might be lost for being small.
+
+    A GPU would have to be waited for to know that.
+    """
+    if from_BV.is_cuda or not fast() or torch.is_autocast_enabled(from_BV.device.type):
+        return None
+    top_B1, most_V, p_BU, q_VU = _powers(from_BV, links_VV)
+    sums_BV = p_BU @ q_VU.T
+    if not bool((sums_BV > LEAST).all()):
+        return None
+    return sums_BV.log_().add_(top_B1).add_(most_V)
+
+
+def _powers(from_BU: Tensor, links_VU: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The highest of each row, and what is below it as powers, 1 at most."""
+    top_B1, most_V1 = from_BU.amax(-1, keepdim=True), links_VU.amax(-1, keepdim=True)
+    return top_B1, most_V1[:, 0], (from_BU - top_B1).exp_(), (links_VU - most_V1).exp_()
 
 
 def _by_rows(from_BV: Tensor, links_VV: Tensor, reduce: Callable[[Tensor], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
