@@ -136,7 +136,7 @@ def _backward(scores_BTV: Tensor, lengths_B: Tensor, links: Links) -> Tensor:
 
 def _through(from_BV: Tensor, links_VV: Tensor) -> Tensor:
     """log Σᵤ exp(from[u] + links[v, u]), for each v."""
-    return _Through.apply(from_BV, links_VV)  # type: ignore[no-untyped-call]
+    return _Through.apply(from_BV, links_VV.to(from_BV.dtype))  # type: ignore[no-untyped-call]
 
 
 class _Through(torch.autograd.Function):
