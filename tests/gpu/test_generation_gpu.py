@@ -13,7 +13,7 @@ from seqloom.generation.search import write
 from seqloom.generation.settings import GenerationSettings, LengthSettings, MeanLength, WuLength
 from seqloom.generation.static_writing import Static
 from seqloom.generation.tops import tops
-from seqloom.layers import experts as experts_layer
+from seqloom.layers.experts import MixtureOfExperts
 from seqloom.layers.kernels import has_triton
 from seqloom.layers.paths import only_plain
 from seqloom.layers.recording import NotRecordedError, Tape
@@ -148,8 +148,8 @@ def test_without_our_kernels() -> None:
 
 
 def test_what_cannot_be_recorded_is_told_once_and_written_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Experts of many tokens are asked by the host who has work; nothing later may suffer from it."""
-    monkeypatch.setattr(experts_layer, "FEW", 0)
+    """Experts that the host asks one by one, who has work; nothing later may suffer from it."""
+    monkeypatch.setattr(MixtureOfExperts, "_sooner", lambda *given: False)
     experts = {**ATTENTION, "feed_forward": {"kind": "experts", "experts": 4, "active": 2}}
     scorer, notes = scorer_of(experts), list[str]()
     static, settings = Static(scorer, note=notes.append), GenerationSettings(beam=1, batch=64)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import ClassVar
+from weakref import WeakSet
 
 import torch
 
@@ -55,6 +56,7 @@ class Tape:
         self.broken = False
         """A recording broke off: nothing more is recorded."""
         self._pool = torch.cuda.graph_pool_handle() if self.records else None
+        self._graphs = WeakSet[torch.cuda.CUDAGraph]()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -75,6 +77,8 @@ class Tape:
         free, whole = torch.cuda.mem_get_info(self.device)
         if free < whole / 2:
             torch.cuda.empty_cache()  # a recording has memory of its own, and cannot take what lies idle
+        if not self._graphs:
+            self._pool = torch.cuda.graph_pool_handle()  # torch refuses a memory whose last recording is gone
         graph = torch.cuda.CUDAGraph()
         try:
             # other threads may go on meanwhile: they make texts and batches ready
@@ -90,6 +94,7 @@ class Tape:
             self._end(graph)
         except RuntimeError as error:
             raise NotRecordedError(_first_line(error)) from error
+        self._graphs.add(graph)
         return graph
 
     def _end(self, graph: torch.cuda.CUDAGraph) -> None:
