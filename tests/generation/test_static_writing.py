@@ -81,6 +81,24 @@ def test_greedy(name: str) -> None:
     compare(scorer, items_of(50), GenerationSettings(beam=1, batch=20), Static(scorer))
 
 
+@pytest.mark.parametrize("beam", [1, 3])
+def test_long_prompts_are_read_in_parts(beam: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static_writing, "READ", 20)
+    scorer, read = scorer_of("text"), list[int]()
+    start = scorer.start
+
+    def watched(items: Sequence[Item]) -> Any:
+        read.append(len(items) * max(len(item.source) for item in items))
+        return start(items)  # type: ignore[arg-type]
+
+    plain = dict(write(scorer, items_of(50), GenerationSettings(beam=beam, batch=20)))
+    monkeypatch.setattr(scorer, "start", watched)
+    found = dict(write(scorer, items_of(50), GenerationSettings(beam=beam, batch=20), static=Static(scorer)))
+    assert [found[number][0].tokens for number in plain] == [answers[0].tokens for answers in plain.values()]
+    assert max(read) <= 20
+    assert len(read) > 10
+
+
 @pytest.mark.parametrize("name", [*PAIRS, *OTHERS, "text"])
 @pytest.mark.parametrize(("n_best", "length"), [(1, WuLength()), (4, MeanLength()), (2, NoLength())])
 def test_beam(name: str, n_best: int, length: LengthSettings) -> None:

@@ -97,15 +97,18 @@ def test_nonsense_changes_no_weight_and_nor_does_what_follows(
         assert torch.equal(value, before[name]), name
 
 
-def test_long_rows_that_are_filled_up_are_left_to_others(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("mixer", "takes"),
+    [("recurrence", False), ("gated-linear", False), ("memory-compressed", True), ("attention", True)],
+)
+def test_long_rows_that_are_gone_step_by_step_are_left_to_others(
+    made: Small, mixer: str, takes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(training_recorder, "LONGEST", 2)
-    model = made.model()
+    model = made.model(encoder={"mixer": {"kind": mixer}})
     recorder = Recorder(_work(made, model), build_optimiser(AdamW(), model), None, None, BUDGET, lambda text: None)
     (batch,) = _batches(made, 1)
-    recorder._pads = True
-    assert recorder.step(1, batch, Knobs(1.0)) is None
-    recorder._pads = False
-    assert recorder.step(1, batch, Knobs(1.0)) is not None
+    assert (recorder.step(1, batch, Knobs(1.0)) is not None) == takes
 
 
 def test_what_needs_too_much_memory_is_left_to_others(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ STEPS, SOURCE = 64, 32  # of the smallest frame; larger ones are a power of two 
 MUCH = 8  # times as large as it must be: a frame that is there already is used still
 FRAMES = 4  # that are kept for the next time
 BOOKS = 48  # bytes of a token in the books: its number and log_prob, in hypotheses, in answers, and while they fork
+READ = 65_536  # tokens, filled up, that are read at once: what reading needs is more than what it leaves
 SHARE = 0.5  # of the memory that is free: the most that a frame takes
 
 
@@ -155,15 +156,18 @@ class Static:
         elif ready is None and free >= min(len(waiting), -(-room // COHORTS)):
             items = [waiting.popleft() for _ in range(min(free, len(waiting)))]
             if not frame.read(items):
-                frame.begin(items, *self.scorer.start(items))
+                for part in _parts(items):
+                    frame.begin(part, *self.scorer.start(part))
         elif ready is not None and free >= len(ready.items):
             frame.begin(ready.items, ready.state, ready.last_A)
             return None
         return ready
 
     def _started(self, waiting: deque[Item], count: int) -> "_Begun":
-        """The first so many of those who wait."""
-        items = [waiting.popleft() for _ in range(min(count, len(waiting)))]
+        """The first so many of those who wait, or as many as can be read at once."""
+        items = next(_parts(list(islice(waiting, count))))
+        for _ in items:
+            waiting.popleft()
         return _Begun(items, *self.scorer.start(items))
 
     def _frame(self, items: Sequence[Item], settings: GenerationSettings) -> Frame:
@@ -209,6 +213,15 @@ def _refusal(error: Exception) -> str | None:
     if not kernels and not isinstance(error, NotStaticError | NotRecordedError | torch.OutOfMemoryError):
         return None
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """In their order, the longest first: as many together as can be read at once."""
+    begin = 0
+    while begin < len(items):
+        count = max(1, READ // max(1, len(items[begin].source)))
+        yield items[begin : begin + count]
+        begin += count
 
 
 def _up(number: int, least: int) -> int:

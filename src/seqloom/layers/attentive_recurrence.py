@@ -132,7 +132,7 @@ class AttentiveRecurrenceMixer(Mixer):
     their maxout output layer; Wu et al. 2016, section 3.
     """
 
-    needs_memory = True
+    needs_memory, stepwise = True, True
 
     def __init__(self, settings: AttentiveRecurrence, width: int, causal: bool = True) -> None:
         super().__init__()

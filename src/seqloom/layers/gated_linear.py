@@ -180,6 +180,8 @@ def _decay(exponent: Tensor, allowed: Tensor, dtype: torch.dtype) -> Tensor:
 class GatedLinearMixer(Mixer):
     """Not causal: one memory runs forward and one backward, and their outputs are added."""
 
+    stepwise = True  # piece by piece
+
     def __init__(self, settings: GatedLinear, width: int, causal: bool) -> None:
         super().__init__()
         refuse(settings.kind, settings.check(width, causal))

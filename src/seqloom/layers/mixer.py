@@ -57,6 +57,7 @@ class Mixer(nn.Module):
 
     causal: bool
     needs_memory: bool = False  # True: cannot run without the state that `start` makes from a memory
+    stepwise: bool = False  # True: long sequences are gone through step by step, with kernels for each
     anchor: Tensor  # where the module lives and in which precision, also when it has no parameters
 
     def __init__(self) -> None:

@@ -130,6 +130,8 @@ def _parts(
 
 
 class RecurrenceMixer(Mixer):
+    stepwise = True
+
     def __init__(self, settings: Recurrence, width: int, causal: bool) -> None:
         super().__init__()
         refuse(settings.kind, settings.check(width, causal))

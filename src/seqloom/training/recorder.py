@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from seqloom.layers.mixer import Mixer
 from seqloom.layers.recording import NotRecordedError, Tape
 from seqloom.tasks import Batch, Frame
 from seqloom.training.ema import MovingAverage
 from seqloom.training.optimisers import Optimiser, clip
 from seqloom.training.step import Work
 
-LONGEST = 1024  # steps of a row, where rows are filled up: a recurrence goes them one by one
+LONGEST = 1024  # steps of a row that are gone one by one: more would be too long a recording
 MOST = 96  # recordings; frames beyond that are worked through each time
 
 
@@ -78,6 +79,7 @@ class Recorder:
         self.records = self._tape.records
         self._stopped = False
         self.prepares = False  # whether the latest step takes longer than those like it will
+        self._stepwise = any(isinstance(part, Mixer) and part.stepwise for part in work.model.modules())
         self._pads: bool | None = None  # whether the model ever fills rows up; not known before the first step
         self._seen: set[Frame] = set()
         self._large: set[Frame] = set()  # frames that need more memory than there is
@@ -120,7 +122,7 @@ class Recorder:
             return False
         if frame.asked and self.work.goals.r_drop:  # which does not know goals that count nothing
             return False
-        if self._pads and any(side.longest > LONGEST for side in (frame.source, frame.target) if side is not None):
+        if self._stepwise and any(room.longest > LONGEST for room in (frame.source, frame.target) if room is not None):
             return False
         first = frame not in self._seen
         self._seen.add(frame)
