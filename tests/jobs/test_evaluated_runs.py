@@ -108,7 +108,10 @@ def test_a_note_names_its_run(runs: Runs, place: Path) -> None:
     (place / "test.tsv").write_text("abcdefghabcdefgh\tab\n")
     notes, run = list[str](), str(runs["short"])
     evaluate(Evaluate((run,), (str(place / "test.tsv"),), metrics=("exact",)), notes.append)
-    assert f"{run}: 1 line was cut: it is longer than the model's learned positions" in notes
+    assert (
+        f"{run}: 1 line was cut: it is longer than what the model reads (its learned positions, or data.longest_source)"
+        in notes
+    )
 
 
 def test_tags(runs: Runs, place: Path) -> None:

@@ -31,4 +31,4 @@ def test_many_are_counted(runs: Runs) -> None:
 def test_what_is_left_out(runs: Runs) -> None:
     """A run with twelve positions."""
     (note,) = Look(seqloom.load(runs["short"]), LookRequest("abcdefgh" * 3)).answer().notes
-    assert note.endswith("tokens of the input are left out: the model has no positions for so many")
+    assert note.endswith("tokens of the input are left out: the model does not read so many")

@@ -33,7 +33,10 @@ def test_cut_lines_are_counted(runs: Runs, tmp_path: Path) -> None:
     settings = generation_of(model.opened[0], ["generation.shortest=11"])
     predict(model, Asking(str(tmp_path / "in.txt"), settings, AnswerLines(), out=tmp_path / "out"), notes.append)
     assert len((tmp_path / "out").read_text().splitlines()) == 2
-    assert "1 line was cut: it is longer than the model's learned positions" in notes
+    assert (
+        "1 line was cut: it is longer than what the model reads (its learned positions, or data.longest_source)"
+        in notes
+    )
 
 
 def test_lines_with_what_the_model_does_not_know_are_told(runs: Runs, tmp_path: Path) -> None:

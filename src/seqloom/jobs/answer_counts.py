@@ -11,8 +11,8 @@ BAD = (
     "lines could not be answered: an empty answer stands in the place of each",
 )
 CUT = (
-    "line was cut: it is longer than the model's learned positions",
-    "lines were cut: they are longer than the model's learned positions",
+    "line was cut: it is longer than what the model reads (its learned positions, or data.longest_source)",
+    "lines were cut: they are longer than what the model reads (its learned positions, or data.longest_source)",
 )
 UNENDED = (
     "answer was cut, as it did not end (generation.longest)",

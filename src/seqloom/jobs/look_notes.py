@@ -12,7 +12,7 @@ def unread(asked: Prepared, vocabulary: object) -> tuple[str, ...]:
     """Words, or letters, that the vocabulary does not have; how much of a long input is left out."""
     if not isinstance(vocabulary, Vocabulary) or asked.item is None:
         return ()
-    long = f"{asked.cut} tokens of the input are left out: the model has no positions for so many"
+    long = f"{asked.cut} tokens of the input are left out: the model does not read so many"
     return (*unread_words(asked, vocabulary), *([long] if asked.cut else []))
 
 

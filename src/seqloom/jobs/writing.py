@@ -146,7 +146,9 @@ class Writer:
         return isinstance(self.task, TranslateTask) and self.task.settings.reverse
 
     def _fitting(self, source: Sequence[int], longest: int) -> tuple[Sequence[int], int]:
-        """What learned positions leave room for: the beginning of a source, the end of a prompt and its answer."""
+        """What learned positions, and data.longest_source, leave room for: the beginning of a source, the end of a
+        prompt and its answer.
+        """
         if isinstance(self.task, TranslateTask):
             source = source[: self.most_read]
             if not self.task.joined:
