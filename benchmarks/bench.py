@@ -1,6 +1,6 @@
 """seqloom and its peers side by side, on the same seeded work: one table.
 
-    python benchmarks/bench.py [--device cpu|cuda] [--quick] [--rows NAME…] [--threads N] [--processor-time]
+    python benchmarks/bench.py [--device cpu|cuda] [--quick] [--rows NAME…] [--threads N…] [--processor-time]
         [--out FILE]
 
 `make bench` and `make bench-gpu` run it. Every system of a row has a process of its own, and they take turns, so that
@@ -12,6 +12,8 @@ seqloom is  how many times as fast seqloom is, turn by turn, the median; above 1
 of peak     the model's own matrix products, against the speed of a large one measured in the same turn
 memory      at the most, of the whole process with its libraries; on a GPU of its tensors
 same work   how it is known: the same texts, or the same loss from the same weights; else what is equal
+
+--threads 1 2: every system with one thread and with two; the table has what is faster for it.
 
 --processor-time counts the seconds that a system's threads were at work, not those of the clock: with one thread,
 ratios then hold on a machine that others use, too. The peak is still that of the clock: "of peak" means little then.
@@ -66,7 +68,7 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rows", nargs="+", metavar="NAME", help="those whose names begin so")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--threads", type=int, nargs="+", default=[len(os.sched_getaffinity(0))], metavar="N")
     parser.add_argument("--processor-time", action="store_true", help="seconds of the processor, not of the clock")
     parser.add_argument("--out", type=Path, help="without its ending; benchmarks/results/bench-… if not said")
     return parser.parse_args(given)
@@ -79,12 +81,14 @@ def main() -> None:
         sys.exit("bench.py: torch finds no GPU here; `make bench` measures on the CPU")
     if asked.device == "cuda" and asked.processor_time:
         sys.exit("bench.py: --processor-time counts the CPU's work; leave it out where a GPU does it")
-    torch.set_num_threads(asked.threads)
+    torch.set_num_threads(max(asked.threads))
     joules, about_energy = meter(asked.device)
+    *fewer, most = map(str, sorted(asked.threads))
+    counts = f"{', '.join(fewer)} or {most} threads, what is faster for it," if fewer else f"{most} threads"
     head = [
         describe(),
         versions(),
-        f"{asked.threads} threads each, {CLOCKS[asked.processor_time]}; {about_energy}",
+        f"{counts} each, {CLOCKS[asked.processor_time]}; {about_energy}",
         "",
         HEAD,
     ]

@@ -45,6 +45,7 @@ def figures(row: Row, runners: Sequence[Runner]) -> list[dict[str, Any]]:
         found.append(
             {
                 "system": runner.name,
+                "threads": runner.threads,
                 "tokens_per_second": runner.speed,
                 "milliseconds": statistics.median(runner.seconds) * 1e3,
                 "all_milliseconds": [seconds * 1e3 for seconds in runner.seconds],
@@ -73,6 +74,7 @@ def _same(runner: Runner, ours: Runner | None) -> str:
 
 def lines(row: Row, records: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield row.name
+    differ = len({one["threads"] for one in records if "missing" not in one}) > 1
     for one in records:
         if "missing" in one:
             yield f"  {one['system']:24}  – {one['missing']}"
@@ -82,6 +84,7 @@ def lines(row: Row, records: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield (
             f"  {one['system']:24}{one['tokens_per_second']:10,.0f}{one['milliseconds']:11,.0f}{ratio:>12}"
             f"{one['share_of_peak']:9.0%}{one['peak_memory_bytes'] / 2**20:7,.0f} MB  {one['same_work']}{energy}"
+            + (f"   {one['threads']} thread{'s' * (one['threads'] > 1)}" if differ else "")
         )
     yield from _fastest(records)
 

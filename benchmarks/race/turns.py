@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,7 @@ class Runner:
 
     name: str
     why: str = ""
+    threads: int = 1
     seconds: list[float] = field(default_factory=list)
     joules: list[float] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
@@ -103,32 +104,43 @@ def race(
     row: Row,
     device: str,
     folder: Path,
-    threads: int,
+    threads: Sequence[int],
     joules: Callable[[], float] | None,
     note: Callable[[str], None],
     processor: bool = False,
 ) -> list[Runner]:
-    """All systems of a row. note: hears what goes on. processor: its seconds, not those of the clock."""
-    runners = [Runner(name, _missing(name)) for name in row.systems]
-    workers: dict[str, Worker] = {}
+    """All systems of a row, each with that number of threads with which it is fastest.
+
+    note: hears what goes on. processor: its seconds, not those of the clock.
+    """
+    runners = [Runner(name, _missing(name), count) for name in row.systems for count in threads]
+    workers: dict[tuple[str, int], Worker] = {}
+    top = Runner(PEAK, threads=max(threads))
     try:
-        for runner in [*runners, Runner(PEAK)]:
+        for runner in [*runners, top]:
             if not runner.why:
                 note(f"{row.name}: {runner.name} makes itself ready")
-                workers[runner.name] = worker = Worker(row.name, runner.name, device, folder, threads, processor)
+                worker = Worker(row.name, runner.name, device, folder, runner.threads, processor)
+                workers[runner.name, runner.threads] = worker
                 runner.why = worker.why
         for number in range(row.turns + WARM):
-            peak = workers[PEAK].turn(number).get("loss")
+            peak = workers[PEAK, top.threads].turn(number).get("loss")
             for runner in runners:
                 if not runner.why:
                     note(f"{row.name}: turn {number + 1} of {row.turns + WARM}, {runner.name}")
-                    _one(runner, workers[runner.name], number, joules)
+                    _one(runner, workers[runner.name, runner.threads], number, joules)
                     if isinstance(peak, float) and number >= WARM:
                         runner.peaks.append(peak)
     finally:
         for worker in workers.values():
             worker.end()
-    return runners
+    return [_best([runner for runner in runners if runner.name == name]) for name in row.systems]
+
+
+def _best(runners: Sequence[Runner]) -> Runner:
+    """The fastest of one system's."""
+    able = [runner for runner in runners if runner.seconds and not runner.why]
+    return max(able, key=lambda runner: runner.speed) if able else runners[0]
 
 
 def _missing(name: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import seqloom
-from race import worker
+from race import turns, worker
 from race.copying import copying_run, language_model, translator
 from race.energy import Rapl, meter
 from race.rows import CPU, GPU, Row, rows
@@ -146,3 +146,11 @@ def test_seconds_of_the_clock_or_of_the_processor(how: list[str], monkeypatch: p
     told = json.loads(out.getvalue().splitlines()[-1])
     assert told["tokens"] == 7
     assert (told["seconds"] < 0.2) == bool(how)
+
+
+def test_each_system_has_the_threads_that_suit_it() -> None:
+    one = Runner("CTranslate2", threads=1, seconds=[1.0, 1.0], tokens=[10, 10])
+    two = Runner("CTranslate2", threads=2, seconds=[2.0, 2.0], tokens=[10, 10])
+    failed = Runner("CTranslate2", why="ended with 1", threads=4, seconds=[0.1], tokens=[10])
+    assert turns._best([two, failed, one]) is one
+    assert turns._best([failed]) is failed
