@@ -84,7 +84,7 @@ def test_energy_that_cannot_be_read_is_said(tmp_path: Path) -> None:
 
 
 def _runner(name: str, seconds: float, texts: list[str] | None = None, loss: float | None = None) -> Runner:
-    return Runner(name, "", [seconds] * 3, [], [100] * 3, 2**20, loss, texts, [1e9] * 3)
+    return Runner(name, "", 1, [seconds] * 3, [], [100] * 3, 2**20, loss, texts, [1e9] * 3)
 
 
 def test_ratios_say_how_many_times_as_fast_seqloom_is() -> None:
