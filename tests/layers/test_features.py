@@ -33,6 +33,18 @@ def test_the_weights_learn_from_sparse_features() -> None:
     torch.testing.assert_close(*gradients)
 
 
+def test_sparse_features_in_half_precision() -> None:
+    """Whatever the rest is computed in: torch has no way back from a sparse product in bf16."""
+    embedding = built()
+    wanted = embedding(X, LAYOUT)[0]
+    with torch.autocast("cpu", torch.bfloat16):
+        found = embedding(X.to_sparse(), LAYOUT)[0]
+        loss = found.square().sum()
+    loss.backward()
+    torch.testing.assert_close(found, wanted)
+    assert embedding.inputs.weight.grad is not None
+
+
 def test_dropout_leaves_out_single_features_and_makes_up_for_it() -> None:
     embedding = built(0.5)
     torch.nn.init.ones_(embedding.inputs.weight)

@@ -42,4 +42,5 @@ class FeatureEmbedding(nn.Module):
         dropped = torch.sparse_coo_tensor(
             x_NF.indices(), F.dropout(x_NF.values(), rate), x_NF.shape, is_coalesced=True, check_invariants=False
         )
-        return torch.sparse.mm(dropped, self.inputs.weight.T) + self.inputs.bias, layout
+        with torch.autocast(x_NF.device.type, enabled=False):  # torch has no way back from a sparse product in half
+            return torch.sparse.mm(dropped, self.inputs.weight.T) + self.inputs.bias, layout
