@@ -31,6 +31,7 @@ from seqloom.jobs.model import Model
 from seqloom.layers.layout import Packed
 from seqloom.tasks import Batch, Goals, Side
 from seqloom.tasks.losses import sequence_loss
+from seqloom.training.freed_memory import keep_freed_memory
 from seqloom.training.optimisers import Adam, build_optimiser
 from seqloom.training.recorder import Recorder
 from seqloom.training.step import Work
@@ -119,6 +120,8 @@ class _Language:
 def _steps(task: object, model: nn.Module, batches: list[Batch], device: str) -> Turn:
     """The steps of a run, but for what a run writes down."""
     place = torch.device(device)
+    if device == "cpu":
+        keep_freed_memory()  # as every run on a CPU does
     model = model.to(place).train()
     precision = torch.bfloat16 if device == "cuda" else None
     work = Work(task, model, Goals(), place, precision, 1, print)  # type: ignore[arg-type]

@@ -110,7 +110,7 @@ def processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0].splitlines()
     except OSError:
         lines = []
-    names = ("model name", "flags", "Features", "CPU implementer", "CPU part", "isa", "cpu")
+    names = ("vendor_id", "model name", "flags", "Features", "CPU implementer", "CPU part", "isa", "cpu")
     return "\n".join([*about, *(line for line in lines if line.split(":")[0].strip() in names)])
 
 

@@ -5,6 +5,7 @@ import ctypes
 import threading
 from ctypes import c_int, c_int64, c_void_p
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from seqloom.layers.native.compiler import CompilerError, MissingError, processo
 
 LEAST = 1 << 21  # sums of a product: below it torch's call takes as long
 MOST_THREADS = 8  # beyond, MKL divides the work better
-# measured beside MKL, with what is added on the way, on a machine with 1.25 MB of cache for each core
+# measured beside MKL, with what is added on the way, on Intel's processors; on AMD's, MKL was slower with every shape
 WIDE = 1024  # inputs: from more on, MKL is faster with dyW
 NARROW = 256  # and from more on with dyᵀx, where no sums are wanted
 LANES = 16  # numbers in a register: beside smaller ones it was not measured
@@ -111,7 +112,7 @@ def mapped(x_ND: Tensor, w_ED: Tensor, bias_E: Tensor | None) -> Tensor:
 
 def mapped_back(dy_NE: Tensor, w_ED: Tensor) -> Tensor:
     """dyW"""
-    if w_ED.shape[1] > WIDE or _few(dy_NE, w_ED):
+    if (w_ED.shape[1] > WIDE and _intel()) or _few(dy_NE, w_ED):
         return dy_NE @ w_ED
     return _multiply(_library(), dy_NE, w_ED, dy_NE.new_empty(len(dy_NE), w_ED.shape[1]))
 
@@ -119,7 +120,7 @@ def mapped_back(dy_NE: Tensor, w_ED: Tensor) -> Tensor:
 def weight_back(dy_NE: Tensor, x_ND: Tensor, sums: bool) -> tuple[Tensor, Tensor | None]:
     """dyᵀx, and the sums of dy's columns."""
     E, D = dy_NE.shape[1], x_ND.shape[1]
-    if E < D or (D > NARROW and not sums) or len(x_ND) * E * D < LEAST:
+    if (_intel() and (E < D or (D > NARROW and not sums))) or len(x_ND) * E * D < LEAST:
         return dy_NE.T @ x_ND, dy_NE.sum(0) if sums else None
     sum_E = dy_NE.new_empty(E) if sums else None
     return _multiply(_library(), dy_NE.T, x_ND, dy_NE.new_empty(E, D), sums=sum_E), sum_E
@@ -128,6 +129,11 @@ def weight_back(dy_NE: Tensor, x_ND: Tensor, sums: bool) -> tuple[Tensor, Tensor
 def multiply(left: Tensor, right: Tensor | Panels, to: Tensor, bias: Tensor | None = None, add: bool = False) -> Tensor:
     """left · right (+ bias) into `to`, or added to what is there."""
     return _multiply(_library(), left, right, to, bias, add=add)
+
+
+@cache
+def _intel() -> bool:
+    return "GenuineIntel" in processor()
 
 
 def _few(left: Tensor, right: Tensor) -> bool:
