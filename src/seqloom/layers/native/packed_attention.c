@@ -101,7 +101,10 @@ static void turned(const float *from, int64_t step, int64_t rows, int64_t column
         for (int64_t c = 0; c < columns; c += LANES) {
             float *to = panels + r / PANEL * PANEL * columns + c * PANEL + r % PANEL;
             lanes x[LANES];
-            for (int i = 0; i < LANES; i++) x[i] = r + i < rows ? load(from + (r + i) * step + c) : all(0);
+            for (int i = 0; i < LANES; i++) {
+                __builtin_prefetch(from + (r + LANES + i) * step + c);
+                x[i] = r + i < rows ? load(from + (r + i) * step + c) : all(0);
+            }
             turn(x);
             for (int i = 0; i < LANES; i++) store(to + i * PANEL, x[i]);
         }
@@ -111,7 +114,10 @@ static void turned(const float *from, int64_t step, int64_t rows, int64_t column
 static const float *gathered(const float *from, int64_t *step, int64_t rows, int64_t width, int64_t used, float *to)
 {
     if (used < GATHERED) return from;
-    for (int64_t r = 0; r < rows; r++) memcpy(to + r * width, from + r * *step, width * sizeof *to);
+    for (int64_t r = 0; r < rows; r++) {
+        for (int64_t c = 0; c < width; c += LANES) __builtin_prefetch(from + (r + 16) * *step + c);
+        for (int64_t c = 0; c < width; c += LANES) store(to + r * width + c, load(from + r * *step + c));
+    }
     *step = width;
     return to;
 }

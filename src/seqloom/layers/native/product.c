@@ -15,6 +15,7 @@
 #define BLOCK (128 << 10) /* numbers of b at once */
 #define TALLEST (32 * TALL) /* rows of a at once, if they are put into panels: these stay in the second cache too */
 #define WIDEST 1024         /* and columns of b at once then */
+#define AHEAD 4             /* lines or rows that are fetched before they are put into panels */
 #define GAP LANES           /* between panels of a, so that they do not all lie in the same part of a cache */
 #define SPACE (WIDEST * DEEP + TALLEST * DEEP + (TALLEST / TALL + 1) * GAP)
 
@@ -103,7 +104,10 @@ INLINE void turned_square(const float *from, int64_t step, float *to)
 {
     lanes x[LANES];
 #pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++) x[i] = load(from + i * step);
+    for (int i = 0; i < LANES; i++) {
+        __builtin_prefetch(from + i * step + AHEAD * LANES);
+        x[i] = load(from + i * step);
+    }
     turn(x);
 #pragma GCC unroll 16
     for (int i = 0; i < LANES; i++) store(to + i * PANEL, x[i]);
@@ -117,8 +121,11 @@ static void panels_of(const float *from, int64_t row, int64_t column, int64_t de
         for (int64_t k = 0; k < depth; k++)
             for (int64_t q = p; q < smaller_of(full, p + 4); q++)
 #pragma GCC unroll 4
-                for (int n = 0; n < PANEL; n += LANES)
-                    store(to + q * panel + k * PANEL + n, load(from + k * row + q * PANEL + n));
+                for (int n = 0; n < PANEL; n += LANES) {
+                    const float *here = from + k * row + q * PANEL + n;
+                    __builtin_prefetch(here + AHEAD * row);
+                    store(to + q * panel + k * PANEL + n, load(here));
+                }
     for (int64_t p = 0; column != 1 && p < full; p++) {
         const float *here = from + p * PANEL * column;
         int64_t even = depth / LANES * LANES;
@@ -147,6 +154,7 @@ INLINE void steps_of_panels(const float *from, int64_t column, int64_t count, fl
 #pragma GCC unroll 8
         for (int k = 0; k < SOME; k++) {
             some_rows here;
+            __builtin_prefetch(row[k] + SOME * column + p * TALL);
             memcpy(&here, row[k] + p * TALL, sizeof here);
             memcpy(to + k * TALL, &here, sizeof here);
             if (sums) total += here;
