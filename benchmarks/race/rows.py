@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from race.work import BASE, LANGUAGE, SMALL, Job, Sample, TrainLanguage, TrainPairs, Write
 
-TRAINERS = ("seqloom", "transformers", "torch.nn.Transformer", "x-transformers", "JoeyNMT")
+TRAINERS = ("seqloom", "transformers", "torch.nn.Transformer", "x-transformers", "JoeyNMT", "OpenNMT-py", "Eole")
 LEARNERS = ("seqloom", "transformers", "transformers, compiled", "torch.nn, compiled", "x-transformers")
 OURS = ("seqloom", "seqloom int8", "seqloom, engine chosen")
 SEARCHERS = (

@@ -47,6 +47,8 @@ SYSTEMS = {
         System("torch.nn, compiled", "torch_nn", "torch", "torch", ("compiled",)),
         System("x-transformers", "x_transformer", "x-transformers", "x_transformers"),
         System("JoeyNMT", "joey", "joeynmt", "joeynmt"),
+        System("OpenNMT-py", "open_nmt", "OpenNMT-py", "onmt"),
+        System("Eole", "eole_nmt", "eole", "eole"),
         System("CTranslate2", "ctranslate", "ctranslate2", "ctranslate2", ("float32",)),
         System("CTranslate2 int8", "ctranslate", "ctranslate2", "ctranslate2", ("int8",)),
     )
