@@ -278,15 +278,15 @@ static void part_of_rows(const product_kind *it, int64_t from, int64_t to, int64
         }
 }
 
-/* The same where each row of a lies in a column: some rows at a time are put into panels. */
-static void part_of_columns(const product_kind *it, int64_t from, int64_t to, float *space)
+/* The same where each row of a lies in a column: some rows at a time are put into panels. The sums are made with column 0. */
+static void part_of_columns(const product_kind *it, int64_t from, int64_t to, int64_t first, int64_t end, float *space)
 {
     int64_t deep = depth_of(it->K), wide = larger_of(PANEL, BLOCK / deep / PANEL * PANEL);
     float *a_space = space + WIDEST * DEEP;
-    if (it->sums) memset(it->sums + from, 0, (to - from) * sizeof *it->sums);
-    for (int64_t left = 0; left < it->N; left += WIDEST)
+    if (it->sums && !first) memset(it->sums + from, 0, (to - from) * sizeof *it->sums);
+    for (int64_t left = first; left < end; left += WIDEST)
         for (int64_t k = 0; k < it->K; k += deep) {
-            int64_t depth = smaller_of(deep, it->K - k), right = smaller_of(it->N, left + WIDEST);
+            int64_t depth = smaller_of(deep, it->K - k), right = smaller_of(end, left + WIDEST);
             panels_of_b(it, (part){from, to, left, right, k, depth}, space);
             for (int64_t m = from; m < to; m += TALLEST) {
                 int64_t last = smaller_of(to, m + TALLEST);
@@ -300,22 +300,23 @@ static void part_of_columns(const product_kind *it, int64_t from, int64_t to, fl
 }
 
 /* One of a_row and a_column is 1, and so of b_row and b_column. space: SPACE numbers for each thread. Threads share the
-   columns where a is read as it lies, so that none puts the same part of b into panels as another; else the rows. */
+   columns where a is read as it lies, so that none puts the same part of b into panels as another; else the longer side, so
+   that what all of them put into panels is the smaller one. */
 void product(const float *a, int64_t a_row, int64_t a_column, const float *b, int64_t b_row, int64_t b_column, float *c,
              int64_t M, int64_t N, int64_t K, const float *bias, float *sums, int add, int packed, float *space,
              int threads)
 {
     product_kind it = {a, a_row, a_column, b, b_row, b_column, c, M, N, K, bias, sums, add, packed};
-    int turned = a_column != 1 || sums, by_rows = turned || packed || N < 2 * PANEL * threads;
+    int turned = a_column != 1 || sums, by_rows = packed || N < 2 * PANEL * threads || (turned && M >= N);
     int64_t count = by_rows ? (M + TALL - 1) / TALL : (N + PANEL - 1) / PANEL, unit = by_rows ? TALL : PANEL;
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t t = 0; t < threads; t++) {
         int64_t from = count * t / threads * unit, to = smaller_of(by_rows ? M : N, count * (t + 1) / threads * unit);
+        int64_t top = by_rows ? from : 0, bottom = by_rows ? to : M, left = by_rows ? 0 : from, right = by_rows ? N : to;
         if (turned)
-            part_of_columns(&it, from, to, space + t * SPACE);
+            part_of_columns(&it, top, bottom, left, right, space + t * SPACE);
         else
-            part_of_rows(&it, by_rows ? from : 0, by_rows ? to : M, by_rows ? 0 : from, by_rows ? N : to,
-                         space + t * SPACE);
+            part_of_rows(&it, top, bottom, left, right, space + t * SPACE);
     }
 }
 
