@@ -64,8 +64,11 @@ class _NativeMaps(torch.autograd.Function):
     ) -> Tensor:
         x_ND = x.flatten(0, -2)
         ctx.own = product.fits(x, in_FD, in_F, out_DF, out_D)
-        hidden_NF = product.mapped(x_ND, in_FD, None) if ctx.own else x_ND @ in_FD.T
-        slope_NF = native.activate_(hidden_NF, in_F, name == "gelu-tanh", chance)
+        smooth = name == "gelu-tanh"
+        if ctx.own:
+            hidden_NF, slope_NF = product.activated(x_ND, in_FD, in_F, smooth, chance)
+        else:
+            slope_NF = native.activate_(hidden_NF := x_ND @ in_FD.T, in_F, smooth, chance)
         ctx.save_for_backward(x_ND, in_FD, out_DF, hidden_NF, slope_NF)
         ctx.chance, ctx.shape = chance, x.shape
         mapped = product.mapped if ctx.own else torch.nn.functional.linear
@@ -81,9 +84,14 @@ class _NativeMaps(torch.autograd.Function):
         d_out, d_out_bias = weight_back(dy_ND, hidden_NF, needs_out_bias) if needs_out else (None, None)
         if needs_out_bias and d_out_bias is None:
             d_out_bias = dy_ND.sum(0)
-        d_NF = mapped_back(dy_ND, out_DF)
-        d_in_bias = native.back_(d_NF, hidden_NF, slope_NF, ctx.chance, needs_in_bias)
-        d_in = weight_back(d_NF, x_ND, False)[0] if needs_in else None
+        if ctx.own:
+            d_NF = product.activated_back(dy_ND, out_DF, hidden_NF, slope_NF, ctx.chance)
+            d_in, d_in_bias = weight_back(d_NF, x_ND, needs_in_bias) if needs_in else (None, None)
+            if needs_in_bias and d_in_bias is None:
+                d_in_bias = d_NF.sum(0)
+        else:
+            d_in_bias = native.back_(d_NF := dy_ND @ out_DF, hidden_NF, slope_NF, ctx.chance, needs_in_bias)
+            d_in = d_NF.T @ x_ND if needs_in else None
         d_x = mapped_back(d_NF, in_FD).view(ctx.shape) if needs_x else None
         return d_x, d_in, d_in_bias, d_out, d_out_bias, None, None
 

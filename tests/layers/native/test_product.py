@@ -2,11 +2,13 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from seqloom.layers.dense import Dense, DenseFeedForward
 from seqloom.layers.linear import Linear
-from seqloom.layers.native import product
+from seqloom.layers.native import activation, product
+from seqloom.layers.native.chance import NEVER, chance
 from seqloom.layers.native.compiler import MissingError, find_compiler
 from seqloom.layers.paths import only_plain
 from seqloom.layers.token_loss import token_loss
@@ -81,6 +83,41 @@ def test_neither_threads_nor_panels_change_a_bit(N: int, D: int, E: int) -> None
     torch.set_num_threads(before)
     for other in found[1:]:
         assert all(map(torch.equal, found[0], other))
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+@pytest.mark.parametrize(("N", "D", "E"), SHAPES)
+def test_an_activation_behind_a_product(N: int, D: int, E: int, smooth: bool) -> None:
+    torch.manual_seed(0)
+    x, w, bias, dy, out = torch.randn(N, D), torch.randn(E, D), torch.randn(E), torch.randn(N, D), torch.randn(D, E)
+    made, slope = product.activated(x, w, bias, smooth, NEVER)
+    before = (x.double() @ w.double().T + bias).requires_grad_()
+    wanted = F.gelu(before, approximate="tanh") if smooth else F.relu(before)
+    close(made, wanted.detach())
+    # near 0 the sum of our own may have the other sign: its slope is that of what was made
+    through = torch.where(made > 0, 1.0, 0.0) if slope is None else slope
+    close(product.activated_back(dy, out, made, slope, NEVER), (dy.double() @ out.double()) * through)
+    if slope is not None:
+        torch.testing.assert_close(slope.double(), torch.autograd.grad(wanted.sum(), before)[0], atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+def test_dropout_behind_a_product_is_that_of_the_activation_alone(smooth: bool) -> None:
+    torch.manual_seed(0)
+    x, w, bias, often = torch.randn(50, 70), torch.randn(200, 70), torch.randn(200), chance(0.3)
+    wanted = product.multiply(x, w.T, torch.empty(50, 200), bias)
+    slopes = activation.activate_(wanted, None, smooth, often)
+    d = torch.randn(50, 90)
+    back = product.multiply(d, out := torch.randn(90, 200), torch.empty(50, 200))
+    before = torch.get_num_threads()
+    activation.back_(back, wanted, slopes, often, False)
+    for threads in (1, 3):
+        torch.set_num_threads(threads)
+        made, slope = product.activated(x, w, bias, smooth, often)
+        assert torch.equal(made, wanted)
+        assert (slope is None and slopes is None) or torch.equal(slope, slopes)  # type: ignore[arg-type]
+        assert torch.equal(product.activated_back(d, out, made, slope, often), back)
+    torch.set_num_threads(before)
 
 
 def test_a_row_is_what_it_is_alone() -> None:

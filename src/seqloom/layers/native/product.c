@@ -1,11 +1,11 @@
-/* c (M x N) = a (M x K) b (K x N), with a bias for each column, or added to what is there.
+/* c (M x N) = a (M x K) b (K x N), with a bias for each column and an activation, or added to what is there.
 
    Made for products whose depth or height is some hundreds, as those of a training step: there MKL leaves a fifth of
    the machine's speed. A tile of 6 x 64 numbers stays in registers for up to DEEP steps. b lies in panels of 64 columns,
    a block of which fits into the second cache; a is read where it lies if its rows are whole, else put into panels of 6
    rows. While a tile is worked on, the memory that the next one is written to is fetched, line by line: to write to it
    unprepared costs a seventh. What order the steps of a sum are added in depends on K alone, not on threads. */
-#include "lanes.h"
+#include "activation.h"
 
 #define TALL 6 /* rows of a tile */
 #define TILE 4 /* registers in each */
@@ -196,6 +196,10 @@ typedef struct {
     const float *bias; /* may be null */
     float *sums;       /* of a's rows, which lie in columns then; may be null */
     int add, packed;   /* packed: b is in panels already */
+    activation_kind kind;
+    float *slope;       /* c becomes f(c), and this its slope, if it is smooth */
+    const float *known; /* or c becomes c times the slope that is seen here; null: not wanted */
+    int activates;
 } product_kind;
 
 INLINE int64_t depth_of(int64_t K)
@@ -233,6 +237,30 @@ static void tile_at_edge(int64_t depth, const float *a, int64_t a_row, int turne
         }
 }
 
+/* What comes behind the product, while a tile of it is in the fastest cache. What it needs of the next tile is fetched. */
+APART void activate_tile(const product_kind *it, int64_t m, int64_t n, int64_t rows, int64_t columns)
+{
+    for (int64_t r = m; r < m + smaller_of(rows, TALL); r++) {
+        chance_key key = key_of(it->kind.seed, r);
+        float *row = it->c + r * it->N;
+        for (int64_t c = n; c < n + smaller_of(columns, PANEL); c += LANES) {
+            int64_t at = r * it->N + c, count = n + columns - c;
+            lanes here = load_up_to(row + c, count), rise;
+            if (it->activates) {
+                here = activation_of(here, &it->kind, key, c, &rise);
+                if (it->kind.smooth) {
+                    store_up_to(it->slope + at, rise, count);
+                    __builtin_prefetch(it->slope + at + PANEL, 1);
+                }
+            } else {
+                here = activation_back(here, load_up_to(it->known + at, count), &it->kind);
+                __builtin_prefetch(it->known + at + PANEL);
+            }
+            store_up_to(row + c, here, count);
+        }
+    }
+}
+
 typedef struct {
     int64_t m0, m1, n0, n1, k, depth; /* rows, columns, the first step, and how many */
 } part;
@@ -241,6 +269,7 @@ typedef struct {
 static void tiles(const product_kind *it, part at, const float *a_panels, const float *b)
 {
     int64_t depth = at.depth, panel = TALL * depth + GAP;
+    int last = at.k + depth == it->K && (it->activates || it->known);
     for (int64_t m = at.m0; m < at.m1; m += TALL) {
         const float *a = a_panels ? a_panels + (m - at.m0) / TALL * panel : it->a + m * it->a_row + at.k * it->a_column;
         int64_t step = a_panels ? depth : it->a_row, below = a_panels ? panel : TALL * step;
@@ -256,6 +285,7 @@ static void tiles(const product_kind *it, part at, const float *a_panels, const 
                 tile_of_panel(depth, a, right, c);
             else
                 tile_of_rows(depth, a, it->a_row, right, c);
+            if (last) activate_tile(it, m, n, at.m1 - m, at.n1 - n);
         }
     }
 }
@@ -302,22 +332,46 @@ static void part_of_columns(const product_kind *it, int64_t from, int64_t to, in
 /* One of a_row and a_column is 1, and so of b_row and b_column. space: SPACE numbers for each thread. Threads share the
    columns where a is read as it lies, so that none puts the same part of b into panels as another; else the longer side, so
    that what all of them put into panels is the smaller one. */
-void product(const float *a, int64_t a_row, int64_t a_column, const float *b, int64_t b_row, int64_t b_column, float *c,
-             int64_t M, int64_t N, int64_t K, const float *bias, float *sums, int add, int packed, float *space,
-             int threads)
+static void product_of(const product_kind *it, float *space, int threads)
 {
-    product_kind it = {a, a_row, a_column, b, b_row, b_column, c, M, N, K, bias, sums, add, packed};
-    int turned = a_column != 1 || sums, by_rows = packed || N < 2 * PANEL * threads || (turned && M >= N);
+    int64_t M = it->M, N = it->N;
+    int turned = it->a_column != 1 || it->sums, by_rows = it->packed || N < 2 * PANEL * threads || (turned && M >= N);
     int64_t count = by_rows ? (M + TALL - 1) / TALL : (N + PANEL - 1) / PANEL, unit = by_rows ? TALL : PANEL;
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t t = 0; t < threads; t++) {
         int64_t from = count * t / threads * unit, to = smaller_of(by_rows ? M : N, count * (t + 1) / threads * unit);
         int64_t top = by_rows ? from : 0, bottom = by_rows ? to : M, left = by_rows ? 0 : from, right = by_rows ? N : to;
         if (turned)
-            part_of_columns(&it, top, bottom, left, right, space + t * SPACE);
+            part_of_columns(it, top, bottom, left, right, space + t * SPACE);
         else
-            part_of_rows(&it, top, bottom, left, right, space + t * SPACE);
+            part_of_rows(it, top, bottom, left, right, space + t * SPACE);
     }
+}
+
+#define FACTORS                                                                                                      \
+    const float *a, int64_t a_row, int64_t a_column, const float *b, int64_t b_row, int64_t b_column, float *c, int64_t M, \
+        int64_t N, int64_t K
+#define AS_GIVEN a, a_row, a_column, b, b_row, b_column, c, M, N, K
+
+void product(FACTORS, const float *bias, float *sums, int add, int packed, float *space, int threads)
+{
+    product_kind it = {AS_GIVEN, bias, sums, add, packed};
+    product_of(&it, space, threads);
+}
+
+/* c = f(a b + bias), with dropout. slope null: a rectifier; bias may be null. a's rows are whole. */
+void product_activated(FACTORS, const float *bias, float *slope, uint64_t seed, uint32_t lost, float growth, float *space,
+                       int threads)
+{
+    product_kind it = {AS_GIVEN, bias, .kind = {slope != 0, seed, lost, growth}, .slope = slope, .activates = 1};
+    product_of(&it, space, threads);
+}
+
+/* c = (a b) times a slope: that of the smooth one, or where it is null the rectifier's, seen in what that made. */
+void product_back(FACTORS, const float *made, const float *slope, float growth, float *space, int threads)
+{
+    product_kind it = {AS_GIVEN, .kind = {slope != 0, 0, 0, growth}, .known = slope ? slope : made};
+    product_of(&it, space, threads);
 }
 
 /* b in panels, for several products: K x N numbers, N rounded up to a multiple of PANEL. */

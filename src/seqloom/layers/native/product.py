@@ -3,14 +3,17 @@
 
 import ctypes
 import threading
-from ctypes import c_int, c_int64, c_void_p
+from collections.abc import Iterator
+from ctypes import c_float, c_int, c_int64, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from functools import cache
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from seqloom.layers.native import Library, address, readable, usable_both_ways
+from seqloom.layers.native.chance import NEVER, Chance
 from seqloom.layers.native.compiler import CompilerError, MissingError, processor
 
 LEAST = 1 << 21  # sums of a product: below it torch's call takes as long
@@ -48,8 +51,21 @@ def _same(lib: ctypes.CDLL) -> bool:
         (_multiply(lib, dy, w, torch.empty(23, 83)), dy.double() @ w.double()),
         (_multiply(lib, dy.T, x, made, sums=sums), dy.double().T @ x.double()),
         (sums, dy.double().sum(0)),
+        *_same_activated(lib, x, w, bias, dy),
     ]
     return all(torch.allclose(ours.double(), wanted, atol=1e-4) for ours, wanted in pairs)
+
+
+def _same_activated(lib: ctypes.CDLL, x: Tensor, w: Tensor, bias: Tensor, d: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """A rectifier and the smooth activation behind xWᵀ + b; their slopes, seen behind a product with the identity."""
+    for smooth in (False, True):
+        made, slope = _activated(lib, x, w, bias, smooth, NEVER)
+        with torch.enable_grad():
+            before = (x.double() @ w.double().T + bias).requires_grad_()
+            wanted = F.gelu(before, approximate="tanh") if smooth else F.relu(before)
+            (back,) = torch.autograd.grad(wanted, before, d.double())
+        yield made, wanted.detach()
+        yield _activated_back(lib, d, torch.eye(d.shape[1]), made, slope, NEVER), back
 
 
 def _measured() -> None:
@@ -60,10 +76,13 @@ def _measured() -> None:
 
 
 TYPES = (c_void_p, c_int64, c_int64)
+FACTORS = (*TYPES, *TYPES, c_void_p, *(c_int64,) * 3)
 PRODUCT = Library(
     "product",
     {
-        "product": (*TYPES, *TYPES, c_void_p, *(c_int64,) * 3, *(c_void_p,) * 2, *(c_int,) * 2, c_void_p, c_int),
+        "product": (*FACTORS, *(c_void_p,) * 2, *(c_int,) * 2, c_void_p, c_int),
+        "product_activated": (*FACTORS, *(c_void_p,) * 2, c_uint64, c_uint32, c_float, c_void_p, c_int),
+        "product_back": (*FACTORS, *(c_void_p,) * 2, c_float, c_void_p, c_int),
         "panels": (*TYPES, *(c_int64,) * 2, c_void_p, c_int),
         "about": (c_void_p,),
     },
@@ -106,7 +125,7 @@ def panels(right: Tensor) -> Panels:
 def mapped(x_ND: Tensor, w_ED: Tensor, bias_E: Tensor | None) -> Tensor:
     """xWᵀ + b"""
     if _few(x_ND, w_ED):
-        return torch.nn.functional.linear(x_ND, w_ED, bias_E)
+        return F.linear(x_ND, w_ED, bias_E)
     return _multiply(_library(), x_ND, w_ED.T, x_ND.new_empty(len(x_ND), len(w_ED)), bias_E)
 
 
@@ -124,6 +143,18 @@ def weight_back(dy_NE: Tensor, x_ND: Tensor, sums: bool) -> tuple[Tensor, Tensor
         return dy_NE.T @ x_ND, dy_NE.sum(0) if sums else None
     sum_E = dy_NE.new_empty(E) if sums else None
     return _multiply(_library(), dy_NE.T, x_ND, dy_NE.new_empty(E, D), sums=sum_E), sum_E
+
+
+def activated(
+    x_ND: Tensor, w_ED: Tensor, bias_E: Tensor | None, smooth: bool, chance: Chance
+) -> tuple[Tensor, Tensor | None]:
+    """f(xWᵀ + b) with dropout, as `activation.activate_` makes it; what that returns."""
+    return _activated(_library(), x_ND, w_ED, bias_E, smooth, chance)
+
+
+def activated_back(dy_ND: Tensor, w_DE: Tensor, made_NE: Tensor, slope_NE: Tensor | None, chance: Chance) -> Tensor:
+    """dyW times the slope of the activation that made what W mapped."""
+    return _activated_back(_library(), dy_ND, w_DE, made_NE, slope_NE, chance)
 
 
 def multiply(left: Tensor, right: Tensor | Panels, to: Tensor, bias: Tensor | None = None, add: bool = False) -> Tensor:
@@ -156,18 +187,39 @@ def _multiply(
     add: bool = False,
 ) -> Tensor:
     packed = isinstance(right, Panels)
-    (M, K), N, threads = left.shape, to.shape[1], torch.get_num_threads()
+    assert sums is None or left.stride(0) == 1
+    assert not packed or left.stride(1) == 1
+    lib.product(*_factors(left, right, to), address(bias), address(sums), add, packed, *_work(lib))
+    return to
+
+
+def _activated(
+    lib: ctypes.CDLL, x_ND: Tensor, w_ED: Tensor, bias_E: Tensor | None, smooth: bool, chance: Chance
+) -> tuple[Tensor, Tensor | None]:
+    made_NE = x_ND.new_empty(len(x_ND), len(w_ED))
+    slope_NE = torch.empty_like(made_NE) if smooth else None
+    lib.product_activated(
+        *_factors(x_ND, w_ED.T, made_NE), address(bias_E), address(slope_NE),
+        chance.seed, chance.lost, chance.growth, *_work(lib),
+    )  # fmt: skip
+    return made_NE, slope_NE
+
+
+def _activated_back(
+    lib: ctypes.CDLL, dy_ND: Tensor, w_DE: Tensor, made_NE: Tensor, slope_NE: Tensor | None, chance: Chance
+) -> Tensor:
+    d_NE = torch.empty_like(made_NE)
+    lib.product_back(*_factors(dy_ND, w_DE, d_NE), made_NE.data_ptr(), address(slope_NE), chance.growth, *_work(lib))
+    return d_NE
+
+
+def _factors(left: Tensor, right: Tensor | Panels, to: Tensor) -> tuple[int, ...]:
+    (M, K), N = left.shape, to.shape[1]
     depth, width = (right.depth, right.width) if isinstance(right, Panels) else right.shape
     assert (depth, width, to.shape[0]) == (K, N, M)
     assert to.is_contiguous()
-    assert sums is None or left.stride(0) == 1
-    assert not packed or left.stride(1) == 1
     b = (right.numbers.data_ptr(), 0, 0) if isinstance(right, Panels) else _sides(right)
-    lib.product(
-        *_sides(left), *b, to.data_ptr(), M, N, K, address(bias), address(sums),
-        add, packed, _space(lib, threads).data_ptr(), threads,
-    )  # fmt: skip
-    return to
+    return *_sides(left), *b, to.data_ptr(), M, N, K
 
 
 def _sides(x: Tensor) -> tuple[int, int, int]:
@@ -177,10 +229,11 @@ def _sides(x: Tensor) -> tuple[int, int, int]:
     return x.data_ptr(), row, column
 
 
-def _space(lib: ctypes.CDLL, threads: int) -> Tensor:
-    """To work in: kept, so that it stays in the cache; each thread of Python has its own."""
+def _work(lib: ctypes.CDLL) -> tuple[int, int]:
+    """Where to work, and with how many threads. It is kept, and so in the cache; each thread of Python has its own."""
+    threads = torch.get_num_threads()
     found: Tensor | None = getattr(_own, "space", None)
     if found is None or len(found) < threads:
         found = torch.empty(threads, _about(lib).space, dtype=torch.float32, device="cpu")
         _own.space = found
-    return found
+    return found.data_ptr(), threads
