@@ -47,6 +47,7 @@ typedef struct {
     const float *bias; /* may be null */
     int add;
     const float *next;     /* where the next tile begins */
+    const float *beside;   /* and what it needs beside the factors */
     const float *ahead[2]; /* rows of a that are needed soon */
 } tile_place;
 
@@ -64,13 +65,16 @@ INLINE void tile(int64_t depth, const float *a, int64_t a_row, const int64_t a_c
     for (; k + TILE * RUN <= depth; k += TILE * RUN) {
         for (int line = 0; line < TILE; line++) {
             __builtin_prefetch(c.next + line * LANES, 1);
+            __builtin_prefetch(c.beside + line * LANES, 1);
             __builtin_prefetch(c.ahead[0] += RUN);
             __builtin_prefetch(c.ahead[1] += RUN);
             steps(RUN, &sum, at, a_column, b + (k + line * RUN) * PANEL);
 #pragma GCC unroll 6
             for (int m = 0; m < TALL; m++) at[m] += RUN * a_column;
         }
-        c.next += --rows > 0 ? c.row : 0;
+        int64_t below = --rows > 0 ? c.row : 0;
+        c.next += below;
+        c.beside += below;
     }
     for (; k < depth; k++) {
         steps(1, &sum, at, a_column, b + k * PANEL);
@@ -215,7 +219,7 @@ static void tile_at_edge(int64_t depth, const float *a, int64_t a_row, int turne
                          int64_t rows, int64_t columns)
 {
     float made[TALL * PANEL], last[TALL * DEEP];
-    tile_place here = {made, PANEL, 0, 0, made, {a, a}};
+    tile_place here = {made, PANEL, 0, 0, made, made, {a, a}};
     if (!turned && rows < TALL) {
         for (int64_t m = 0; m < TALL; m++)
             if (m < rows)
@@ -237,7 +241,7 @@ static void tile_at_edge(int64_t depth, const float *a, int64_t a_row, int turne
         }
 }
 
-/* What comes behind the product, while a tile of it is in the fastest cache. What it needs of the next tile is fetched. */
+/* What comes behind the product, while a tile of it is in the fastest cache. */
 APART void activate_tile(const product_kind *it, int64_t m, int64_t n, int64_t rows, int64_t columns)
 {
     for (int64_t r = m; r < m + smaller_of(rows, TALL); r++) {
@@ -248,14 +252,9 @@ APART void activate_tile(const product_kind *it, int64_t m, int64_t n, int64_t r
             lanes here = load_up_to(row + c, count), rise;
             if (it->activates) {
                 here = activation_of(here, &it->kind, key, c, &rise);
-                if (it->kind.smooth) {
-                    store_up_to(it->slope + at, rise, count);
-                    __builtin_prefetch(it->slope + at + PANEL, 1);
-                }
-            } else {
+                if (it->kind.smooth) store_up_to(it->slope + at, rise, count);
+            } else
                 here = activation_back(here, load_up_to(it->known + at, count), &it->kind);
-                __builtin_prefetch(it->known + at + PANEL);
-            }
             store_up_to(row + c, here, count);
         }
     }
@@ -270,6 +269,7 @@ static void tiles(const product_kind *it, part at, const float *a_panels, const 
 {
     int64_t depth = at.depth, panel = TALL * depth + GAP;
     int last = at.k + depth == it->K && (it->activates || it->known);
+    const float *beside = !last ? it->c : it->known ? it->known : it->kind.smooth ? it->slope : it->c;
     for (int64_t m = at.m0; m < at.m1; m += TALL) {
         const float *a = a_panels ? a_panels + (m - at.m0) / TALL * panel : it->a + m * it->a_row + at.k * it->a_column;
         int64_t step = a_panels ? depth : it->a_row, below = a_panels ? panel : TALL * step;
@@ -277,6 +277,7 @@ static void tiles(const product_kind *it, part at, const float *a_panels, const 
             const float *right = b + (n - at.n0) * depth, *ahead = a + below + some * step;
             tile_place c = {it->c + m * it->N + n, it->N, it->bias && !at.k ? it->bias + n : 0, it->add || at.k};
             c.next = n + PANEL < at.n1 ? c.to + PANEL : it->c + (m + TALL) * it->N + at.n0;
+            c.beside = beside + (c.next - it->c);
             c.ahead[0] = ahead;
             c.ahead[1] = ahead + step;
             if (at.m1 - m < TALL || at.n1 - n < PANEL)
