@@ -130,6 +130,16 @@ def test_a_run_that_begins_from_it_knows_its_links_by_name(place: Path) -> None:
     assert float(follow[1][names[1].index("B-Z")].abs().max()) == pytest.approx(0, abs=1e-5)
 
 
+def test_a_run_that_begins_from_it_with_other_tags(place: Path) -> None:
+    _train(place, "one")
+    lines = (place / "a.conll").read_text()
+    (place / "b.conll").write_text("".join(f"{line}X\n" if line else "\n" for line in lines.splitlines()))
+    change = ("training.steps=1", "training.optimiser.rate=1e-9")
+    train(Command(None, ("b.conll",), ("b.conll",), out=Path("two"), changes=change, start=Path("one")), view="none")
+    links = seqloom.load("two").networks[0].state_dict()["head.chain.follow_VV"]
+    assert float(links.abs().max()) == pytest.approx(0, abs=1e-5)
+
+
 def test_spans_choose_the_model_only_where_tags_mark_them(place: Path) -> None:
     _write(place / "a.conll")
     (place / "a.conll").write_text((place / "a.conll").read_text().replace("B-", "").replace("I-", ""))

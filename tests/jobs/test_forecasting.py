@@ -285,6 +285,9 @@ def test_the_part_that_chose_the_model_can_be_evaluated_too(place: Path) -> None
     assert scores["mse"] == pytest.approx(trained.scores["mse"], rel=1e-5)
     assert scores["mse"] != pytest.approx(trained.test_scores["mse"], rel=1e-5)
     assert any("its validation part is forecast" in note and "which chose the model too" in note for note in notes)
+    write_series(place / "b.csv", steps=60)
+    with pytest.raises(UserError, match=r"b.csv: run was not trained on it, so that it has no validation part; leave"):
+        evaluate(Evaluate(("run",), ("b.csv",), changes=("evaluation.part=valid",)))
 
 
 def test_without_a_recipe_a_series_is_forecast(place: Path) -> None:

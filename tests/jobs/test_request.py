@@ -64,6 +64,7 @@ def test_a_setting_that_came_later(run: RunFolder) -> None:
     """What a run of old did not know of is what it is by default."""
     before = _request("a.tsv")
     del before["recipe"]["training"]["clip"], before["recipe"]["task"]["reverse"]
+    del before["recipe"]["model"]["mixer"]["bias"], before["recipe"]["model"]["output"]["bias"]
     remember(run, before)
     compare(run, _request("a.tsv"))
     other = _request("a.tsv")

@@ -19,7 +19,9 @@ from tests.jobs.whole_run import QUICK, run_again, run_of
 
 def test_a_score_that_words_cannot_have(pairs: Path) -> None:
     """BLEU of one-word targets is always 0; nothing is left behind, so that the next command can be another."""
-    with pytest.raises(UserError, match=r"training.best = 'bleu': no validation example has a target of 4 tokens"):
+    with pytest.raises(
+        UserError, match=r"of the 200 validation examples .*\(training.answered\) none has a target of 4 to"
+    ):
         run_again(set={"training.best": "bleu"})
     assert not Path("run").exists()
 
@@ -27,6 +29,22 @@ def test_a_score_that_words_cannot_have(pairs: Path) -> None:
 def test_bleu_may_choose_the_best(place: Path) -> None:
     write_sentences(place / "a.tsv")
     assert "bleu" in run_of("a.tsv", set={"training.steps": 2, "training.best": "bleu"}).scores
+
+
+def test_what_is_answered_says_whether_bleu_may_choose(place: Path) -> None:
+    """One target is long enough, and not among the first: it counts if it is answered."""
+    rows = [f"{letter} {other}\t{other} {letter}" for letter in "abcdefgh" for other in "ijklmnop"]
+    (place / "a.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (place / "b.tsv").write_text("\n".join([*rows[:9], "a b c d e\te d c b a"]) + "\n", encoding="utf-8")
+    write_recipe(place / "r.toml")
+    for answered, fine in ((1000, True), (1, False)):
+        changes = ("training.steps=2", "training.best=bleu", f"training.answered={answered}")
+        command = Command("r.toml", ("a.tsv",), valid=("b.tsv",), out=Path(f"run{answered}"), changes=changes)
+        if fine:
+            assert "bleu" in train(command, view="none").scores
+            continue
+        with pytest.raises(UserError, match=r"of the 1 validation examples .*\(training.answered\)"):
+            train(command, view="none")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from seqloom.layers.chain import Chain
 from seqloom.layers.recording import Tape
 from seqloom.models.build import Model
 from seqloom.tasks import Batch, Frame, Goals
@@ -109,6 +110,14 @@ def test_long_rows_that_are_gone_step_by_step_are_left_to_others(
     recorder = Recorder(_work(made, model), build_optimiser(AdamW(), model), None, None, BUDGET, lambda text: None)
     (batch,) = _batches(made, 1)
     assert (recorder.step(1, batch, Knobs(1.0)) is not None) == takes
+
+
+def test_a_chain_over_tags_goes_step_by_step_too(made: Small) -> None:
+    model = made.model()
+    model.chain = Chain(3)
+    for kind in (model, made.model()):
+        recorder = Recorder(_work(made, kind), build_optimiser(AdamW(), kind), None, None, BUDGET, lambda text: None)
+        assert recorder._stepwise == (kind is model)
 
 
 def test_what_needs_too_much_memory_is_left_to_others(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:

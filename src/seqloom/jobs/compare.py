@@ -34,6 +34,8 @@ def compare(command: Compare, note: Note = lambda text: None, view: View = "auto
         raise UserError(
             "--set evaluation.context and .stride are for `seqloom evaluate`; here runs read as in training"
         )
+    if settings.part != "test":
+        raise UserError("--set evaluation.part is for `seqloom evaluate`; here all are scored on the test")
     _refuse_first(command)
     systems = systems_of(command.systems, command.training(), folder.runs)
     _refuse(command, systems)

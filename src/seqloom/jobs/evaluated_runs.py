@@ -60,6 +60,11 @@ def evaluated_runs(
     if isinstance(model.task, ForecastTask):
         given = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
         return evaluated_forecasts(systems, runs, given, metrics, changes, device, note, settings.part, members)
+    if settings.part != "test":
+        raise UserError(
+            f"--set evaluation.part={settings.part}: is of a series that a forecaster was trained on, and {runs[0]} "
+            f"does {model.recipe.task.kind}; name the file with --data"
+        )
     bad: Bad = "skip" if skip_bad else "stop"
     corpora, data, said = _data(model, files, columns, bad)
     for line in (*said, *data.skipped.lines(), *_learnt(model, corpora)):

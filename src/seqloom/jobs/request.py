@@ -4,12 +4,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from seqloom.data.file_format import format_by_name
 from seqloom.data.settings import Corpus
 from seqloom.jobs.corpora import named
 from seqloom.jobs.recipe import Recipe
+from seqloom.models.settings import ModelSettings
 from seqloom.settings import UserError
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
@@ -91,7 +92,16 @@ def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
 def _with_defaults(before: Mapping[str, Any]) -> dict[str, Any]:
     """A run of old knew nothing of settings that came later: it did without, which is what they are by default."""
     task = _TASK.validate_python({"kind": before["task"]["kind"]})
-    return dict(_filled(before, json.loads(Recipe.model_construct(task=task).model_dump_json(exclude={"model"}))))
+    filled = _filled(before, json.loads(Recipe.model_construct(task=task).model_dump_json(exclude={"model"})))
+    return {**filled, "model": _whole_model(before["model"])}
+
+
+def _whole_model(before: Any) -> Any:
+    """Its parts are of many kinds, each with defaults of its own."""
+    try:
+        return json.loads(ModelSettings.model_validate(before).model_dump_json())
+    except ValidationError:
+        return before
 
 
 def _filled(values: Any, defaults: Any) -> Any:

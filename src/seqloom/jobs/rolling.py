@@ -76,6 +76,11 @@ def test_of(task: ForecastTask, corpora: Sequence[Corpus], run: RunFolder, part:
             own, note = _kept_back(task, corpus, part)
             parts += own
             notes.append(note)
+        elif part != "test":
+            raise UserError(
+                f"{file_of(corpus)}: {run.path} was not trained on it, so that it has no validation part; "
+                "leave --set evaluation.part out"
+            )
         else:
             table, more = read_asked(task, file_of(corpus), str(run.path))
             parts += [Part(series, 0, len(series)) for series in table.series]

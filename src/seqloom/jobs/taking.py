@@ -167,6 +167,8 @@ def _take_square(here_VV: Tensor, there_VV: Tensor, names: Sequence[str] | None,
     """How many rows were found; what has no counterpart stays as it is."""
     place = {name: row for row, name in enumerate(old or ())}
     mine = [row for row, name in enumerate(names or ()) if name in place]
+    if not mine:
+        return 0
     theirs = [place[(names or ())[row]] for row in mine]
     here_VV[torch.tensor(mine)[:, None], mine] = there_VV[torch.tensor(theirs)[:, None], theirs].to(here_VV)
     return len(mine)

@@ -39,7 +39,8 @@ def _refuse_other_labels(first: Opened, other: Opened) -> None:
     if (other.recipe.task.kind, other.task.shape) != (first.recipe.task.kind, first.task.shape):
         what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
     elif other.task.codecs.target.fingerprint != first.task.codecs.target.fingerprint:
-        what = f"has other labels than {first.run.path}"
+        same = set(other.task.codecs.target.names) == set(first.task.codecs.target.names)
+        what = f"has {'the same labels in another order' if same else 'other labels'} than {first.run.path}"
     else:
         return
     raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data")

@@ -168,10 +168,12 @@ def _refuse_best(recipe: Recipe, data: Corpora) -> None:
         raise UserError(
             "training.best = 'span-f1': the tags mark no spans, as O, B-X and I-X do; set training.best = 'accuracy'"
         )
-    if recipe.training.best == "bleu" and all(metric.name != "bleu" for metric in metrics_of(data.task, data.valid)):
+    metrics = metrics_of(data.task, data.valid, recipe.training)
+    if recipe.training.best == "bleu" and all(metric.name != "bleu" for metric in metrics):
         raise UserError(
-            f"training.best = 'bleu': no validation example has a target of {ORDER} tokens, so that BLEU is 0 whatever "
-            "is written; set training.best = 'chrf', 'exact' or 'loss'"
+            f"training.best = 'bleu': of the {recipe.training.answered:,} validation examples that are answered "
+            f"(training.answered) none has a target of {ORDER} tokens, so that BLEU is 0 whatever is written; set "
+            "training.best = 'chrf', 'exact' or 'loss'"
         )
 
 

@@ -47,6 +47,8 @@ class Links(NamedTuple):
 class Chain(nn.Module):
     """Learnt links. They begin with none, as if each tag stood alone."""
 
+    stepwise = True  # as of a mixer: kernels for each step
+
     def __init__(self, size: int) -> None:
         super().__init__()
         self.begin_V = nn.Parameter(torch.zeros(size))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from seqloom.layers.chain import Chain
 from seqloom.layers.mixer import Mixer
 from seqloom.layers.recording import NotRecordedError, Tape
 from seqloom.tasks import Batch, Frame
@@ -79,7 +80,7 @@ class Recorder:
         self.records = self._tape.records
         self._stopped = False
         self.prepares = False  # whether the latest step takes longer than those like it will
-        self._stepwise = any(isinstance(part, Mixer) and part.stepwise for part in work.model.modules())
+        self._stepwise = any(isinstance(part, Mixer | Chain) and part.stepwise for part in work.model.modules())
         self._pads: bool | None = None  # whether the model ever fills rows up; not known before the first step
         self._seen: set[Frame] = set()
         self._large: set[Frame] = set()  # frames that need more memory than there is
