@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,7 +67,8 @@ class Board:
             with self.lock:
                 groups = set(self.running)
             for group in groups:
-                os.killpg(group, sign)
+                with suppress(ProcessLookupError):  # just ended
+                    os.killpg(group, sign)
             if not groups:
                 return
             time.sleep(PATIENCE if sign == signal.SIGINT else 0)

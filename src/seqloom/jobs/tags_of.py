@@ -1,5 +1,5 @@
 """The tags of sentences, of the scores of their words: each word's alone, or those of a whole chain."""
-# B rows  T, W words  V tags  K networks
+# B rows  T, W words  V tags
 
 import math
 from collections.abc import Sequence
