@@ -48,6 +48,7 @@ class Written:
     """Tokens that it has vectors of."""
     held: Sequence[object]
     """What C reads besides, and must live as long as this does."""
+    head: native.Panels
 
     @property
     def places(self) -> int | None:
@@ -102,6 +103,9 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
             memory.parts.counts.append(0)
         elif not memory.add(layer.cross, steps):
             return None
+    plan.blocks.panels.ready(rows)
+    if wanted.outputs is None:
+        plan.head.ready(rows)
     found = ran(lib, plan.form, plan.blocks, steps, last_R, state.lengths_B, past.parts, memory.parts, wanted)
     count = len(found.tokens_TR)
     layers = tuple(
@@ -129,6 +133,7 @@ def ranking(
 
     def ranked(output: Output) -> tuple[Tensor, Tensor]:
         x_RD = head.prepared(output.hidden, output.layout)[:, 0].contiguous()
+        plan.head.ready(len(x_RD))
         return best(lib, plan.form, x_RD, never_V, count)
 
     return ranked
@@ -220,9 +225,9 @@ def _written_down(model: EncoderDecoder | DecoderOnly, given: nn.Module) -> Writ
     form = Decoder(
         embedding.weight_VD.data_ptr(), None if positions_PD is None else positions_PD.data_ptr(), embedding.factor,
         norm_of(given.norm), norm_of(stack.norm), blocks.places.buffer_info()[0], len(blocks.blocks), blocks.width,
-        len(head.weight_VD), native.product(), _head(head), head.factor,
+        len(head.weight_VD), native.products(), _head(head), head.factor,
     )  # fmt: skip
-    return Written(form, blocks, positions_PD, known, held)
+    return Written(form, blocks, positions_PD, known, held, native.Panels([form.head], held))
 
 
 def _head(head: TokenHead) -> native.Map:

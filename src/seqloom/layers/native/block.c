@@ -7,14 +7,22 @@
 enum { NO_NORM, LAYER, RMS };
 enum { IDENTITY, RELU, GELU, GELU_TANH, SILU, TANH };
 
-typedef void (*Product)(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
-                        const int *, const float *, const int *, const float *, float *, const int *);
+typedef void (*Torch)(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
+                      const int *, const float *, const int *, const float *, float *, const int *);
+typedef void (*Own)(const float *, const float *, int64_t, int64_t, float *, int64_t, int64_t, int64_t, const float *, int,
+                    int);
+
+typedef struct {
+    Torch torch; /* its sgemm */
+    Own own;     /* of product.c; null: this machine has none */
+} Products;
 
 typedef struct {
     const float *weight, *bias; /* bias may be null */
     int64_t in, out;
     int64_t turned;     /* the outputs of one input lie side by side */
     const Eight *eight; /* the same in eight bits; null: it is as it is */
+    const float *panels; /* the same as product.c reads it for any number of rows; null: it is not there */
 } Map;
 
 typedef struct {
@@ -42,7 +50,7 @@ typedef struct {
 } Dense;
 
 typedef struct {
-    Product product;
+    const Products *products;
     Heads self, cross; /* cross.heads 0: there is none */
     Dense dense;       /* dense.in.out 0: there is none */
     int64_t width, longest;
@@ -58,11 +66,20 @@ typedef struct {
     int64_t writers_row, rows, fan;
 } Part;
 
+#define FEW 4          /* rows: with fewer torch's product is faster; */
+#define MANY 128       /* and up to here, where weights are not in panels */
+#define MOST_THREADS 8 /* with more, torch's divides the work better */
+
 /* y = x W' + b. As torch does it: what is added stands there before. rest: space for `rows` numbers and rows of bytes. */
-static void map(Product product, const Map *m, const float *x, int64_t rows, float *y, float *rest, int threads)
+static void map(const Products *products, const Map *m, const float *x, int64_t rows, float *y, float *rest, int threads)
 {
     if (m->eight) {
         eight_product(m->eight, x, rows, y, (uint8_t *)(rest + rows), rest, threads);
+        return;
+    }
+    if (products->own && threads <= MOST_THREADS && rows >= (m->panels ? FEW : MANY)) {
+        products->own(x, m->panels ? m->panels : m->weight, m->turned ? m->out : 1, m->turned ? 1 : m->in, y, rows,
+                      m->out, m->in, m->bias, m->panels != 0, threads);
         return;
     }
     int in = m->in, out = m->out, n = rows;
@@ -71,8 +88,8 @@ static void map(Product product, const Map *m, const float *x, int64_t rows, flo
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * out >= LITTLE)
         for (int64_t r = 0; r < rows; r++) memcpy(y + r * out, m->bias, out * sizeof(float));
     }
-    product(m->turned ? "N" : "T", "N", &out, &n, &in, &one, m->weight, m->turned ? &out : &in, x, &in, &before, y,
-            &out);
+    products->torch(m->turned ? "N" : "T", "N", &out, &n, &in, &one, m->weight, m->turned ? &out : &in, x, &in, &before,
+                    y, &out);
 }
 
 static const float *normed_in(const Norm *norm, const float *x, float *to, int64_t rows, int64_t width, int threads)
@@ -148,7 +165,7 @@ static void attended(const Block *block, const Heads *heads, const Part *parts, 
     int64_t D = block->width, all = heads->heads * heads->width, wide = heads->asks.out, one = block->longest * rows;
     float *a = space, *b = space + one, *y = space + 2 * one, *rest = space + 3 * one;
     const float *read = normed_in(&heads->around.before, x, a, rows, D, threads);
-    map(block->product, &heads->asks, read, rows, b, rest, threads);
+    map(block->products, &heads->asks, read, rows, b, rest, threads);
     int64_t keys = all, values = all + heads->groups * heads->width, begin = 0;
     for (int64_t p = 0; p < count; p++) {
         const Part *part = parts + p;
@@ -160,7 +177,7 @@ static void attended(const Block *block, const Heads *heads, const Part *parts, 
         begin += part->rows;
     }
     if (heads->out.in) {
-        map(block->product, &heads->out, y, rows, a, rest, threads);
+        map(block->products, &heads->out, y, rows, a, rest, threads);
         y = a;
     }
     joined(&heads->around, x, y, x, rows, D, threads);
@@ -173,9 +190,9 @@ static void fed_forward(const Block *block, float *x, int64_t rows, float *space
     int64_t D = block->width, one = block->longest * rows;
     float *a = space, *b = space + one, *c = space + 2 * one, *rest = space + 3 * one;
     const float *read = normed_in(&dense->around.before, x, a, rows, D, threads);
-    map(block->product, &dense->in, read, rows, b, rest, threads);
+    map(block->products, &dense->in, read, rows, b, rest, threads);
     activated(b, c, rows, dense->in.out, dense->activation, dense->gated, threads);
-    map(block->product, &dense->out, c, rows, a, rest, threads);
+    map(block->products, &dense->out, c, rows, a, rest, threads);
     joined(&dense->around, x, a, x, rows, D, threads);
 }
 
@@ -198,11 +215,11 @@ static void block_read(const Block *block, float *x, const int32_t *begins, int6
     int64_t one = block->longest * rows;
     float *a = space, *b = space + one, *y = space + 2 * one, *rest = space + 3 * one;
     const float *read = normed_in(&heads->around.before, x, a, rows, D, threads);
-    map(block->product, &heads->asks, read, rows, b, rest, threads);
+    map(block->products, &heads->asks, read, rows, b, rest, threads);
     attend_rows(b, wide, b + all, wide, b + all + heads->groups * heads->width, begins, begins, y, sequences,
                 heads->heads, heads->groups, heads->width, heads->scale, 0, threads);
     if (heads->out.in) {
-        map(block->product, &heads->out, y, rows, a, rest, threads);
+        map(block->products, &heads->out, y, rows, a, rest, threads);
         y = a;
     }
     joined(&heads->around, x, y, x, rows, D, threads);

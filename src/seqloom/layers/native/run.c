@@ -11,7 +11,7 @@ typedef struct {
     Norm norm, last;                  /* of what the blocks read, and behind them */
     const Block *const *blocks;
     int64_t count, width, tokens;
-    Product product;
+    const Products *products;
     Map head;
     double shrink; /* of what the head reads */
 } Decoder;
@@ -245,7 +245,7 @@ static void chosen_tokens(const Decoder *d, Run *run, int64_t step, int64_t *to,
     }
     for (int64_t begin = 0, some = at_once(&d->head, rows); begin < rows; begin += some) {
         int64_t many = smaller_of(some, rows - begin), V = d->tokens;
-        map(d->product, &d->head, x + begin * D, many, run->scores, rest, threads);
+        map(d->products, &d->head, x + begin * D, many, run->scores, rest, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && many * V >= LITTLE)
         for (int64_t i = 0; i < many; i++) {
             float *limited = run->scores + (some + 2 * i) * V;
@@ -263,7 +263,7 @@ void best_tokens(const Decoder *d, const float *x, int64_t rows, const uint8_t *
     int64_t V = d->tokens;
     for (int64_t begin = 0, some = at_once(&d->head, rows); begin < rows; begin += some) {
         int64_t now = smaller_of(some, rows - begin);
-        map(d->product, &d->head, x + begin * d->width, now, scores, rest, threads);
+        map(d->products, &d->head, x + begin * d->width, now, scores, rest, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && now * V >= LITTLE)
         for (int64_t i = 0; i < now; i++) {
             float *own = best + (begin + i) * many, less = total(scores + i * V, V);
