@@ -7,7 +7,7 @@ is enough, and what a step costs besides the model is what counts where few are 
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -154,8 +154,12 @@ class Greedy:
         if found.bad:
             raise NoNumbersError
         self.went, done = len(found.tokens_TR), list[int]()
+        lines = list(enumerate(self.lines))
         for step, tokens in enumerate(found.tokens_TR):
-            done = self._added(tokens, found.log_probs_TR[step] if self.likely else None)
+            ended = self._added(lines, tokens, found.log_probs_TR[step] if self.likely else None)
+            if ended:
+                done += ended
+                lines = [(a, line) for a, line in lines if a not in ended]
         return done
 
     def _goal(self, left: list[int], most: int) -> Goal:
@@ -166,11 +170,13 @@ class Greedy:
         """Answers to an item."""
         return 1
 
-    def _added(self, tokens: Sequence[int], log_probs: Sequence[float] | None) -> list[int]:
-        """One token to each line; those that are done with it. log_probs: None: nobody asks."""
+    def _added(
+        self, lines: Iterable[tuple[int, Line]], tokens: Sequence[int], log_probs: Sequence[float] | None
+    ) -> list[int]:
+        """One token to each of these; those that are done with it. log_probs: None: nobody asks."""
         done = []
-        for a, (line, token) in enumerate(zip(self.lines, tokens, strict=True)):
-            log_prob = 0.0 if log_probs is None else log_probs[a]
+        for a, line in lines:
+            token, log_prob = tokens[a], 0.0 if log_probs is None else log_probs[a]
             if log_prob != log_prob:
                 raise NoNumbersError
             nothing = log_prob == -np.inf
@@ -189,13 +195,13 @@ class Greedy:
         """The lines that are done with the next token."""
         assert self.pointer is not None
         self.last_A, self.state = self.pointer.point(self.last_A, self.state, shortlist)
-        return self._added(self.last_A.tolist(), None)
+        return self._added(enumerate(self.lines), self.last_A.tolist(), None)
 
     def _written(self) -> list[int]:
         """The same, of all tokens, with how likely they are."""
         log_probs_AV, _, self.state = self.scorer.step(self.last_A, self.state, False)
         self.last_A, best_A = _likeliest(log_probs_AV)
-        return self._added(self.last_A.tolist(), best_A.tolist())
+        return self._added(enumerate(self.lines), self.last_A.tolist(), best_A.tolist())
 
     def answers(self, draft: Draft) -> list[Written]:
         """Of a draft that is complete: one."""

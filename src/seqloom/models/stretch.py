@@ -65,7 +65,8 @@ class Plan:
 
 
 class Stretch(NamedTuple):
-    """What came next: tokens of each step, and the state behind them. bad: some number was none, and nothing holds."""
+    """What came next: tokens of each step, -1 where a row was done before; and the state behind them, for rows that are
+    not. bad: some number was none, and nothing holds."""
 
     tokens_TR: list[list[int]]
     log_probs_TR: list[list[float]]
@@ -78,8 +79,8 @@ _plans: WeakKeyDictionary[nn.Module, Plan] = WeakKeyDictionary()
 
 
 def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderState, wanted: Wanted) -> Stretch | None:
-    """Some steps, and no further than to one with which some row is done; None where the plain lines are to do
-    it, one by one."""
+    """Some steps, in which rows that are done take no further part; None where the plain lines are to do it, one by
+    one."""
     if not usable() or not len(last_R) or not last_R.is_cpu or not _quiet(model):
         return None
     plan, lib = _plan(model), RUN.get()

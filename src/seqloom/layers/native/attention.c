@@ -116,23 +116,32 @@ static inline __attribute__((always_inline)) void head(const float *restrict q, 
     for (int j = 0; j < width; j++) out[j] *= share;
 }
 
+/* Which rows of keys queries read, where only some of them go on: `many`, in order, counted from `first` on. */
+typedef struct {
+    const int64_t *rows;
+    int64_t first;
+} Going;
+
 /* rows: of queries; fan of them after each other share what lies in one row of keys. lengths: of each such row, or of
-   each query's row where there are writers; null: all have `even`. k, v: of the new step; null: there is none. */
-void attend_one(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v, int64_t v_row, float *keys,
-                float *values, int64_t row, int64_t key_head, int64_t fork, int64_t step, const int64_t *lengths,
-                int64_t even, int64_t *writers, int64_t writers_row, float *out, int64_t rows, int fan, int heads,
-                int groups, int width, float scale, int threads)
+   each query's row where there are writers; null: all have `even`. k, v: of the new step; null: there is none. going:
+   whose rows of keys these are; null: of all, in their order. */
+static void attend_going(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v, int64_t v_row,
+                         float *keys, float *values, int64_t row, int64_t key_head, int64_t fork, int64_t step,
+                         const int64_t *lengths, int64_t even, int64_t *writers, int64_t writers_row, float *out,
+                         int64_t rows, int fan, int heads, int groups, int width, float scale, const Going *going,
+                         int threads)
 {
     int share = heads / groups;
     int64_t items = rows / fan;
 #pragma omp parallel for collapse(2) num_threads(threads) schedule(static) \
     if (threads > 1 && rows * heads * width * (even + 1) >= LITTLE)
-    for (int64_t a = 0; a < items; a++)
+    for (int64_t i = 0; i < items; i++)
         for (int g = 0; g < groups; g++)
             for (int f = 0; f < fan; f++) {
-                int64_t r = a * fan + f, at = a * row + g * key_head;
-                int64_t n = !lengths ? even : writers ? lengths[r] : lengths[a];
-                int64_t ahead = writers || f || a + 1 == items ? 0 : row;
+                int64_t a = going ? going->rows[i] - going->first : i;
+                int64_t next = i + 1 == items ? a : going ? going->rows[i + 1] - going->first : i + 1;
+                int64_t r = i * fan + f, at = a * row + g * key_head;
+                int64_t n = !lengths ? even : writers ? lengths[r] : lengths[a], ahead = writers || f ? 0 : (next - a) * row;
                 Past past = {keys + at, values + at, step, ahead, writers ? writers + r * writers_row : 0, fork};
                 if (k) {
                     int64_t new = at + (writers ? f * fork : 0) + n * step;
@@ -151,6 +160,15 @@ void attend_one(const float *q, int64_t q_row, const float *k, int64_t k_row, co
                         head(own, &past, n, scale, to, width);
                 }
             }
+}
+
+void attend_one(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v, int64_t v_row, float *keys,
+                float *values, int64_t row, int64_t key_head, int64_t fork, int64_t step, const int64_t *lengths,
+                int64_t even, int64_t *writers, int64_t writers_row, float *out, int64_t rows, int fan, int heads,
+                int groups, int width, float scale, int threads)
+{
+    attend_going(q, q_row, k, k_row, v, v_row, keys, values, row, key_head, fork, step, lengths, even, writers,
+                 writers_row, out, rows, fan, heads, groups, width, scale, 0, threads);
 }
 
 /* Whole sequences, one behind the other: query t of a sequence over its keys, or over those up to t (causal). The

@@ -159,22 +159,32 @@ static void activated(const float *x, float *y, int64_t rows, int64_t width, int
     }
 }
 
+/* Rows of a step, where only some of all go on, in order; of a past to which all have `steps` more than it says. */
+typedef struct {
+    const int64_t *rows;
+    int64_t steps;
+} Some;
+
 static void attended(const Block *block, const Heads *heads, const Part *parts, int64_t count, int own, float *x,
-                     int64_t rows, float *space, int threads)
+                     int64_t rows, const Some *some, float *space, int threads)
 {
     int64_t D = block->width, all = heads->heads * heads->width, wide = heads->asks.out, one = block->longest * rows;
     float *a = space, *b = space + one, *y = space + 2 * one, *rest = space + 3 * one;
     const float *read = normed_in(&heads->around.before, x, a, rows, D, threads);
     map(block->products, &heads->asks, read, rows, b, rest, threads);
-    int64_t keys = all, values = all + heads->groups * heads->width, begin = 0;
+    int64_t keys = all, values = all + heads->groups * heads->width, begin = 0, first = 0;
     for (int64_t p = 0; p < count; p++) {
         const Part *part = parts + p;
         const float *q = b + begin * wide;
-        attend_one(q, wide, own ? q + keys : 0, wide, own ? q + values : 0, wide, part->keys, part->values, part->row,
-                   part->head, part->fork, part->step, part->lengths, part->even, part->writers, part->writers_row,
-                   y + begin * all, part->rows, part->fan, heads->heads, heads->groups, heads->width, heads->scale,
-                   threads);
-        begin += part->rows;
+        int64_t many = part->rows, even = part->even + (own && some ? some->steps : 0);
+        Going going = {some ? some->rows + begin : 0, first};
+        if (some)
+            for (many = 0; begin + many < rows && going.rows[many] < first + part->rows;) many++;
+        attend_going(q, wide, own ? q + keys : 0, wide, own ? q + values : 0, wide, part->keys, part->values, part->row,
+                     part->head, part->fork, part->step, part->lengths, even, part->writers, part->writers_row,
+                     y + begin * all, many, part->fan, heads->heads, heads->groups, heads->width, heads->scale,
+                     some ? &going : 0, threads);
+        begin += many, first += part->rows;
     }
     if (heads->out.in) {
         map(block->products, &heads->out, y, rows, a, rest, threads);
@@ -196,14 +206,14 @@ static void fed_forward(const Block *block, float *x, int64_t rows, float *space
     joined(&dense->around, x, a, x, rows, D, threads);
 }
 
-/* x: what goes in, and what comes out. space: for rows * (4 * longest + 2) numbers. */
-static void block_step(const Block *block, float *x, int64_t rows, const Part *past, int64_t pasts, const Part *memory,
-                       int64_t memories, float *space, int threads)
+/* x: what goes in, and what comes out. some: null: all rows. space: for rows * (4 * longest + 2) numbers. */
+static void block_step(const Block *block, float *x, int64_t rows, const Some *some, const Part *past, int64_t pasts,
+                       const Part *memory, int64_t memories, float *space, int threads)
 {
     for (int64_t p = 0; p < pasts; p++)
         if (past[p].writers) sign(past[p].writers, past[p].writers_row, past[p].lengths, past[p].rows, past[p].fan);
-    attended(block, &block->self, past, pasts, 1, x, rows, space, threads);
-    if (block->cross.heads) attended(block, &block->cross, memory, memories, 0, x, rows, space, threads);
+    attended(block, &block->self, past, pasts, 1, x, rows, some, space, threads);
+    if (block->cross.heads) attended(block, &block->cross, memory, memories, 0, x, rows, some, space, threads);
     fed_forward(block, x, rows, space, threads);
 }
 
@@ -239,11 +249,18 @@ void stack_read(const Block *const *blocks, int64_t count, float *x, const int32
 }
 
 /* Blocks one upon the other. pasts, memories: of how many parts each block's rows remember something. */
+static void some_step(const Block *const *blocks, int64_t count, float *x, int64_t rows, const Some *some,
+                      const Part *past, const int64_t *pasts, const Part *memory, const int64_t *memories, float *space,
+                      int threads)
+{
+    for (int64_t b = 0; b < count; b++) {
+        block_step(blocks[b], x, rows, some, past, pasts[b], memory, memories[b], space, threads);
+        past += pasts[b], memory += memories[b];
+    }
+}
+
 void stack_step(const Block *const *blocks, int64_t count, float *x, int64_t rows, const Part *past,
                 const int64_t *pasts, const Part *memory, const int64_t *memories, float *space, int threads)
 {
-    for (int64_t b = 0; b < count; b++) {
-        block_step(blocks[b], x, rows, past, pasts[b], memory, memories[b], space, threads);
-        past += pasts[b], memory += memories[b];
-    }
+    some_step(blocks, count, x, rows, 0, past, pasts, memory, memories, space, threads);
 }

@@ -62,7 +62,7 @@ class Wanted(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """bad: some number was none, and nothing of it holds."""
+    """tokens_TR: -1 where a row was done before. bad: some number was none, and nothing of it holds."""
 
     tokens_TR: list[list[int]]
     log_probs_TR: list[list[float]]
@@ -74,7 +74,7 @@ def ran(
     lib: ctypes.CDLL, form: Decoder, blocks: Blocks, steps: int, last_R: Tensor, lengths_R: Tensor, past: Parts,
     memory: Parts, wanted: Wanted,
 ) -> Ran:  # fmt: skip
-    """Up to so many steps, and no further than to one with which some row is done."""
+    """So many steps, or fewer where all rows are done before."""
     rows, V, chance = len(last_R), form.tokens, wanted.chance
     last_R, lengths_R = last_R.clone(), lengths_R.clone()
     given = [array("q", part) for part in (*past, *memory, wanted.left)]  # all must live as long as the call
@@ -96,7 +96,8 @@ def ran(
         tokens_TR.data_ptr(), None if log_probs_TR is None else log_probs_TR.data_ptr(),
         x.data_ptr(), space.data_ptr(), scores.data_ptr(),
     )  # fmt: skip
-    lib.write_on(ctypes.addressof(form), ctypes.addressof(run), torch.get_num_threads())
+    numbers = torch.empty(2, rows, dtype=torch.int64)
+    lib.write_on(ctypes.addressof(form), ctypes.addressof(run), numbers.data_ptr(), torch.get_num_threads())
     probs = [] if log_probs_TR is None else log_probs_TR[: run.done].tolist()
     return Ran(tokens_TR[: run.done].tolist(), probs, last_R, bool(run.bad))
 
@@ -142,7 +143,7 @@ def _same(lib: ctypes.CDLL) -> bool:
 RUN = Library(
     "run",
     {
-        "write_on": (c_void_p, c_void_p, c_int),
+        "write_on": (c_void_p, c_void_p, c_void_p, c_int),
         "best_tokens": (c_void_p, c_void_p, c_int64, c_void_p, c_int, *(c_void_p,) * 4, c_int),
     },
     _same,
