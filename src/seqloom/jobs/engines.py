@@ -110,14 +110,15 @@ class Engines:
         if engine is None:
             trial.winner = "own"
             return
-        found = trial.compared(self._theirs(engine, settings, own, pieces), FASTER)
+        timed = settings.engine != "ctranslate2"
+        found = trial.compared(own(settings), self._theirs(engine, settings, own, pieces), timed)
         same = found.same
         if settings.precision == "int8":  # eight bits change some answers: what must be the same is the model
             full = settings.model_copy(update={"precision": "full"})
             plain = Trial()
             plain.ours(own(full), trial.parts[-1].items[:TRIAL])
-            same = plain.compared(self._theirs(engine, full, own, pieces), 0.0).same
-        faster = settings.engine == "ctranslate2" or found.faster >= FASTER
+            same = plain.compared(own(full), self._theirs(engine, full, own, pieces), timed=False).same
+        faster = not timed or found.faster >= FASTER
         trial.winner = "other" if same and faster and not self._broken else "own"
         trial.parts.clear()
         if trial.winner == "other":
