@@ -56,9 +56,9 @@ class Trial:
         return part
 
     def compared(self, ours: Write, other: Write, timed: bool = True) -> Verdict:
-        """The other writes the same parts. timed: unless it was clearly slower, both write them once more, by turns, and
-        the better time of each counts: a first time is slower than others, and when ours had its own, the machine may
-        have been busy, or still compiling."""
+        """The other writes the same parts. timed: unless it was clearly slower, both write them again, by turns; the
+        better time of each counts: a first time is slower than others, and when ours had its own, the machine may have
+        been busy, or still compiling."""
         dict(other(self.parts[-1].items[:TRIAL]))
         own = sum(part.seconds for part in self.parts)
         same, seconds = self._written(other)
