@@ -48,6 +48,15 @@ def test_the_better_time_of_each_counts(clock: Clock, ours: list[float], theirs:
     assert (verdict.same, verdict.faster, verdict.count) == (True, faster, len(ITEMS))
 
 
+def test_the_processor_is_asked_too(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial, own, other = Trial(), clock.writes([4.0, 4.0]), clock.writes([1.0, 2.0, 2.0])
+    worked = iter([0.0, 3.0, 10.0, 16.0, 20.0, 22.0, 30.0, 35.0])  # 3 and 2 of ours, 6 and 5 of theirs
+    monkeypatch.setattr(engine_trial, "process_time", lambda: next(worked))
+    trial.ours(own, ITEMS)
+    verdict = trial.compared(own, other)
+    assert (verdict.faster, verdict.lighter) == (2.0, 2 / 5)
+
+
 def test_another_answer_is_not_looked_at_again(clock: Clock) -> None:
     trial, own = Trial(), clock.writes([1.0])
     trial.ours(own, ITEMS)
