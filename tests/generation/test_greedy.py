@@ -84,7 +84,7 @@ def test_items_join_and_leave_at_any_step(name: str) -> None:
     assert set(found) == {item.number for item in ITEMS} - {gone}
     for number, written in found.items():
         assert (written.tokens, written.ended) == (alone[number].tokens, alone[number].ended)
-        assert written.score == pytest.approx(alone[number].score, abs=1e-5)
+        assert written.score == pytest.approx(alone[number].score, abs=3e-5)
 
 
 def test_a_shortlist_of_texts_that_go_on() -> None:

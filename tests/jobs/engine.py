@@ -40,6 +40,12 @@ class Fake:
 def put_in_place(monkeypatch: pytest.MonkeyPatch, fails: str | None = None) -> type[Fake]:
     """It is tried at once, and counts as faster."""
     made = type("Made", (Fake,), {"wrote": [], "fails": fails})
-    for name, value in ("Engine", made), ("installed", lambda: True), ("PATIENCE", 0.0), ("FASTER", 0.0):
+    for name, value in (
+        ("Engine", made),
+        ("installed", lambda: True),
+        ("PATIENCE", 0.0),
+        ("FASTER", 0.0),
+        ("LIGHTER", 0.0),
+    ):
         monkeypatch.setattr(engines, name, value)
     return made

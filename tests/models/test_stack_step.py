@@ -254,7 +254,7 @@ def test_without_a_product_the_plain_lines_do_it(monkeypatch: pytest.MonkeyPatch
     model = built()
     expected = written(model)
     monkeypatch.setattr(stack_step, "_plans", {True: WeakKeyDictionary(), False: WeakKeyDictionary()})
-    monkeypatch.setattr(stack_step.native, "product", missing)
+    monkeypatch.setattr(stack_step.native, "products", missing)
     torch.testing.assert_close(written(model), expected, atol=1e-4, rtol=1e-4)
     assert [plan.blocks for plans in stack_step._plans.values() for plan in plans.values()] == [None, None]
 

@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 import pytest
 import torch
 
-from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, write
+from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, greedy, write
 from seqloom.generation.contract import Goal
 from seqloom.generation.drawing import Drawing
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
 from seqloom.layers.layout import Packed
 from seqloom.layers.mixer import roomy
+from seqloom.layers.native import product
 from seqloom.layers.native.run import RUN
 from seqloom.layers.paths import only_plain
 from seqloom.layers.shortlist import Shortlist
@@ -133,18 +134,51 @@ def test_the_best_few_of_each_row(other: dict[str, Any]) -> None:
         same(scorer_of(**other), GenerationSettings(beam=beam, n_best=2, batch=5))
 
 
-def test_the_best_few_of_many_rows_in_eight_bits() -> None:
-    scorer = scorer_of(eight=True)
+@pytest.mark.parametrize("way", ["in eight bits", "as it was trained", "laid out"])
+def test_the_best_few_of_many_rows(way: str) -> None:
+    scorer = scorer_of(eight=way == "in eight bits")
     assert isinstance(scorer, PairScorer)
-    state, last_B = scorer.start([ITEMS[3]] * 70)  # more than are looked at together
+    if way == "laid out":
+        lay_out(scorer.model)
+    many = [ITEMS[3]] * 140  # more than are looked at together, or multiplied by torch
+    state, last_B = scorer.start(many)
     with torch.inference_mode():
         made = scorer.best(last_B, state, 6)
-        state, _ = scorer.start([ITEMS[3]] * 70)
-        log_probs_RV, _, _ = scorer.step(last_B, state, False)
+        with only_plain():
+            state, _ = scorer.start(many)
+            log_probs_RV, _, _ = scorer.step(last_B, state, False)
     assert made is not None
     wanted = log_probs_RV.sort(dim=-1, descending=True, stable=True)
     torch.testing.assert_close(made[0], wanted.values[:, :6], atol=1e-4, rtol=1e-4)
     assert torch.equal(made[1], wanted.indices[:, :6])
+
+
+def test_many_rows_end_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many that what they remember is too much to stay near: some are written before others, step by step."""
+    monkeypatch.setattr(greedy, "TURN", 60.0)  # however slow the machine is
+    items = [Item([3 + (n * 7 + place) % 30 for place in range(101 - n % 5)], n, 1 + n % 23) for n in range(300)]
+    scorer, settings = scorer_of(), GenerationSettings(beam=1, batch=300)
+    found, calls = calls_of_c(lambda: dict(write(scorer, items, settings)))
+    assert calls < 10, "rows that are done do not stop others"
+    with only_plain():
+        wanted = dict(write(scorer, items, settings))
+    assert len({len(answers[0].tokens) for answers in wanted.values()}) > 10
+    alike(found, wanted)
+
+
+@pytest.mark.parametrize("settings", [GenerationSettings(beam=1, batch=12), GenerationSettings(beam=3, batch=5)])
+def test_weights_in_panels_follow_what_changes_in_place(settings: GenerationSettings) -> None:
+    scorer = scorer_of()
+    lay_out(scorer.model)
+    same(scorer, settings)
+    before, made = written(scorer, settings), stretch._plans[scorer.model].written
+    assert made is not None
+    assert bool(made.head.made) == (product.PRODUCT.wait() is not None)
+    with torch.no_grad():
+        scorer.model.head.weight_VD.copy_(scorer.model.head.weight_VD.flip(0))  # type: ignore[union-attr]
+        scorer.model.decoder.blocks[0].mixer.heads.out.weight.neg_()  # type: ignore[union-attr, operator]
+    assert written(scorer, settings) != before
+    same(scorer, settings)
 
 
 def test_all_samples_are_handed_out() -> None:

@@ -88,7 +88,10 @@ class Stretch(Protocol):
     """Some steps at once. bad: some number was none, and nothing holds."""
 
     @property
-    def tokens_TR(self) -> list[list[int]]: ...
+    def tokens_TR(self) -> list[list[int]]:
+        """-1 of rows that were done before."""
+        ...
+
     @property
     def log_probs_TR(self) -> list[list[float]]:
         """Empty where nobody asked."""
@@ -118,8 +121,8 @@ class Runner(Scorer, Protocol):
     """One that can write several steps in one call, which is faster."""
 
     def run(self, last_R: Tensor, state: State, goal: Goal) -> tuple[Stretch, Tensor, State] | None:
-        """Steps up to one with which some row is done (an end mark, or one token more than it may get), or fewer; the
-        last tokens, and the state behind them. None: it cannot be so; `step` can always."""
+        """So many steps, or fewer; the last tokens, and the state behind them. Rows that are done (an end mark, or one
+        token more than they may get) take no further part, and must leave. None: it cannot be so; `step` can always."""
 
 
 @runtime_checkable

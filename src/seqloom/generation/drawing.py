@@ -86,7 +86,7 @@ class Drawing(Greedy):
         sampling = [line.by for line in self.lines if line.by is not None]
         self.last_A = draw(filtered_alike(log_probs_AV, sampling), key_A, step_A)
         log_prob_A = log_probs_AV.gather(1, self.last_A[:, None])[:, 0]
-        return self._added(self.last_A.tolist(), log_prob_A.tolist())
+        return self._added(enumerate(self.lines), self.last_A.tolist(), log_prob_A.tolist())
 
 
 def _numbers(number: int, samples: int) -> tuple[Tensor, Tensor]:

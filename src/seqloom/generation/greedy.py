@@ -7,8 +7,9 @@ is enough, and what a step costs besides the model is what counts where few are 
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -26,8 +27,12 @@ from seqloom.layers.mixer import State, join, reorder, roomy
 from seqloom.layers.shortlist import Shortlist
 
 STEPS = 32  # at the most in one call, and
-FIRST = 4  # in the first one,
+FIRST = 4  # in the first one, where nobody knows how long they take,
 TURN = 0.05  # seconds, as far as the last one tells, so that others are heard in between
+ALONE = 8  # rows: for so few, what takes as long as a step is to ask for some
+
+_paces: WeakKeyDictionary[Scorer, tuple[int, float]] = WeakKeyDictionary()
+"""Rows, and seconds of each step, when few of them were last written."""
 
 
 def is_greedy(settings: GenerationSettings, attention: bool) -> bool:
@@ -89,7 +94,7 @@ class Greedy:
         self.pointer = scorer if shortlist is not None and isinstance(scorer, Pointer) else None
         self.lines: list[Line] = []
         self.went = 0  # steps, when it was last asked for some
-        self._some = FIRST  # that it takes in one call
+        self._some = 0  # that it takes in one call; 0: nobody knows yet
         self.cohorts: list[int] = []  # of the lines so many began together, with sources of like length
 
     @property
@@ -120,14 +125,22 @@ class Greedy:
         """One more token to each, or up to so many while all go on; the drafts that are complete with the last."""
         if not self.lines:
             return []
-        self.went, began = 1, time.monotonic()
-        done = self._run(min(most, self._some))
+        self.went, began, rows = 1, time.monotonic(), len(self.lines)
+        done = self._run(min(most, self._some or self._at_first(rows)))
         if done is None:
             done = self._written() if self.shortlist is None else self._pointed(self.shortlist)
-        self._some = max(1, min(STEPS, int(TURN * self.went / max(time.monotonic() - began, 1e-6))))
+        each = max(time.monotonic() - began, 1e-6) / self.went
+        self._some = _in_a_turn(each)
+        if self.runner is not None and rows <= ALONE:
+            _paces[self.runner] = rows, each
         complete = list({id(draft): draft for a in done if not (draft := self.lines[a].draft).parts}.values())
         self.leave(set(done))
         return complete
+
+    def _at_first(self, rows: int) -> int:
+        """Steps, while nobody knows how long these take: as many as others had, of which there were not fewer."""
+        known, each = (0, 0.0) if self.runner is None else _paces.get(self.runner, (0, 0.0))
+        return _in_a_turn(each) if rows <= known else FIRST
 
     def _run(self, most: int) -> list[int] | None:
         """The lines that are done with the last of some tokens; None where these are to be asked for one by one."""
@@ -141,8 +154,12 @@ class Greedy:
         if found.bad:
             raise NoNumbersError
         self.went, done = len(found.tokens_TR), list[int]()
+        lines = list(enumerate(self.lines))
         for step, tokens in enumerate(found.tokens_TR):
-            done = self._added(tokens, found.log_probs_TR[step] if self.likely else None)
+            ended = self._added(lines, tokens, found.log_probs_TR[step] if self.likely else None)
+            if ended:
+                done += ended
+                lines = [(a, line) for a, line in lines if a not in ended]
         return done
 
     def _goal(self, left: list[int], most: int) -> Goal:
@@ -153,11 +170,13 @@ class Greedy:
         """Answers to an item."""
         return 1
 
-    def _added(self, tokens: Sequence[int], log_probs: Sequence[float] | None) -> list[int]:
-        """One token to each line; those that are done with it. log_probs: None: nobody asks."""
+    def _added(
+        self, lines: Iterable[tuple[int, Line]], tokens: Sequence[int], log_probs: Sequence[float] | None
+    ) -> list[int]:
+        """One token to each of these; those that are done with it. log_probs: None: nobody asks."""
         done = []
-        for a, (line, token) in enumerate(zip(self.lines, tokens, strict=True)):
-            log_prob = 0.0 if log_probs is None else log_probs[a]
+        for a, line in lines:
+            token, log_prob = tokens[a], 0.0 if log_probs is None else log_probs[a]
             if log_prob != log_prob:
                 raise NoNumbersError
             nothing = log_prob == -np.inf
@@ -176,13 +195,13 @@ class Greedy:
         """The lines that are done with the next token."""
         assert self.pointer is not None
         self.last_A, self.state = self.pointer.point(self.last_A, self.state, shortlist)
-        return self._added(self.last_A.tolist(), None)
+        return self._added(enumerate(self.lines), self.last_A.tolist(), None)
 
     def _written(self) -> list[int]:
         """The same, of all tokens, with how likely they are."""
         log_probs_AV, _, self.state = self.scorer.step(self.last_A, self.state, False)
         self.last_A, best_A = _likeliest(log_probs_AV)
-        return self._added(self.last_A.tolist(), best_A.tolist())
+        return self._added(enumerate(self.lines), self.last_A.tolist(), best_A.tolist())
 
     def answers(self, draft: Draft) -> list[Written]:
         """Of a draft that is complete: one."""
@@ -203,6 +222,11 @@ class Greedy:
         self.lines = [self.lines[a] for a in kept]
         rows = torch.tensor(kept, device=self.last_A.device)
         self.last_A, self.state = self.last_A[rows], reorder(self.state, rows)
+
+
+def _in_a_turn(each: float) -> int:
+    """Steps that take so many seconds each."""
+    return max(1, min(STEPS, int(TURN / each)))
 
 
 def _likeliest(scores_AV: Tensor) -> tuple[Tensor, Tensor]:

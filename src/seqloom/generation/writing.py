@@ -47,6 +47,7 @@ class Writing:
         self.drafts: list[Draft] = []  # one to each item and sample, in the order of the hypotheses
         self.steps: list[int] = []
         self.cohorts: list[int] = []  # of the drafts so many began together
+        self._one = False  # the state has one row to an item: all its hypotheses are still the same
         self.phrases: Phrases | None = None
         self.progress: Progress | None = None
 
@@ -73,7 +74,8 @@ class Writing:
         if self.samples > 1:  # samples go their own ways, and end alone
             rows = torch.arange(len(items), device=last_B.device).repeat_interleave(self.samples)
             state, last_B = reorder(state, rows), last_B[rows]
-        if self.beam > 1:
+        self._one = self.beam > 1 and self.ranker is not None and (self._one or not self.drafts)
+        if self.beam > 1 and not self._one:
             state, last_B = fan_out(state, self.beam), last_B.repeat_interleave(self.beam)
         sizes = tuple(size * self.samples for size in alike([len(item.source) for item in items]))
         state = roomy(state, ROOM, sizes)
@@ -119,8 +121,15 @@ class Writing:
         self._advance(replace(h, best_AN=best_AN), choice.going, done)
         return complete
 
+    def _fan_out(self) -> None:
+        """From now on each hypothesis has a row of its own."""
+        if self._one:
+            self.state, self.last_R = fan_out(self.state, self.beam), self.last_R.repeat_interleave(self.beam)
+            self._one = False
+
     def _considered(self) -> tuple[Hypotheses, Choice, Tensor]:
         """With what the model says of all tokens; and in which rows that is no number."""
+        self._fan_out()
         log_probs_RV, attention_RS, self.state = self.scorer.step(self.last_R, self.state, self.trace)
         h = self._attended(self.hypotheses, attention_RS)
         # one NaN among a row's scores makes all of them NaN; the end mark's stands for them
@@ -136,6 +145,9 @@ class Writing:
         if made is None:
             return None
         log_prob_RC, token_RC, self.state = made
+        if self._one:  # a first step: of an item's hypotheses only one can go on, and is asked for
+            log_prob_RC, token_RC = (part.repeat_interleave(self.beam, 0) for part in (log_prob_RC, token_RC))
+            self._fan_out()
         choice = followed_up(h, ranked(h.total_AK, token_RC, log_prob_RC, count), self.scorer.end)
         return h, choice, log_prob_RC[:, 0].isnan()
 
@@ -172,6 +184,7 @@ class Writing:
             self.drafts, self.steps, self.cohorts, self.state = [], [], [], None
         if not places or not self.drafts:
             return
+        self._fan_out()
         device = self.last_R.device
         kept, self.cohorts = staying(self.cohorts, places)
         stay = torch.tensor(kept, device=device)

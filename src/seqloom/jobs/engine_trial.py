@@ -3,8 +3,8 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
-from typing import Literal
+from time import perf_counter, process_time
+from typing import Literal, NamedTuple, TypeVar
 
 from seqloom.generation.contract import Item, Written
 
@@ -17,21 +17,33 @@ Write = Callable[[Sequence[Item]], Iterator[tuple[int, list[Written]]]]
 """An engine: items → their numbers and answers."""
 
 
+class Taken(NamedTuple):
+    """Seconds, by the clock and of the processor: on a machine that others use, the clock alone tells little."""
+
+    clock: float
+    worked: float
+
+    def better(self, other: "Taken") -> "Taken":
+        return Taken(*map(min, self, other))
+
+
 @dataclass(frozen=True)
 class Part:
     """Items that ours wrote together, and how long it took."""
 
     items: Sequence[Item]
     answers: Answers
-    seconds: float
+    taken: Taken
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """faster: how many times as fast the other is. count: answers that were compared."""
+    """faster: how many times as fast the other is; lighter: how many times as few seconds of the processor it needs.
+    count: answers that were compared."""
 
     same: bool
     faster: float
+    lighter: float
     count: int
 
 
@@ -48,29 +60,38 @@ class Trial:
 
     def ours(self, write: Write, items: Sequence[Item]) -> Part:
         """Written by ours, and kept for the comparison; of many small parts the last ones are."""
-        began = perf_counter()
-        part = Part(items, dict(write(items)), perf_counter() - began)
+        answers, taken = _timed(lambda: dict(write(items)))
+        part = Part(items, answers, taken)
         self.parts.append(part)
         while self.count - len(self.parts[0].items) >= TRIAL:
             self.parts.popleft()
         return part
 
-    def compared(self, other: Write, enough: float) -> Verdict:
-        """The other writes the same parts; once more, if it was not clearly slower, nor so many times as fast as is
-        enough: a first time is slower than others."""
+    def compared(self, ours: Write, other: Write, timed: bool = True) -> Verdict:
+        """The other writes the same parts. timed: unless it was clearly slower, both write them again, by turns; the
+        better time of each counts: a first time is slower than others, and when ours had its own, the machine may have
+        been busy, or still compiling."""
         dict(other(self.parts[-1].items[:TRIAL]))
-        same, faster = self._written(other)
-        if same and UNCLEAR < faster < enough:
-            faster = max(faster, self._written(other)[1])
-        return Verdict(same, faster, self.count)
+        own = Taken(*map(sum, zip(*(part.taken for part in self.parts), strict=True)))
+        same, theirs = self._written(other)
+        if timed and same and own.clock / theirs.clock > UNCLEAR:
+            own = own.better(self._written(ours)[1])
+            theirs = theirs.better(self._written(other)[1])
+        return Verdict(same, own.clock / theirs.clock, own.worked / theirs.worked, self.count)
 
-    def _written(self, other: Write) -> tuple[bool, float]:
-        """Whether the other says the same, and how many times as fast."""
-        began = perf_counter()
-        found = [dict(other(part.items)) for part in self.parts]
-        seconds = max(perf_counter() - began, 1e-9)
-        same = all(_same(part.answers, one) for part, one in zip(self.parts, found, strict=True))
-        return same, sum(part.seconds for part in self.parts) / seconds
+    def _written(self, engine: Write) -> tuple[bool, Taken]:
+        """Whether an engine says the same, and how long it takes."""
+        found, taken = _timed(lambda: [dict(engine(part.items)) for part in self.parts])
+        return all(_same(part.answers, one) for part, one in zip(self.parts, found, strict=True)), taken
+
+
+T = TypeVar("T")
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, Taken]:
+    clock, worked = perf_counter(), process_time()
+    done = work()
+    return done, Taken(max(perf_counter() - clock, 1e-9), max(process_time() - worked, 1e-9))
 
 
 def _same(ours: Answers, others: Answers) -> bool:

@@ -23,7 +23,8 @@ from seqloom.text import BEGIN, END, UNKNOWN, Vocabulary
 
 PATIENCE = 5.0  # seconds of writing by which another engine must be worth its making
 SHARE = 16  # of what is there at once, one part in so many is written by both
-FASTER = 1.1  # times as fast, or ours goes on: a busy machine measures no finer
+FASTER = 1.1  # times as fast, or ours goes on: a busy machine measures no finer;
+LIGHTER = 1.0  # and with no more seconds of the processor, which count on a machine that others use
 
 Own = Callable[[GenerationSettings], Write]
 """Our own engine, with settings."""
@@ -89,7 +90,7 @@ class Engines:
             yield from part.answers.items()
             fit = fit[size:]
             # all that is left, too, if ours goes on
-            self._seconds += part.seconds * (1 + len(fit) / len(part.items))
+            self._seconds += part.taken.clock * (1 + len(fit) / len(part.items))
             if settings.engine == "ctranslate2" or (self._seconds >= PATIENCE and trial.count >= TRIAL):
                 self._decide(trial, settings, own, pieces)
         engine = self._engine(settings) if trial.winner == "other" and not self._broken else None
@@ -110,14 +111,15 @@ class Engines:
         if engine is None:
             trial.winner = "own"
             return
-        found = trial.compared(self._theirs(engine, settings, own, pieces), FASTER)
+        timed = settings.engine != "ctranslate2"
+        found = trial.compared(own(settings), self._theirs(engine, settings, own, pieces), timed)
         same = found.same
         if settings.precision == "int8":  # eight bits change some answers: what must be the same is the model
             full = settings.model_copy(update={"precision": "full"})
             plain = Trial()
             plain.ours(own(full), trial.parts[-1].items[:TRIAL])
-            same = plain.compared(self._theirs(engine, full, own, pieces), 0.0).same
-        faster = settings.engine == "ctranslate2" or found.faster >= FASTER
+            same = plain.compared(own(full), self._theirs(engine, full, own, pieces), timed=False).same
+        faster = not timed or (found.faster >= FASTER and found.lighter >= LIGHTER)
         trial.winner = "other" if same and faster and not self._broken else "own"
         trial.parts.clear()
         if trial.winner == "other":

@@ -93,7 +93,8 @@ class Cache:
 
     def fan_out(self, times: int) -> "Cache | ForkedCache":
         if self.forks and not self.static and 1 < times <= MOST:
-            return ForkedCache.of(*self.seen, self.lengths_B, times, self.apart)
+            made = ForkedCache.of(*self.seen, self.lengths_B, times, self.apart)
+            return replace(made, room=self.room) if self.room else made
         parts = (self.keys_BGSK, self.values_BGSK, self.lengths_B)
         keys, values, lengths_B = (part.repeat_interleave(times, 0) for part in parts)
         return replace(self, keys_BGSK=keys, values_BGSK=values, lengths_B=lengths_B)

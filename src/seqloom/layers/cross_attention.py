@@ -346,7 +346,7 @@ class MemoryAttention(Mixer):
         return self._shared(state.keys_MGK, state.values_MGK, state.layout)
 
     def _shared(self, k: Tensor, v: Tensor, layout: Layout) -> SharedMemory:
-        k_BGSK, v_BGSK = (layout.pad(part).transpose(1, 2) for part in (k, v))
+        k_BGSK, v_BGSK = layout.pad_heads(k), layout.pad_heads(v)
         return SharedMemory(
             self.heads.score.key(k_BGSK), v_BGSK, layout.lengths_B, layout.uniform, filled=_filled(layout)
         )

@@ -149,7 +149,7 @@ def _block(block: nn.Module, causal: bool) -> native.Block:
         dense = _dense(feed_forward, block.around_feed_forward)
     width = itself.asks.inputs
     longest = max(width, itself.asks.out, itself.heads * itself.width, other.asks.out, dense.inputs.out)
-    return native.Block(native.product(), itself, other, dense, width, longest)
+    return native.Block(native.products(), itself, other, dense, width, longest)
 
 
 def _heads(heads: HeadProjections, asks: nn.Module | None, around: Around) -> native.Heads:

@@ -48,6 +48,7 @@ class Written:
     """Tokens that it has vectors of."""
     held: Sequence[object]
     """What C reads besides, and must live as long as this does."""
+    head: native.Panels
 
     @property
     def places(self) -> int | None:
@@ -64,7 +65,8 @@ class Plan:
 
 
 class Stretch(NamedTuple):
-    """What came next: tokens of each step, and the state behind them. bad: some number was none, and nothing holds."""
+    """What came next: tokens of each step, -1 where a row was done before; and the state behind them, for rows that are
+    not. bad: some number was none, and nothing holds."""
 
     tokens_TR: list[list[int]]
     log_probs_TR: list[list[float]]
@@ -77,8 +79,8 @@ _plans: WeakKeyDictionary[nn.Module, Plan] = WeakKeyDictionary()
 
 
 def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderState, wanted: Wanted) -> Stretch | None:
-    """Some steps, and no further than to one with which some row is done; None where the plain lines are to do
-    it, one by one."""
+    """Some steps, in which rows that are done take no further part; None where the plain lines are to do it, one by
+    one."""
     if not usable() or not len(last_R) or not last_R.is_cpu or not _quiet(model):
         return None
     plan, lib = _plan(model), RUN.get()
@@ -102,6 +104,9 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
             memory.parts.counts.append(0)
         elif not memory.add(layer.cross, steps):
             return None
+    plan.blocks.panels.ready(rows)
+    if wanted.outputs is None:
+        plan.head.ready(rows)
     found = ran(lib, plan.form, plan.blocks, steps, last_R, state.lengths_B, past.parts, memory.parts, wanted)
     count = len(found.tokens_TR)
     layers = tuple(
@@ -129,6 +134,7 @@ def ranking(
 
     def ranked(output: Output) -> tuple[Tensor, Tensor]:
         x_RD = head.prepared(output.hidden, output.layout)[:, 0].contiguous()
+        plan.head.ready(len(x_RD))
         return best(lib, plan.form, x_RD, never_V, count)
 
     return ranked
@@ -220,9 +226,9 @@ def _written_down(model: EncoderDecoder | DecoderOnly, given: nn.Module) -> Writ
     form = Decoder(
         embedding.weight_VD.data_ptr(), None if positions_PD is None else positions_PD.data_ptr(), embedding.factor,
         norm_of(given.norm), norm_of(stack.norm), blocks.places.buffer_info()[0], len(blocks.blocks), blocks.width,
-        len(head.weight_VD), native.product(), _head(head), head.factor,
+        len(head.weight_VD), native.products(), _head(head), head.factor,
     )  # fmt: skip
-    return Written(form, blocks, positions_PD, known, held)
+    return Written(form, blocks, positions_PD, known, held, native.Panels([form.head], held))
 
 
 def _head(head: TokenHead) -> native.Map:

@@ -67,6 +67,22 @@ def test_any_shape(N: int, D: int, E: int) -> None:
 
 
 @pytest.mark.parametrize(("N", "D", "E"), SHAPES)
+@pytest.mark.parametrize("lies", ["as trained", "laid out", "in panels"])
+def test_any_shape_for_other_sources(N: int, D: int, E: int, lies: str) -> None:
+    torch.manual_seed(0)
+    x, w, bias = torch.randn(N, D), torch.randn(E, D), torch.randn(E)
+    right = w.T if lies == "as trained" else w.T.contiguous()
+    b = product.panels(right).numbers if lies == "in panels" else right
+    for threads in (1, 3):
+        y = torch.full((N + 1, E), torch.nan)
+        product._library().product_of_rows(
+            x.data_ptr(), b.data_ptr(), *right.stride(), y.data_ptr(), N, E, D, bias.data_ptr(), b is not right, threads
+        )
+        close(y[:N], x.double() @ w.double().T + bias)
+        assert bool(y[N].isnan().all()), "nothing is written behind the last row"
+
+
+@pytest.mark.parametrize(("N", "D", "E"), SHAPES)
 def test_neither_threads_nor_panels_change_a_bit(N: int, D: int, E: int) -> None:
     torch.manual_seed(0)
     x, w, bias, dy = torch.randn(N, D), torch.randn(E, D), torch.randn(E), torch.randn(N, E)

@@ -58,6 +58,17 @@ def test_sequences_into_rows_of_their_own(width: tuple[int, ...]) -> None:
             assert spread(x_N, layout.offsets_B1, 5) is None
 
 
+@pytest.mark.parametrize("lengths", [[3, 0, 5, 1], [4, 4], [6]])
+def test_the_steps_of_each_head_together(lengths: list[int]) -> None:
+    layout, both_N = Packed.of(lengths), torch.randn(sum(lengths), 6, 5)
+    with torch.no_grad():
+        for x_NGK in (both_N, *both_N.chunk(2, 1)):
+            found = layout.pad_heads(x_NGK)
+            assert found.is_contiguous() == (len(lengths) > 1)
+            with only_plain():
+                assert torch.equal(found, layout.pad_heads(x_NGK))
+
+
 def test_a_part_of_each_token_into_rows() -> None:
     layout, x_N = Packed.of([2, 4]), torch.randn(6, 8, 3)
     with torch.no_grad():

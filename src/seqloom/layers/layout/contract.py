@@ -67,6 +67,10 @@ class Layout:
         """This layout's own form → padded, flush left, zeros behind each row's end."""
         raise NotImplementedError
 
+    def pad_heads(self, x: Tensor) -> Tensor:
+        """As `pad`, of x_…GK, with the steps of each head together: x_BGTK."""
+        return self.pad(x).transpose(1, 2)
+
     def unpad(self, x_BT: Tensor) -> Tensor:
         """Padded, flush left → this layout's own form."""
         raise NotImplementedError

@@ -180,6 +180,14 @@ class Packed(Layout):
             return made
         return _Pad.apply(x, *self._moves)  # type: ignore[no-untyped-call]
 
+    def pad_heads(self, x: Tensor) -> Tensor:
+        if self.rows > 1 and self.real_N is None:  # of a single row, what lies there can be read as it is
+            self.check(x)
+            if (made := spread(x, self.offsets_B1, self.most, heads=True)) is not None:
+                self.memo["padded"] = True
+                return made
+        return super().pad_heads(x)
+
     @property
     def padded(self) -> bool:
         """Whether anybody has asked for the padded form."""

@@ -18,6 +18,7 @@
 typedef struct {
     const float *keys, *values;
     int64_t step;           /* from one key to the next */
+    int64_t ahead;          /* from these to those of the next row; 0: there are none, or nobody knows */
     const int64_t *writers; /* which fork of the row wrote each step; null: there are none */
     int64_t fork;           /* from one fork to the next */
 } Past;
@@ -27,11 +28,14 @@ static inline int64_t place(const Past *past, int64_t s)
     return past->writers ? past->writers[s] * past->fork + s * past->step : s * past->step;
 }
 
-/* values are wanted as soon as keys are compared: nearly all the time goes into waiting for memory */
+/* Nearly all the time goes into waiting for memory: the next row's keys and values are fetched while keys are compared,
+   or at least the values that are mixed then. */
 static inline void fetch(const Past *past, int64_t s, int width)
 {
-    const float *v = past->values + place(past, s);
-    for (int j = 0; j < width; j += LINE) __builtin_prefetch(v + j);
+    int64_t at = place(past, s) + past->ahead;
+    for (int j = 0; j < width; j += LINE) __builtin_prefetch(past->values + at + j);
+    if (past->ahead)
+        for (int j = 0; j < width; j += LINE) __builtin_prefetch(past->keys + at + j);
 }
 
 /* scale * q . k of keys s to s + n, n <= BLOCK */
@@ -57,6 +61,7 @@ static inline __attribute__((always_inline)) void compare(const float *restrict 
     for (; i < n; i++) {
         const float *a = past->keys + place(past, s + i);
         float w = 0;
+        fetch(past, s + i, width);
 #pragma omp simd reduction(+ : w)
         for (int j = 0; j < width; j++) w += q[j] * a[j];
         scores[i] = w * scale;
@@ -111,23 +116,33 @@ static inline __attribute__((always_inline)) void head(const float *restrict q, 
     for (int j = 0; j < width; j++) out[j] *= share;
 }
 
+/* Which rows of keys queries read, where only some of them go on: `many`, in order, counted from `first` on. */
+typedef struct {
+    const int64_t *rows;
+    int64_t first;
+} Going;
+
 /* rows: of queries; fan of them after each other share what lies in one row of keys. lengths: of each such row, or of
-   each query's row where there are writers; null: all have `even`. k, v: of the new step; null: there is none. */
-void attend_one(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v, int64_t v_row, float *keys,
-                float *values, int64_t row, int64_t key_head, int64_t fork, int64_t step, const int64_t *lengths,
-                int64_t even, int64_t *writers, int64_t writers_row, float *out, int64_t rows, int fan, int heads,
-                int groups, int width, float scale, int threads)
+   each query's row where there are writers; null: all have `even`. k, v: of the new step; null: there is none. going:
+   whose rows of keys these are; null: of all, in their order. */
+static void attend_going(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v, int64_t v_row,
+                         float *keys, float *values, int64_t row, int64_t key_head, int64_t fork, int64_t step,
+                         const int64_t *lengths, int64_t even, int64_t *writers, int64_t writers_row, float *out,
+                         int64_t rows, int fan, int heads, int groups, int width, float scale, const Going *going,
+                         int threads)
 {
     int share = heads / groups;
     int64_t items = rows / fan;
 #pragma omp parallel for collapse(2) num_threads(threads) schedule(static) \
     if (threads > 1 && rows * heads * width * (even + 1) >= LITTLE)
-    for (int64_t a = 0; a < items; a++)
+    for (int64_t i = 0; i < items; i++)
         for (int g = 0; g < groups; g++)
             for (int f = 0; f < fan; f++) {
-                int64_t r = a * fan + f, at = a * row + g * key_head;
-                int64_t n = !lengths ? even : writers ? lengths[r] : lengths[a];
-                Past past = {keys + at, values + at, step, writers ? writers + r * writers_row : 0, fork};
+                int64_t a = going ? going->rows[i] - going->first : i;
+                int64_t next = i + 1 == items ? a : going ? going->rows[i + 1] - going->first : i + 1;
+                int64_t r = i * fan + f, at = a * row + g * key_head;
+                int64_t n = !lengths ? even : writers ? lengths[r] : lengths[a], ahead = writers || f ? 0 : (next - a) * row;
+                Past past = {keys + at, values + at, step, ahead, writers ? writers + r * writers_row : 0, fork};
                 if (k) {
                     int64_t new = at + (writers ? f * fork : 0) + n * step;
                     memcpy(keys + new, k + r * k_row + g * width, width * sizeof(float));
@@ -147,6 +162,15 @@ void attend_one(const float *q, int64_t q_row, const float *k, int64_t k_row, co
             }
 }
 
+void attend_one(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v, int64_t v_row, float *keys,
+                float *values, int64_t row, int64_t key_head, int64_t fork, int64_t step, const int64_t *lengths,
+                int64_t even, int64_t *writers, int64_t writers_row, float *out, int64_t rows, int fan, int heads,
+                int groups, int width, float scale, int threads)
+{
+    attend_going(q, q_row, k, k_row, v, v_row, keys, values, row, key_head, fork, step, lengths, even, writers,
+                 writers_row, out, rows, fan, heads, groups, width, scale, 0, threads);
+}
+
 /* Whole sequences, one behind the other: query t of a sequence over its keys, or over those up to t (causal). The
    sequences begin at q_begins and k_begins, which also say where the last one ends; q_row, k_row: from one token to the next. */
 void attend_rows(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v,
@@ -159,7 +183,7 @@ void attend_rows(const float *q, int64_t q_row, const float *k, int64_t k_row, c
     for (int64_t b = 0; b < rows; b++)
         for (int h = 0; h < heads; h++) {
             int64_t at = h / share * width, n = k_begins[b + 1] - k_begins[b];
-            Past past = {k + k_begins[b] * k_row + at, v + k_begins[b] * k_row + at, k_row, 0, 0};
+            Past past = {k + k_begins[b] * k_row + at, v + k_begins[b] * k_row + at, k_row, 0, 0, 0};
             for (int64_t t = q_begins[b]; t < q_begins[b + 1]; t++) {
                 const float *own = q + t * q_row + h * width;
                 float *to = out + (t * heads + h) * width;

@@ -7,14 +7,22 @@
 enum { NO_NORM, LAYER, RMS };
 enum { IDENTITY, RELU, GELU, GELU_TANH, SILU, TANH };
 
-typedef void (*Product)(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
-                        const int *, const float *, const int *, const float *, float *, const int *);
+typedef void (*Torch)(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
+                      const int *, const float *, const int *, const float *, float *, const int *);
+typedef void (*Own)(const float *, const float *, int64_t, int64_t, float *, int64_t, int64_t, int64_t, const float *, int,
+                    int);
+
+typedef struct {
+    Torch torch; /* its sgemm */
+    Own own;     /* of product.c; null: this machine has none */
+} Products;
 
 typedef struct {
     const float *weight, *bias; /* bias may be null */
     int64_t in, out;
     int64_t turned;     /* the outputs of one input lie side by side */
     const Eight *eight; /* the same in eight bits; null: it is as it is */
+    const float *panels; /* the same as product.c reads it for any number of rows; null: it is not there */
 } Map;
 
 typedef struct {
@@ -42,7 +50,7 @@ typedef struct {
 } Dense;
 
 typedef struct {
-    Product product;
+    const Products *products;
     Heads self, cross; /* cross.heads 0: there is none */
     Dense dense;       /* dense.in.out 0: there is none */
     int64_t width, longest;
@@ -58,11 +66,20 @@ typedef struct {
     int64_t writers_row, rows, fan;
 } Part;
 
+#define FEW 4          /* rows: with fewer torch's product is faster; */
+#define MANY 128       /* and up to here, where weights are not in panels */
+#define MOST_THREADS 8 /* with more, torch's divides the work better */
+
 /* y = x W' + b. As torch does it: what is added stands there before. rest: space for `rows` numbers and rows of bytes. */
-static void map(Product product, const Map *m, const float *x, int64_t rows, float *y, float *rest, int threads)
+static void map(const Products *products, const Map *m, const float *x, int64_t rows, float *y, float *rest, int threads)
 {
     if (m->eight) {
         eight_product(m->eight, x, rows, y, (uint8_t *)(rest + rows), rest, threads);
+        return;
+    }
+    if (products->own && threads <= MOST_THREADS && rows >= (m->panels ? FEW : MANY)) {
+        products->own(x, m->panels ? m->panels : m->weight, m->turned ? m->out : 1, m->turned ? 1 : m->in, y, rows,
+                      m->out, m->in, m->bias, m->panels != 0, threads);
         return;
     }
     int in = m->in, out = m->out, n = rows;
@@ -71,8 +88,8 @@ static void map(Product product, const Map *m, const float *x, int64_t rows, flo
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * out >= LITTLE)
         for (int64_t r = 0; r < rows; r++) memcpy(y + r * out, m->bias, out * sizeof(float));
     }
-    product(m->turned ? "N" : "T", "N", &out, &n, &in, &one, m->weight, m->turned ? &out : &in, x, &in, &before, y,
-            &out);
+    products->torch(m->turned ? "N" : "T", "N", &out, &n, &in, &one, m->weight, m->turned ? &out : &in, x, &in, &before,
+                    y, &out);
 }
 
 static const float *normed_in(const Norm *norm, const float *x, float *to, int64_t rows, int64_t width, int threads)
@@ -142,25 +159,35 @@ static void activated(const float *x, float *y, int64_t rows, int64_t width, int
     }
 }
 
+/* Rows of a step, where only some of all go on, in order; of a past to which all have `steps` more than it says. */
+typedef struct {
+    const int64_t *rows;
+    int64_t steps;
+} Some;
+
 static void attended(const Block *block, const Heads *heads, const Part *parts, int64_t count, int own, float *x,
-                     int64_t rows, float *space, int threads)
+                     int64_t rows, const Some *some, float *space, int threads)
 {
     int64_t D = block->width, all = heads->heads * heads->width, wide = heads->asks.out, one = block->longest * rows;
     float *a = space, *b = space + one, *y = space + 2 * one, *rest = space + 3 * one;
     const float *read = normed_in(&heads->around.before, x, a, rows, D, threads);
-    map(block->product, &heads->asks, read, rows, b, rest, threads);
-    int64_t keys = all, values = all + heads->groups * heads->width, begin = 0;
+    map(block->products, &heads->asks, read, rows, b, rest, threads);
+    int64_t keys = all, values = all + heads->groups * heads->width, begin = 0, first = 0;
     for (int64_t p = 0; p < count; p++) {
         const Part *part = parts + p;
         const float *q = b + begin * wide;
-        attend_one(q, wide, own ? q + keys : 0, wide, own ? q + values : 0, wide, part->keys, part->values, part->row,
-                   part->head, part->fork, part->step, part->lengths, part->even, part->writers, part->writers_row,
-                   y + begin * all, part->rows, part->fan, heads->heads, heads->groups, heads->width, heads->scale,
-                   threads);
-        begin += part->rows;
+        int64_t many = part->rows, even = part->even + (own && some ? some->steps : 0);
+        Going going = {some ? some->rows + begin : 0, first};
+        if (some)
+            for (many = 0; begin + many < rows && going.rows[many] < first + part->rows;) many++;
+        attend_going(q, wide, own ? q + keys : 0, wide, own ? q + values : 0, wide, part->keys, part->values, part->row,
+                     part->head, part->fork, part->step, part->lengths, even, part->writers, part->writers_row,
+                     y + begin * all, many, part->fan, heads->heads, heads->groups, heads->width, heads->scale,
+                     some ? &going : 0, threads);
+        begin += many, first += part->rows;
     }
     if (heads->out.in) {
-        map(block->product, &heads->out, y, rows, a, rest, threads);
+        map(block->products, &heads->out, y, rows, a, rest, threads);
         y = a;
     }
     joined(&heads->around, x, y, x, rows, D, threads);
@@ -173,20 +200,20 @@ static void fed_forward(const Block *block, float *x, int64_t rows, float *space
     int64_t D = block->width, one = block->longest * rows;
     float *a = space, *b = space + one, *c = space + 2 * one, *rest = space + 3 * one;
     const float *read = normed_in(&dense->around.before, x, a, rows, D, threads);
-    map(block->product, &dense->in, read, rows, b, rest, threads);
+    map(block->products, &dense->in, read, rows, b, rest, threads);
     activated(b, c, rows, dense->in.out, dense->activation, dense->gated, threads);
-    map(block->product, &dense->out, c, rows, a, rest, threads);
+    map(block->products, &dense->out, c, rows, a, rest, threads);
     joined(&dense->around, x, a, x, rows, D, threads);
 }
 
-/* x: what goes in, and what comes out. space: for rows * (4 * longest + 2) numbers. */
-static void block_step(const Block *block, float *x, int64_t rows, const Part *past, int64_t pasts, const Part *memory,
-                       int64_t memories, float *space, int threads)
+/* x: what goes in, and what comes out. some: null: all rows. space: for rows * (4 * longest + 2) numbers. */
+static void block_step(const Block *block, float *x, int64_t rows, const Some *some, const Part *past, int64_t pasts,
+                       const Part *memory, int64_t memories, float *space, int threads)
 {
     for (int64_t p = 0; p < pasts; p++)
         if (past[p].writers) sign(past[p].writers, past[p].writers_row, past[p].lengths, past[p].rows, past[p].fan);
-    attended(block, &block->self, past, pasts, 1, x, rows, space, threads);
-    if (block->cross.heads) attended(block, &block->cross, memory, memories, 0, x, rows, space, threads);
+    attended(block, &block->self, past, pasts, 1, x, rows, some, space, threads);
+    if (block->cross.heads) attended(block, &block->cross, memory, memories, 0, x, rows, some, space, threads);
     fed_forward(block, x, rows, space, threads);
 }
 
@@ -198,11 +225,11 @@ static void block_read(const Block *block, float *x, const int32_t *begins, int6
     int64_t one = block->longest * rows;
     float *a = space, *b = space + one, *y = space + 2 * one, *rest = space + 3 * one;
     const float *read = normed_in(&heads->around.before, x, a, rows, D, threads);
-    map(block->product, &heads->asks, read, rows, b, rest, threads);
+    map(block->products, &heads->asks, read, rows, b, rest, threads);
     attend_rows(b, wide, b + all, wide, b + all + heads->groups * heads->width, begins, begins, y, sequences,
                 heads->heads, heads->groups, heads->width, heads->scale, 0, threads);
     if (heads->out.in) {
-        map(block->product, &heads->out, y, rows, a, rest, threads);
+        map(block->products, &heads->out, y, rows, a, rest, threads);
         y = a;
     }
     joined(&heads->around, x, y, x, rows, D, threads);
@@ -222,11 +249,18 @@ void stack_read(const Block *const *blocks, int64_t count, float *x, const int32
 }
 
 /* Blocks one upon the other. pasts, memories: of how many parts each block's rows remember something. */
+static void some_step(const Block *const *blocks, int64_t count, float *x, int64_t rows, const Some *some,
+                      const Part *past, const int64_t *pasts, const Part *memory, const int64_t *memories, float *space,
+                      int threads)
+{
+    for (int64_t b = 0; b < count; b++) {
+        block_step(blocks[b], x, rows, some, past, pasts[b], memory, memories[b], space, threads);
+        past += pasts[b], memory += memories[b];
+    }
+}
+
 void stack_step(const Block *const *blocks, int64_t count, float *x, int64_t rows, const Part *past,
                 const int64_t *pasts, const Part *memory, const int64_t *memories, float *space, int threads)
 {
-    for (int64_t b = 0; b < count; b++) {
-        block_step(blocks[b], x, rows, past, pasts[b], memory, memories[b], space, threads);
-        past += pasts[b], memory += memories[b];
-    }
+    some_step(blocks, count, x, rows, 0, past, pasts, memory, memories, space, threads);
 }

@@ -1,10 +1,12 @@
 """One step of a decoder's blocks, in one call: the forms in which C reads its weights and what its rows remember."""
 
 import ctypes
+import threading
 from array import array
 from collections.abc import Sequence
 from ctypes import Structure, c_double, c_int, c_int64, c_void_p
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,14 +15,20 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from seqloom.layers.activations import Activation
+from seqloom.layers.native.arena import empty
 from seqloom.layers.native.compiler import MissingError
 from seqloom.layers.native.eight import Packed
 from seqloom.layers.native.library import Library
+from seqloom.layers.native.product import lay_in_panels, of_rows, panel
+from seqloom.layers.native.scratch import scratch
 
 AT_ONCE = 512
 """Tokens of whole sequences, about: enough for full speed, and few enough to stay in the cache."""
+FEW = 4  # as in the source
 NO_NORM, LAYER, RMS = range(3)
 ACTIVATIONS: dict[Activation, int] = {"identity": 0, "relu": 1, "gelu": 2, "gelu-tanh": 3, "silu": 4, "tanh": 5}
+
+_version = attrgetter("_version")
 
 
 class Map(Structure):
@@ -31,7 +39,12 @@ class Map(Structure):
         ("out", c_int64),
         ("turned", c_int64),
         ("eight", c_void_p),
+        ("panels", c_void_p),
     ]
+
+
+class Products(Structure):
+    _fields_ = [("torch", c_void_p), ("own", c_void_p)]
 
 
 class Norm(Structure):
@@ -55,9 +68,39 @@ class Dense(Structure):
 
 class Block(Structure):
     _fields_ = [
-        ("product", c_void_p), ("itself", Heads), ("cross", Heads), ("dense", Dense),
+        ("products", c_void_p), ("itself", Heads), ("cross", Heads), ("dense", Dense),
         ("width", c_int64), ("longest", c_int64),
     ]  # fmt: skip
+
+    @property
+    def maps(self) -> list[Map]:
+        return [self.itself.asks, self.itself.out, self.cross.asks, self.cross.out, self.dense.inputs, self.dense.out]
+
+
+class Panels:
+    """Maps of full precision, laid out for the products of several rows: twice in memory, but read in half the time.
+
+    Only those that were laid out for writing (models/laid_out.py): weights that learn change in every step.
+    """
+
+    def __init__(self, maps: Sequence[Map], held: Sequence[object]) -> None:
+        self.weights = [thing for thing in held if isinstance(thing, Tensor)]
+        told = not any(map(Tensor.is_inference, self.weights))  # of these nobody knows whether they changed
+        self.maps = [part for part in maps if part.turned and not part.eight] if told and products_of().own else []
+        self.made: list[Tensor] = []
+        self._version, self._lock = -1, threading.Lock()
+
+    def ready(self, rows: int) -> None:
+        """Before so many rows are multiplied."""
+        if rows < FEW or not self.maps or (version := sum(map(_version, self.weights))) == self._version:
+            return
+        with self._lock:
+            wide = panel()
+            self.made = self.made or [empty(m.inputs * -(-m.out // wide) * wide, torch.float32) for m in self.maps]
+            for part, to in zip(self.maps, self.made, strict=True):
+                lay_in_panels(part.weight, part.inputs, part.out, to)
+                part.panels = to.data_ptr()
+            self._version = version
 
 
 def mapped(weight_ED: Tensor, bias_E: Tensor | None) -> Map | None:
@@ -104,11 +147,13 @@ class Blocks:
         self.width = blocks[0].width if blocks else 0
         self.longest = max((block.longest for block in blocks), default=0)
         self.places = array("q", [ctypes.addressof(block) for block in blocks])
+        self.panels = Panels([part for block in blocks for part in block.maps], held)
 
     def step(self, lib: ctypes.CDLL, x: Tensor, past: Parts, memory: Parts) -> Tensor:
         """What comes out, in the form of x."""
         y, rows = x.clone(), x.numel() // self.width
-        space = x.new_empty(rows * (4 * self.longest + 2))
+        self.panels.ready(rows)
+        space = scratch("space", rows * (4 * self.longest + 2))
         given = [array("q", part) for part in (*past, *memory)]  # they must live as long as the call
         lib.stack_step(
             self.places.buffer_info()[0], len(self.blocks), y.data_ptr(), rows,
@@ -128,7 +173,8 @@ class Blocks:
             most = max(most, begins[-1])
         if sum(lengths) * self.width != x_ND.numel():
             raise ValueError(f"{tuple(x_ND.shape)} of sequences with {sum(lengths)} tokens")
-        y_ND, space = x_ND.clone(), x_ND.new_empty(most * (4 * self.longest + 2))
+        self.panels.ready(len(x_ND))
+        y_ND, space = x_ND.clone(), scratch("space", most * (4 * self.longest + 2))
         lib.stack_read(
             self.places.buffer_info()[0], len(self.blocks), y_ND.data_ptr(), begins.buffer_info()[0],
             parts.buffer_info()[0], len(parts), space.data_ptr(), torch.get_num_threads(),
@@ -136,9 +182,17 @@ class Blocks:
         return y_ND
 
 
+def products() -> int:
+    """Where torch's own sgemm is, and our kernel for many rows: the form's address."""
+    return ctypes.addressof(products_of())
+
+
 @cache
-def product() -> int:
-    """Where torch's own sgemm is."""
+def products_of() -> Products:
+    return Products(_sgemm(), of_rows())
+
+
+def _sgemm() -> int:
     for file in sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*")):
         found = getattr(ctypes.CDLL(str(file)), "sgemm_", None)
         address = None if found is None else ctypes.cast(found, c_void_p).value
@@ -157,7 +211,7 @@ def _same(lib: ctypes.CDLL) -> bool:
     turned, deeper, wider = out.t().contiguous().t(), F.pad(keys, (0, 0, 0, 1)), F.pad(values, (0, 0, 0, 1))
     plain, heads = Around(carry=1, scale=1), (2, 2, 4, 0.5)
     block = Block(
-        product(),
+        products(),
         Heads(plain, mapped(qkv, None), mapped(turned, bias), *heads),
         Heads(plain, mapped(q, None), mapped(turned, bias), *heads),
         Dense(plain, mapped(wide, bias), mapped(narrow, None), ACTIVATIONS["relu"], 0),
@@ -181,5 +235,5 @@ BLOCK = Library(
         "stack_read": (c_void_p, c_int64, *(c_void_p,) * 3, c_int64, c_void_p, c_int),
     },
     _same,
-    product,
+    products,
 )

@@ -375,6 +375,19 @@ void product_back(FACTORS, const float *made, const float *slope, float growth, 
     product_of(&it, space, threads);
 }
 
+/* The same of rows that lie side by side, with a bias or none, for who has no space at hand: each thread keeps its own.
+   packed: b is in panels. */
+void product_of_rows(const float *a, const float *b, int64_t b_row, int64_t b_column, float *c, int64_t M, int64_t N,
+                     int64_t K, const float *bias, int packed, int threads)
+{
+    static _Thread_local float space[BLOCK] __attribute__((aligned(64)));
+    product_kind it = {a, K, 1, b, b_row, b_column, c, M, N, K, bias, 0, 0, packed};
+    int64_t count = whole_panels(N) / PANEL;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t t = 0; t < threads; t++)
+        part_of_rows(&it, 0, M, count * t / threads * PANEL, smaller_of(N, count * (t + 1) / threads * PANEL), space);
+}
+
 /* b in panels, for several products: K x N numbers, N rounded up to a multiple of PANEL. */
 void panels(const float *b, int64_t b_row, int64_t b_column, int64_t K, int64_t N, float *to, int threads)
 {

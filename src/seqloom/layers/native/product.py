@@ -83,6 +83,7 @@ PRODUCT = Library(
         "product": (*FACTORS, *(c_void_p,) * 2, *(c_int,) * 2, c_void_p, c_int),
         "product_activated": (*FACTORS, *(c_void_p,) * 2, c_uint64, c_uint32, c_float, c_void_p, c_int),
         "product_back": (*FACTORS, *(c_void_p,) * 2, c_float, c_void_p, c_int),
+        "product_of_rows": (c_void_p, *TYPES, c_void_p, *(c_int64,) * 3, c_void_p, c_int, c_int),
         "panels": (*TYPES, *(c_int64,) * 2, c_void_p, c_int),
         "about": (c_void_p,),
     },
@@ -165,6 +166,22 @@ def multiply(left: Tensor, right: Tensor | Panels, to: Tensor, bias: Tensor | No
 @cache
 def _intel() -> bool:
     return "GenuineIntel" in processor()
+
+
+def of_rows() -> int | None:
+    """Where the kernel for other sources in C is; None: there is none on this machine. It waits for a compiler."""
+    lib = PRODUCT.wait()
+    return None if lib is None else ctypes.cast(lib.product_of_rows, c_void_p).value
+
+
+def panel() -> int:
+    """How many columns lie together."""
+    return _about(_library()).panel
+
+
+def lay_in_panels(weight: int, inputs: int, outputs: int, to: Tensor) -> None:
+    """weight: where a matrix lies, the outputs of one input side by side."""
+    _library().panels(weight, outputs, 1, inputs, outputs, to.data_ptr(), torch.get_num_threads())
 
 
 def _few(left: Tensor, right: Tensor) -> bool:

@@ -16,15 +16,20 @@ void move(char *x, const int64_t *from, const int64_t *to, int64_t rows, int64_t
 }
 
 /* Sequences that lie behind each other, `far` bytes from token to token, each into a row of its own: row b from its
-   begin on. */
-void spread(const char *x, int64_t far, const int32_t *begins, int64_t rows, int64_t row, int64_t width, char *to)
+   begin on. A token has `heads` pieces of `width` bytes, side by side; in a row those of each head lie together, `head`
+   bytes behind those of the one before. */
+void spread(const char *x, int64_t far, const int32_t *begins, int64_t rows, int64_t row, int64_t heads, int64_t head,
+            int64_t width, char *to)
 {
     for (int64_t b = 0; b < rows; b++) {
         int64_t many = begins[b + 1] - begins[b];
         const char *from = x + begins[b] * far;
-        if (far == width)
-            memcpy(to + b * row, from, many * width);
-        else
-            for (int64_t t = 0; t < many; t++) memcpy(to + b * row + t * width, from + t * far, width);
+        for (int64_t h = 0; h < heads; h++, from += width) {
+            char *own = to + b * row + h * head;
+            if (far == width)
+                memcpy(own, from, many * width);
+            else
+                for (int64_t t = 0; t < many; t++) memcpy(own + t * width, from + t * far, width);
+        }
     }
 }

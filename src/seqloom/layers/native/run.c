@@ -1,5 +1,5 @@
 /* Some steps of a decoder in one call, from the last tokens to the next ones: always the likeliest, or by chance.
-   It stops behind the step with which some row is done. */
+   A row that is done takes no further part. */
 #include "block.c"
 #include "shortlist.c"
 
@@ -11,7 +11,7 @@ typedef struct {
     Norm norm, last;                  /* of what the blocks read, and behind them */
     const Block *const *blocks;
     int64_t count, width, tokens;
-    Product product;
+    const Products *products;
     Map head;
     double shrink; /* of what the head reads */
 } Decoder;
@@ -33,11 +33,20 @@ typedef struct {
     const uint64_t *keys;   /* of each row's chance; null: the likeliest token */
     const int64_t *drawn;   /* tokens that each row drew before */
     const Limits *limits;   /* of each row */
-    int64_t *tokens;        /* of each step and row */
+    int64_t *tokens;        /* of each step and row; NONE: it was done before */
     float *log_probs;       /* the same; null: nobody asks */
     float *x, *space, *scores; /* scores: of all rows, or NEAR; three times as many where tokens are drawn */
     int64_t done, bad; /* steps; whether some number was none */
 } Run;
+
+#define NONE -1
+#define CLOSE (12 << 20) /* bytes that rows remember, about, which stay near while several steps read them */
+#define ENOUGH 48       /* rows: with fewer at once, products are slow */
+
+/* Some of the rows, which are written one step after the other before others are. */
+typedef struct {
+    int64_t *rows, count, step;
+} Crowd;
 
 static uint64_t mixed(uint64_t bits)
 {
@@ -48,17 +57,18 @@ static uint64_t mixed(uint64_t bits)
 
 #define GOLDEN 0x9E3779B97F4A7C15u
 
-static void read_tokens(const Decoder *d, const Run *run, float *x)
+static void read_tokens(const Decoder *d, const Run *run, const Crowd *crowd, float *x)
 {
     int64_t D = d->width;
     float factor = d->factor;
-    for (int64_t r = 0; r < run->rows; r++) {
+    for (int64_t c = 0; c < crowd->count; c++, x += D) {
+        int64_t r = crowd->rows[c];
         const float *v = d->vectors + run->last[r] * D;
         if (d->positions) {
             const float *at = d->positions + run->lengths[r] * D;
-            for (int64_t i = 0; i < D; i++) x[r * D + i] = v[i] * factor + at[i];
+            for (int64_t i = 0; i < D; i++) x[i] = v[i] * factor + at[i];
         } else
-            for (int64_t i = 0; i < D; i++) x[r * D + i] = v[i] * factor;
+            for (int64_t i = 0; i < D; i++) x[i] = v[i] * factor;
     }
 }
 
@@ -219,21 +229,22 @@ static int64_t next_of(const Decoder *d, const Run *run, int64_t r, int64_t step
 /* Rows whose scores are made at once: in eight bits so few that they stay near until somebody has looked at them. */
 static int64_t at_once(const Map *head, int64_t rows) { return head->eight ? smaller_of(rows, NEAR) : rows; }
 
-static void grown(Part *past, const int64_t *pasts, int64_t blocks)
+/* Each of these rows has one step more, where rows have lengths of their own. */
+static void grown(Part *past, const int64_t *pasts, int64_t blocks, const Crowd *crowd)
 {
     for (int64_t b = 0; b < blocks; b++)
-        for (int64_t p = 0; p < pasts[b]; p++, past++) {
+        for (int64_t p = 0, first = 0, c = 0; p < pasts[b]; first += past->rows, p++, past++) {
             int64_t *lengths = (int64_t *)past->lengths;
-            past->even++;
-            for (int64_t r = 0; lengths && r < past->rows; r++) lengths[r]++;
+            for (; c < crowd->count && crowd->rows[c] < first + past->rows; c++)
+                if (lengths) lengths[crowd->rows[c] - first]++;
         }
 }
 
-/* The next token of each row, to `to`. */
-static void chosen_tokens(const Decoder *d, Run *run, int64_t step, int64_t *to, int threads)
+/* The next token of each of these rows, to `to`. */
+static void chosen_tokens(const Decoder *d, Run *run, const Crowd *crowd, int64_t *to, int threads)
 {
-    int64_t rows = run->rows, D = d->width;
-    float *x = run->x, *rest = run->space, *probs = run->log_probs ? run->log_probs + step * rows : 0;
+    int64_t rows = crowd->count, D = d->width;
+    float *x = run->x, *rest = run->space, *probs = run->log_probs ? run->log_probs + crowd->step * run->rows : 0;
     normed_in(&d->last, x, x, rows, D, threads);
     if (d->shrink != 1)
         for (int64_t i = 0; i < rows * D; i++) x[i] *= (float)d->shrink;
@@ -245,11 +256,12 @@ static void chosen_tokens(const Decoder *d, Run *run, int64_t step, int64_t *to,
     }
     for (int64_t begin = 0, some = at_once(&d->head, rows); begin < rows; begin += some) {
         int64_t many = smaller_of(some, rows - begin), V = d->tokens;
-        map(d->product, &d->head, x + begin * D, many, run->scores, rest, threads);
+        map(d->products, &d->head, x + begin * D, many, run->scores, rest, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && many * V >= LITTLE)
         for (int64_t i = 0; i < many; i++) {
             float *limited = run->scores + (some + 2 * i) * V;
-            to[begin + i] = next_of(d, run, begin + i, step, run->scores + i * V, limited, probs ? probs + begin + i : 0);
+            int64_t r = crowd->rows[begin + i];
+            to[begin + i] = next_of(d, run, r, crowd->step, run->scores + i * V, limited, probs ? probs + r : 0);
         }
     }
     for (int64_t r = 0; r < rows; r++) run->bad |= to[r] < 0;
@@ -263,7 +275,7 @@ void best_tokens(const Decoder *d, const float *x, int64_t rows, const uint8_t *
     int64_t V = d->tokens;
     for (int64_t begin = 0, some = at_once(&d->head, rows); begin < rows; begin += some) {
         int64_t now = smaller_of(some, rows - begin);
-        map(d->product, &d->head, x + begin * d->width, now, scores, rest, threads);
+        map(d->products, &d->head, x + begin * d->width, now, scores, rest, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && now * V >= LITTLE)
         for (int64_t i = 0; i < now; i++) {
             float *own = best + (begin + i) * many, less = total(scores + i * V, V);
@@ -273,24 +285,57 @@ void best_tokens(const Decoder *d, const float *x, int64_t rows, const uint8_t *
     }
 }
 
-void write_on(const Decoder *d, Run *run, int threads)
+/* One step of some rows; those that are done leave them. */
+static void written_on(const Decoder *d, Run *run, Crowd *crowd, int64_t *next, int threads)
 {
-    int64_t rows = run->rows;
-    for (run->done = run->bad = 0; run->done < run->steps;) {
-        int64_t step = run->done, ends = 0, *tokens = run->tokens + step * rows;
-        read_tokens(d, run, run->x);
-        normed_in(&d->norm, run->x, run->x, rows, d->width, threads);
-        stack_step(d->blocks, d->count, run->x, rows, run->past, run->pasts, run->memory, run->memories, run->space,
-                   threads);
-        chosen_tokens(d, run, step, tokens, threads);
-        if (run->bad) return;
-        grown(run->past, run->pasts, d->count);
-        for (int64_t r = 0; r < rows; r++) {
-            run->last[r] = tokens[r];
-            run->lengths[r]++;
-            ends |= tokens[r] == run->end || step >= run->left[r];
+    int64_t count = crowd->count, *tokens = run->tokens + crowd->step * run->rows;
+    Some some = {crowd->rows, crowd->step};
+    read_tokens(d, run, crowd, run->x);
+    normed_in(&d->norm, run->x, run->x, count, d->width, threads);
+    some_step(d->blocks, d->count, run->x, count, &some, run->past, run->pasts, run->memory, run->memories, run->space,
+              threads);
+    chosen_tokens(d, run, crowd, next, threads);
+    if (run->bad) return;
+    grown(run->past, run->pasts, d->count, crowd);
+    crowd->count = 0;
+    for (int64_t c = 0; c < count; c++) {
+        int64_t r = crowd->rows[c];
+        tokens[r] = run->last[r] = next[c];
+        run->lengths[r]++;
+        if (next[c] != run->end && crowd->step < run->left[r]) crowd->rows[crowd->count++] = r;
+    }
+    crowd->step++;
+}
+
+/* How many rows are written together: so many that what they remember stays near, or all. */
+static int64_t crowd_of(const Decoder *d, const Run *run)
+{
+    int64_t bytes = 0;
+    const Part *past = run->past, *memory = run->memory;
+    for (int64_t b = 0; b < d->count; b++) {
+        const Heads *self = &d->blocks[b]->self, *cross = &d->blocks[b]->cross;
+        for (int64_t p = 0; p < run->pasts[b]; p++, past++)
+            bytes += past->rows * (past->even + run->steps) * self->groups * self->width * 2 * sizeof(float);
+        for (int64_t p = 0; p < run->memories[b]; p++, memory++)
+            bytes += memory->rows * memory->even * cross->groups * cross->width * 2 * sizeof(float);
+    }
+    int64_t some = bytes ? (int64_t)((double)run->rows * CLOSE / bytes) : run->rows;
+    return run->steps > 1 && some >= ENOUGH ? some : run->rows;
+}
+
+/* space for numbers of rows: of all, twice. */
+void write_on(const Decoder *d, Run *run, int64_t *space, int threads)
+{
+    int64_t rows = run->rows, each = crowd_of(d, run);
+    for (int64_t i = 0; i < run->steps * rows; i++) run->tokens[i] = NONE;
+    run->done = run->bad = 0;
+    for (int64_t begin = 0; begin < rows; begin += each) {
+        Crowd crowd = {space, smaller_of(each, rows - begin), 0};
+        for (int64_t c = 0; c < crowd.count; c++) space[c] = begin + c;
+        while (crowd.count && crowd.step < run->steps) {
+            written_on(d, run, &crowd, space + rows, threads);
+            if (run->bad) return;
         }
-        run->done++;
-        if (ends) return;
+        run->done = larger_of(run->done, crowd.step);
     }
 }

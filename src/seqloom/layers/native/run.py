@@ -9,8 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from seqloom.layers.native.block import Blocks, Map, Norm, Parts, mapped, product
+from seqloom.layers.native.block import Blocks, Map, Norm, Parts, mapped, products
 from seqloom.layers.native.library import Library
+from seqloom.layers.native.scratch import scratch
 from seqloom.layers.native.shortlist import Outputs
 
 NEAR = 32  # as in the source
@@ -20,7 +21,7 @@ class Decoder(Structure):
     _fields_ = [
         ("vectors", c_void_p), ("positions", c_void_p), ("factor", c_double), ("norm", Norm), ("last", Norm),
         ("blocks", c_void_p), ("count", c_int64), ("width", c_int64), ("tokens", c_int64),
-        ("product", c_void_p), ("head", Map), ("shrink", c_double),
+        ("products", c_void_p), ("head", Map), ("shrink", c_double),
     ]  # fmt: skip
 
 
@@ -61,7 +62,7 @@ class Wanted(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """bad: some number was none, and nothing of it holds."""
+    """tokens_TR: -1 where a row was done before. bad: some number was none, and nothing of it holds."""
 
     tokens_TR: list[list[int]]
     log_probs_TR: list[list[float]]
@@ -73,15 +74,15 @@ def ran(
     lib: ctypes.CDLL, form: Decoder, blocks: Blocks, steps: int, last_R: Tensor, lengths_R: Tensor, past: Parts,
     memory: Parts, wanted: Wanted,
 ) -> Ran:  # fmt: skip
-    """Up to so many steps, and no further than to one with which some row is done."""
+    """So many steps, or fewer where all rows are done before."""
     rows, V, chance = len(last_R), form.tokens, wanted.chance
     last_R, lengths_R = last_R.clone(), lengths_R.clone()
     given = [array("q", part) for part in (*past, *memory, wanted.left)]  # all must live as long as the call
     tokens_TR = torch.empty(steps, rows, dtype=torch.int64)
     log_probs_TR = torch.empty(steps, rows) if wanted.log_probs else None
     near = rows if wanted.outputs is not None else _near(form, rows)
-    x, scores = torch.empty(rows * form.width), torch.empty(near * V * (1 if chance is None else 3))
-    space = torch.empty(rows * (4 * max(blocks.longest, form.width) + 2))
+    x, scores = scratch("x", rows * form.width), scratch("scores", near * V * (1 if chance is None else 3))
+    space = scratch("space", rows * (4 * max(blocks.longest, form.width) + 2))
     drawn = None
     if chance is not None:
         limits = array("d", [number for row in chance.limits for number in row])
@@ -95,7 +96,8 @@ def ran(
         tokens_TR.data_ptr(), None if log_probs_TR is None else log_probs_TR.data_ptr(),
         x.data_ptr(), space.data_ptr(), scores.data_ptr(),
     )  # fmt: skip
-    lib.write_on(ctypes.addressof(form), ctypes.addressof(run), torch.get_num_threads())
+    numbers = torch.empty(2, rows, dtype=torch.int64)
+    lib.write_on(ctypes.addressof(form), ctypes.addressof(run), numbers.data_ptr(), torch.get_num_threads())
     probs = [] if log_probs_TR is None else log_probs_TR[: run.done].tolist()
     return Ran(tokens_TR[: run.done].tolist(), probs, last_R, bool(run.bad))
 
@@ -104,7 +106,7 @@ def best(lib: ctypes.CDLL, form: Decoder, x_RD: Tensor, never_V: Tensor, count: 
     """log_prob_RC and token_RC of the best so many, best first; NaN where some number is none."""
     rows = len(x_RD)
     best_RC, token_RC = torch.empty(rows, count), torch.empty(rows, count, dtype=torch.int64)
-    scores, rest = torch.empty(_near(form, rows) * form.tokens), torch.empty(rows * (form.width + 2))
+    scores, rest = scratch("scores", _near(form, rows) * form.tokens), scratch("space", rows * (form.width + 2))
     lib.best_tokens(
         ctypes.addressof(form), x_RD.data_ptr(), rows, never_V.data_ptr(), count, scores.data_ptr(), rest.data_ptr(),
         best_RC.data_ptr(), token_RC.data_ptr(), torch.get_num_threads(),
@@ -123,7 +125,7 @@ def _same(lib: ctypes.CDLL) -> bool:
     vectors, head = numbers[:36].view(9, 4), numbers[36:].view(9, 4)
     blocks = Blocks([])
     form = Decoder(
-        vectors.data_ptr(), None, 2.0, Norm(), Norm(), blocks.places.buffer_info()[0], 0, 4, 9, product(),
+        vectors.data_ptr(), None, 2.0, Norm(), Norm(), blocks.places.buffer_info()[0], 0, 4, 9, products(),
         mapped(head, None), 1.0,
     )  # fmt: skip
     none = Parts([], [])
@@ -141,9 +143,9 @@ def _same(lib: ctypes.CDLL) -> bool:
 RUN = Library(
     "run",
     {
-        "write_on": (c_void_p, c_void_p, c_int),
+        "write_on": (c_void_p, c_void_p, c_void_p, c_int),
         "best_tokens": (c_void_p, c_void_p, c_int64, c_void_p, c_int, *(c_void_p,) * 4, c_int),
     },
     _same,
-    product,
+    products,
 )
