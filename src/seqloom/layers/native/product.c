@@ -6,17 +6,13 @@
    rows. While a tile is worked on, the memory that the next one is written to is fetched, line by line: to write to it
    unprepared costs a seventh. What order the steps of a sum are added in depends on K alone, not on threads. */
 #include "activation.h"
+#include "panels.h"
 
-#define TALL 6 /* rows of a tile */
-#define TILE 4 /* registers in each */
-#define PANEL (TILE * LANES)
 #define DEEP 512          /* steps of a sum that stay in registers; a multiple of RUN */
 #define RUN 16            /* steps without a look at the end */
 #define BLOCK (128 << 10) /* numbers of b at once */
 #define TALLEST (32 * TALL) /* rows of a at once, if they are put into panels: these stay in the second cache too */
 #define WIDEST 1024         /* and columns of b at once then */
-#define AHEAD 4             /* lines or rows that are fetched before they are put into panels */
-#define GAP LANES           /* between panels of a, so that they do not all lie in the same part of a cache */
 #define SPACE (WIDEST * DEEP + TALLEST * DEEP + (TALLEST / TALL + 1) * GAP)
 
 typedef struct {
@@ -102,92 +98,6 @@ APART void tile_of_rows(int64_t depth, const float *a, int64_t a_row, const floa
 APART void tile_of_panel(int64_t depth, const float *a, const float *b, tile_place c)
 {
     tile(depth, a, 1, TALL, b, c);
-}
-
-INLINE void turned_square(const float *from, int64_t step, float *to)
-{
-    lanes x[LANES];
-#pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++) {
-        __builtin_prefetch(from + i * step + AHEAD * LANES);
-        x[i] = load(from + i * step);
-    }
-    turn(x);
-#pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++) store(to + i * PANEL, x[i]);
-}
-
-/* Panels of b, depth x PANEL each; what is too much is 0. One of row and column is 1. */
-static void panels_of(const float *from, int64_t row, int64_t column, int64_t depth, int64_t width, float *to)
-{
-    int64_t full = width / PANEL, panel = depth * PANEL, rest = width - full * PANEL;
-    for (int64_t p = 0; column == 1 && p < full; p += 4) /* some side by side, as memory is read ahead along a row */
-        for (int64_t k = 0; k < depth; k++)
-            for (int64_t q = p; q < smaller_of(full, p + 4); q++)
-#pragma GCC unroll 4
-                for (int n = 0; n < PANEL; n += LANES) {
-                    const float *here = from + k * row + q * PANEL + n;
-                    __builtin_prefetch(here + AHEAD * row);
-                    store(to + q * panel + k * PANEL + n, load(here));
-                }
-    for (int64_t p = 0; column != 1 && p < full; p++) {
-        const float *here = from + p * PANEL * column;
-        int64_t even = depth / LANES * LANES;
-        for (int64_t k = 0; k < even; k += LANES)
-            for (int n = 0; n < PANEL; n += LANES)
-                turned_square(here + n * column + k, column, to + p * panel + k * PANEL + n);
-        for (int64_t k = even; k < depth; k++)
-            for (int n = 0; n < PANEL; n++) to[p * panel + k * PANEL + n] = here[n * column + k];
-    }
-    for (int64_t k = 0; rest && k < depth; k++)
-        for (int n = 0; n < PANEL; n++)
-            to[full * panel + k * PANEL + n] = n < rest ? from[k * row + (full * PANEL + n) * column] : 0;
-}
-
-#define SOME 8 /* steps; and rows that are copied at once: the next step overwrites what is more than TALL */
-typedef float some_rows __attribute__((vector_size(4 * SOME)));
-
-/* SOME steps of some panels, with which more steps follow. sums: to which they are added, or null. */
-INLINE void steps_of_panels(const float *from, int64_t column, int64_t count, float *to, int64_t panel, float *sums)
-{
-    const float *row[SOME];
-#pragma GCC unroll 8
-    for (int k = 0; k < SOME; k++) row[k] = from + k * column;
-    for (int64_t p = 0; p < count; p++, to += panel) {
-        some_rows total = {0};
-#pragma GCC unroll 8
-        for (int k = 0; k < SOME; k++) {
-            some_rows here;
-            __builtin_prefetch(row[k] + SOME * column + p * TALL);
-            memcpy(&here, row[k] + p * TALL, sizeof here);
-            memcpy(to + k * TALL, &here, sizeof here);
-            if (sums) total += here;
-        }
-        if (sums)
-            for (int m = 0; m < TALL; m++) sums[p * TALL + m] += total[m];
-    }
-}
-
-/* Rows of a, of which each lies in a column, into panels of TALL of them. */
-static void panels_of_a(const float *from, int64_t column, int64_t depth, int64_t rows, float *to, float *sums)
-{
-    int64_t panel = TALL * depth + GAP, safe = larger_of(0, (rows - SOME + TALL) / TALL); /* SOME numbers can be read */
-    for (int64_t first = 0; first < depth; first += SOME) {
-        int64_t count = first + SOME < depth ? safe : 0, end = smaller_of(depth, first + SOME);
-        if (sums)
-            steps_of_panels(from + first * column, column, count, to + first * TALL, panel, sums);
-        else
-            steps_of_panels(from + first * column, column, count, to + first * TALL, panel, 0);
-        for (int64_t m = count * TALL; m < (rows + TALL - 1) / TALL * TALL; m++) {
-            float total = 0;
-            for (int64_t k = first; k < end; k++) {
-                float here = m < rows ? from[k * column + m] : 0;
-                to[m / TALL * panel + k * TALL + m % TALL] = here;
-                total += here;
-            }
-            if (sums && m < rows) sums[m] += total;
-        }
-    }
 }
 
 typedef struct {
