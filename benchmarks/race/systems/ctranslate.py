@@ -36,7 +36,15 @@ def _write(job: Write, folder: Path, device: str, kind: str) -> Turn:
     task, place = model.task, folder / f"ctranslate2-{job.size.width}-{os.getpid()}"
     convert(model.networks[0], place, BEGIN, END, 0)
     texts = lines(job)
-    translator = ctranslate2.Translator(str(place), device=device, compute_type=kind, intra_threads=_threads())
+    # as it advises for many sentences: batches side by side, a thread each
+    beside = max(1, min(_threads(), len(texts) // job.batch)) if job.batch > 1 and device == "cpu" else 1
+    translator = ctranslate2.Translator(
+        str(place),
+        device=device,
+        compute_type=kind,
+        inter_threads=beside,
+        intra_threads=_threads() // beside,
+    )
     tokens = sum(text.count(" ") + 2 for text in texts)
 
     def write(some: Sequence[str]) -> list[str]:
