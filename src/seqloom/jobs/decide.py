@@ -12,6 +12,7 @@ from seqloom.jobs.asked import Asked
 from seqloom.jobs.chosen import with_model
 from seqloom.jobs.corpora import Corpora, corpora
 from seqloom.jobs.plan import (
+    TRIAL,
     Amount,
     about_steps,
     amount,
@@ -47,7 +48,7 @@ from seqloom.training.load import load_of
 from seqloom.training.optimisers import OptimiserSettings
 from seqloom.training.pace import Pace
 from seqloom.training.peak import peak_flops
-from seqloom.training.precision import choose
+from seqloom.training.precision import GAIN, Choice, choose
 from seqloom.training.schedules import Constant, Cosine, InverseSqrt, Plateau, ScheduleSettings
 from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
@@ -104,6 +105,8 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
     if left is None and device.type == "cpu":
         wait_for_all()  # a run without a clock needs them, and the first trial step would make some one by one
     work = throwaway(recipe.model, data, device, precision.dtype, training)
+    if precision.dtype is not None and device.type == "cpu" and training.precision == "auto":
+        precision, work = _in_fact(precision, work, throwaway(recipe.model, data, device, None, training), data)
     count = threads_of(work, data, training.seed) if training.threads == "auto" else training.threads
     with threads(count):
         batch, took = _batch(training, work, data, left, note)
@@ -140,6 +143,17 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         chosen["schedule"] = _ending(training, expected or 0, note)
     recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update=chosen)})
     return Decided(recipe, data, took, validation)
+
+
+def _in_fact(half: Choice, work: Work, plain: Work, data: Corpora) -> tuple[Choice, Work]:
+    """bf16 on a CPU only if a step of this very model is faster with it: float32 has kernels of our own."""
+    wait_for_all()
+    order = data.order(trial_of(data, TRIAL, work.device), 0)
+    in_half, in_full = step_seconds(work, order), step_seconds(plain, order)
+    words = f"a step took {in_half * 1e3:.0f} ms in bf16 and {in_full * 1e3:.0f} ms in float32"
+    if in_full < GAIN * in_half:
+        return Choice(None, f"float32: {words}"), plain
+    return Choice(half.dtype, f"bf16: {words}"), work
 
 
 def _in_time(training: TrainingSettings, batch: int, left: float, took: float, validation: float) -> int:

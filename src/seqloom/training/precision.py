@@ -10,7 +10,7 @@ from seqloom.training.peak import best_time
 Precision = Literal["auto", "float32", "bf16"]
 
 _SECONDS = 0.1  # for each of the two
-_GAIN = 1.1  # bfloat16 is less exact: a gain within the noise is not worth that
+GAIN = 1.1  # bfloat16 is less exact: a gain within the noise is not worth that
 
 
 class Choice(NamedTuple):
@@ -51,7 +51,7 @@ def _measured() -> Choice:
     plain, half = _step_time(None, _SECONDS), _step_time(torch.bfloat16, _SECONDS)
     gain = plain / half
     words = f"a small step took {half * 1e3:.1f} ms in bf16 and {plain * 1e3:.1f} ms in float32"
-    return Choice(torch.bfloat16, f"bf16: {words}") if gain >= _GAIN else Choice(None, f"float32: {words}")
+    return Choice(torch.bfloat16, f"bf16: {words}") if gain >= GAIN else Choice(None, f"float32: {words}")
 
 
 def _step_time(dtype: torch.dtype | None, seconds: float) -> float:
