@@ -131,6 +131,11 @@ class Cache:
     def __len__(self) -> int:
         return self.totals.examples
 
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Tags that are not in the list of labels: the names of the numbers from UNSEEN downwards."""
+        return tuple(self.facts.get("unseen", ()))
+
     @cached_property
     def rows(self) -> Longs:
         """How many examples each chunk holds."""

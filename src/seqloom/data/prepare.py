@@ -14,8 +14,8 @@ import numpy.typing as npt
 from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache, CacheWriter, Examples
 from seqloom.data.crew import MOST, Encoded, can_start, cores, encode_all
-from seqloom.data.encoding import Encoder, Fields, SeriesEncoder, names_of_labels
-from seqloom.data.ragged import ColumnType
+from seqloom.data.encoding import Encoder, Fields, SeriesEncoder, TagEncoder, names_of_labels
+from seqloom.data.ragged import ColumnType, Ragged
 from seqloom.data.reading import Block, Shape, Skipped, fingerprint, read, size
 from seqloom.data.reading.format_choice import format_of
 from seqloom.data.reading.midi import files_of
@@ -24,8 +24,9 @@ from seqloom.data.series_faults import fitting
 from seqloom.data.settings import Bad, Corpus
 from seqloom.settings import UserError
 from seqloom.settings.cache_folder import cache_folder
+from seqloom.text.labels import UNSEEN
 
-FORMAT = 7  # to be raised when what stands in a cache changes
+FORMAT = 8  # to be raised when what stands in a cache changes
 LEAST = 100  # characters; less of a running text is no validation
 NAMES = 5  # of labels, as examples
 LARGE = 20_000_000  # bytes; with less, starting processes takes longer than they save
@@ -180,12 +181,12 @@ def _build(
     columns, strange = encoder.columns, _Strange(encoder)
     with (
         CacheWriter(folder / "examples.arrow", columns, facts) as main,
-        _other(folder, columns, held_out) as other,
+        _other(folder, columns, held_out, facts) as other,
         closing(_encoded(corpus, shape, encoder, fit, held_out)) as each,
     ):
         for (block, mask), encoded in each:
             skipped.add(block.report)
-            strange.add(block)
+            encoded = strange.numbered(block, encoded)
             lines = np.asarray(block.lines, np.int64)
             examples, long = _fitting(Examples(encoded, np.zeros(len(lines), np.int64), lines), fit)
             too_long += int(long.sum())
@@ -202,30 +203,45 @@ def _build(
             "skipped": asdict(skipped.renamed(_names(corpus), _numbers(corpus))),
             "too_long": too_long,
             "labels": asdict(strange.count()),
+            "unseen": strange.names,
         }
 
 
 class _Strange:
-    """Counts the labels that an encoder does not know."""
+    """Counts the labels that an encoder does not know; of tags, which mark spans together, each keeps its name."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder, self.known, self.unseen = encoder, 0, Counter[str]()
 
-    def add(self, block: Block) -> None:
+    def numbered(self, block: Block, encoded: Mapping[str, Ragged]) -> Mapping[str, Ragged]:
+        """What the block was encoded to, with a number for each unseen tag."""
         found = names_of_labels(self.encoder, block.columns)
-        if found is not None:
-            labels, names = found
-            unseen = Counter(name for name in names if name not in labels)
-            self.known += len(names) - unseen.total()
-            self.unseen += unseen
+        if found is None:
+            return encoded
+        labels, names = found
+        unseen = [name for name in names if name not in labels]
+        self.known += len(names) - len(unseen)
+        self.unseen.update(unseen)
+        if not unseen or not isinstance(self.encoder, TagEncoder):
+            return encoded
+        numbers = {name: UNSEEN - number for number, name in enumerate(self.unseen)}
+        target = encoded["target"]
+        values_N = target.values_N.copy()
+        values_N[values_N == UNSEEN] = [numbers[name] for name in unseen]
+        return {**encoded, "target": replace(target, values_N=values_N)}
+
+    @property
+    def names(self) -> list[str]:
+        """Of tags, in the order of their numbers."""
+        return list(self.unseen) if isinstance(self.encoder, TagEncoder) else []
 
     def count(self) -> LabelCount:
         names = tuple(name for name, _ in self.unseen.most_common(NAMES))
         return LabelCount(self.known, self.unseen.total(), names)
 
 
-def _other(folder: Path, columns: Mapping[str, ColumnType], held_out: HeldOut | None) -> Any:
-    return nullcontext() if held_out is None else CacheWriter(folder / "held_out.arrow", columns, {})
+def _other(folder: Path, columns: Mapping[str, ColumnType], held_out: HeldOut | None, facts: Mapping[str, Any]) -> Any:
+    return nullcontext() if held_out is None else CacheWriter(folder / "held_out.arrow", columns, facts)
 
 
 def _encoded(

@@ -74,6 +74,9 @@ def validator(
         loss = mean_loss(model, task, batches(), device)
         if isinstance(task, TranslateTask):
             return {"loss": loss, **written_scores(task, model, sample, metrics, device, by_heart)}
+        if isinstance(task, TagTask):
+            parts = ((cache.unseen, batches_of(cache)) for cache in caches)
+            return {"loss": loss, **tag_scores(task, model, parts, device)}
         return {"loss": loss, **_own(task, model, loss, batches, device)}
 
     return validate
@@ -91,8 +94,6 @@ def _own(
             return {"perplexity": math.exp(min(loss, 700.0))}
         case MaskedTask():
             return masked_accuracy(task, model, batches(), device)
-        case TagTask():
-            return tag_scores(task, model, batches(), device)
         case ClassifyTask() | NodesTask():
             return {"accuracy": accuracy(task, model, batches(), device)}
         case _:

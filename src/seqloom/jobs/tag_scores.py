@@ -1,6 +1,6 @@
 """How good the tags of a model are: of words, and of the spans that they mark."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -9,29 +9,40 @@ import torch
 from seqloom.data.cache import Examples
 from seqloom.evaluation import Accuracy, Metric, total
 from seqloom.evaluation.labels import Labels
-from seqloom.evaluation.spans import SpanF1, kinds_of, marks_spans
+from seqloom.evaluation.spans import OUTSIDE, SpanF1, kinds_of, marks_spans
 from seqloom.jobs.answers import chosen
 from seqloom.models.build import Model
 from seqloom.tasks.tag import TagTask
-from seqloom.text.labels import NONE
-
-STRANGE = "B-\n"
-"""A tag that training never saw: a span of a kind of its own, which no model can find and no file can hold."""
+from seqloom.text.labels import NONE, UNSEEN
 
 
-def tag_scores(task: TagTask, model: Model, batches: Iterable[Examples], device: torch.device) -> dict[str, float]:
-    """In percent. A tag that training never saw cannot be given, and counts as wrong."""
-    names = (*task.labels.names, STRANGE)  # the last is that of NONE
+def tag_scores(
+    task: TagTask, model: Model, parts: Iterable[tuple[Sequence[str], Iterable[Examples]]], device: torch.device
+) -> dict[str, float]:
+    """In percent. A tag that training never saw cannot be given, and counts as wrong.
+
+    parts: the names of such tags, and the examples that they stand in.
+    """
+    known = task.labels.names
     said, wanted = list[list[str]](), list[list[str]]()
-    for examples in batches:
-        batch = task.batch(examples)
-        word = batch.goal != NONE
-        target = examples.columns["target"]
-        ends = np.concatenate([[0], np.cumsum(target.values_N != NONE)])[target.starts]
-        for found, ids in (said, chosen(task, model, batch, device)[word]), (wanted, batch.goal[word].clamp(min=NONE)):
-            tags = [names[id] for id in ids.tolist()]
-            found += [tags[begin:end] for begin, end in pairwise(ends)]
-    metrics: list[Metric[Labels]] = [Accuracy()]
-    if marks_spans(task.labels.names):
-        metrics.append(SpanF1(kinds_of(names)))
-    return {metric.name: float(metric.score(total(metric.statistics(said, [wanted])))) for metric in metrics}
+    for unseen, batches in parts:
+        names = dict(enumerate(known)) | {UNSEEN - number: name for number, name in enumerate(unseen)}
+        for examples in batches:
+            batch, target = task.batch(examples), examples.columns["target"]
+            word_N = target.values_N != NONE
+            ends = np.concatenate([[0], np.cumsum(word_N)])[target.starts]
+            ids = chosen(task, model, batch, device)[batch.goal != NONE]
+            for found, each in (said, ids.tolist()), (wanted, target.values_N[word_N].tolist()):
+                tags = [names[id] for id in each]
+                found += [tags[begin:end] for begin, end in pairwise(ends)]
+    scores = {Accuracy.name: _score(Accuracy(), said, wanted)}
+    if marks_spans(known):
+        # one unseen tag of another form is not worth a run
+        wanted = [[tag if marks_spans([tag]) else OUTSIDE for tag in tags] for tags in wanted]
+        spans = SpanF1(kinds_of([*known, *(tag for tags in wanted for tag in tags)]))
+        scores[spans.name] = _score(spans, said, wanted)
+    return scores
+
+
+def _score(metric: Metric[Labels], said: Sequence[Labels], wanted: Sequence[Labels]) -> float:
+    return float(metric.score(total(metric.statistics(said, [wanted]))))

@@ -15,6 +15,7 @@ from seqloom.tasks.losses import sequence_loss
 from seqloom.tasks.settings import Tag
 from seqloom.tasks.task import Goals, Task
 from seqloom.text import Labels
+from seqloom.text.labels import UNSEEN
 
 
 class TagTask(Task):
@@ -51,7 +52,7 @@ class TagTask(Task):
 
     def batch(self, examples: Examples) -> Batch:
         source, target = examples.columns["source"], examples.columns["target"]
-        count, goal = int((target.values_N >= 0).sum()), goals(target)
+        count, goal = int((target.values_N >= 0).sum()), goals(target).clamp(min=UNSEEN)
         if self.settings.spelled:
             goal = goal[torch.from_numpy(source.values_N < len(self.codecs.source))]
         return Batch(examples, Side.of(source), None, goal, count, steps_vary=self.settings.spelled)

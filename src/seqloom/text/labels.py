@@ -13,7 +13,8 @@ from seqloom.text import json_file
 
 NONE = -1
 UNSEEN = -2
-"""A label that is not in the list, where that is no mistake: no model can give it, so every answer is wrong."""
+"""A label that is not in the list, where that is no mistake: no model can give it, so every answer is wrong.
+Where their names are kept, the first of them has this number, and the others those below it."""
 _WHAT = "a list of labels"
 
 
