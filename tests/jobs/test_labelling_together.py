@@ -18,6 +18,7 @@ family = "encoder-only"
 width = 8
 depth = 1
 mixer = {{ kind = "convolution" }}
+positions = {positions}
 output = {{ kind = "{output}" }}
 [training]
 steps = 3
@@ -27,12 +28,18 @@ TEXTS = {
     "classify": "a good film\tyes\na bad film\tno\nso good\tyes\nso bad\tno\n",
     "tag": "a good film\tD A N\na bad film\tD A N\nso good\tR A\nso bad\tR A\n",
 }
+MORE = (
+    r"^the source is longer than what the model reads, by 10 tokens; shorten it, or train with more learned positions "
+    r"\(model.positions.length\)$"
+)
 
 
-def _trained(folder: Path, task: str, pieces: str, text: str | None = None) -> Path:
+def _trained(folder: Path, task: str, pieces: str, text: str | None = None, positions: int = 0) -> Path:
     data, recipe = folder / f"{task}.tsv", folder / "r.toml"
     data.write_text(text or TEXTS[task])
-    recipe.write_text(RECIPE.format(task=task, pieces=pieces, output="classes" if task == "classify" else "tags"))
+    output = "classes" if task == "classify" else "tags"
+    places = f'{{ kind = "learned", length = {positions} }}' if positions else '{ kind = "none" }'
+    recipe.write_text(RECIPE.format(task=task, pieces=pieces, output=output, positions=places))
     out = folder / f"{task}-{pieces}"
     seqloom.train(recipe, data=data, valid=data, out=out, view="none", force=True)
     return out
@@ -68,3 +75,23 @@ def test_other_labels_and_other_tasks_do_not_answer_together(tmp_path: Path) -> 
         seqloom.load([first, other])
     with pytest.raises(UserError, match=r"does another task \(tag\) than"):
         seqloom.load([first, _trained(tmp_path, "tag", "words")])
+
+
+def test_words_that_one_of_them_does_not_read_are_told(tmp_path: Path) -> None:
+    """Whichever is named first: they have no tag."""
+    runs = [_trained(tmp_path, "tag", "words"), _trained(tmp_path, "tag", "characters", positions=8)]
+    for order in (runs, runs[::-1]):
+        model = seqloom.load(order)
+        answer = model.predict("a bad film so good")
+        assert (len(answer.text.split()), answer.cut) == (3, len("film so good") - len("fi"))
+        assert model.predict("so bad").cut == 0
+        with pytest.raises(UserError, match=MORE):
+            model.score("a bad film so good", "D A N R A")
+
+
+def test_what_has_no_label_to_be_scored_is_told(tmp_path: Path) -> None:
+    model = seqloom.load(_trained(tmp_path, "classify", "characters", positions=8))
+    with pytest.raises(UserError, match=r"^the source is empty: it has no label to be scored; give it a text$"):
+        model.score("", "yes")
+    with pytest.raises(UserError, match=MORE.replace("10 tokens", "1 token")):
+        model.score("so good!", "yes")

@@ -24,6 +24,7 @@ from seqloom.layers.chain import Links
 from seqloom.models.build import Model as Network
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.settings import UserError
+from seqloom.settings.words import counted
 from seqloom.tasks.batch import Side
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.tag import TagTask
@@ -84,7 +85,8 @@ class Labeller:
         """Each number with its answers, best first: the likeliest classes, or all tags as one answer."""
         empty, rows = part_empty(asked, replace(EMPTY, score=1.0))
         yield from empty
-        for part in self._batches(sorted(rows, key=self.length)):
+        for read in self._batches(sorted(rows, key=self.length)):
+            part = [replace(one, cut=self._cut(one)) for one in read]
             scores = self.log_probs(part)
             if isinstance(self.task, TagTask):
                 for one, tags in zip(part, tags_of(scores, self.links), strict=True):
@@ -106,11 +108,19 @@ class Labeller:
             return own
         every, voices = [own], [len(self.networks)]
         for other in self.others:
-            read = [other.prepare(one.question, one.number, _PLAIN) for one in asked]
+            read = [other._again(one) for one in asked]
             read = [replace(one, item=one.item or Item((), one.number, 0)) for one in read]
             every.append(other._own_log_probs(read, chained))
             voices.append(len(other.networks))
         return [_of_shared_words(each, voices, chained) for each in zip(*every, strict=True)]
+
+    def _again(self, asked: Prepared) -> Prepared:
+        """What another has prepared, as this one reads it."""
+        return self.prepare(asked.question, asked.number, _PLAIN)
+
+    def _cut(self, asked: Prepared) -> int:
+        """Tokens that were left out by who left out most: tags are of the words that all of them read."""
+        return max([asked.cut, *(other._again(asked).cut for other in self.others)])
 
     @torch.no_grad()
     def _own_log_probs(self, asked: Sequence[Prepared], chained: bool) -> list[Tensor]:
@@ -155,8 +165,14 @@ class Labeller:
         prepared = self.prepare(Question(source), 0, GenerationSettings())
         names = [str(target)] if isinstance(self.task, ClassifyTask) else str(target).split(" ")
         labels = self.task.labels.encode(names)
-        if prepared.item is None or prepared.cut:
-            raise UserError("the source is empty, or longer than the model's learned positions")
+        if prepared.item is None:
+            raise UserError("the source is empty: it has no label to be scored; give it a text")
+        cut = self._cut(prepared)
+        if cut:
+            raise UserError(
+                f"the source is longer than what the model reads, by {counted(cut, 'token')}; shorten it, or train "
+                "with more learned positions (model.positions.length)"
+            )
         (scores,) = self.log_probs([prepared])
         scores_WV = scores[None] if isinstance(self.task, ClassifyTask) else scores
         if len(scores_WV) != len(labels):
