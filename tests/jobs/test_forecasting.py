@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from seqloom.jobs import rolling
+from seqloom.jobs import evaluated_runs, rolling
 from seqloom.jobs.asked import Command, corpora_like
 from seqloom.jobs.check import check
 from seqloom.jobs.evaluate import Evaluate, evaluate
@@ -278,6 +278,60 @@ def test_runs_are_evaluated_together_by_the_mean_of_what_they_say(place: Path) -
         evaluate(Evaluate(("run",), ("a.csv",), ensemble=("all",)))
 
 
+def _forecasts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is refused is refused before the long work."""
+
+    def work(*given: object) -> None:
+        raise AssertionError("it forecasts")
+
+    monkeypatch.setattr(evaluated_runs, "errors", work)
+
+
+@pytest.mark.parametrize("quantiles", ["[]", "[0.05, 0.5, 0.95]"])
+def test_runs_of_other_quantiles_share_the_scores_that_need_none(
+    place: Path, monkeypatch: pytest.MonkeyPatch, quantiles: str
+) -> None:
+    learn()
+    learn("other", changes=[f"model.output.quantiles={quantiles}"])
+    for runs in ("run", "other"), ("other", "run"):
+        report, _ = evaluate(Evaluate(runs, ("a.csv",), metrics=("mse", "mase")))
+        assert {one.metric.name for one in report.measured} == {"mse", "mase"}
+    _forecasts_nothing(monkeypatch)
+    shown = {"run": "0.1, 0.5, 0.9", "other": quantiles.strip("[]") or "none"}
+    for first, second in ("run", "other"), ("other", "run"):
+        unlike = f"{second}: says other quantiles ({shown[second]}) than {first} ({shown[first]}), and "
+        for asked, needed, rest in (
+            ((), "crps and coverage", "mse mae mase mae-units"),
+            (("coverage",), "coverage", "mse mae mase mae-units"),
+            (("mae", "crps"), "crps", "mae"),
+        ):
+            fix = f"{needed} would be of them; count what needs none: --metrics {rest}"
+            with pytest.raises(UserError, match=f"^{re.escape(unlike + fix)}$"):
+                evaluate(Evaluate((first, second), ("a.csv",), metrics=asked))
+
+
+@pytest.mark.parametrize(("setting", "value", "was"), [("look_back", 12, 24), ("horizon", 5, 6)])
+def test_runs_that_cannot_forecast_together_are_told_what_differs_before_they_forecast(
+    place: Path, monkeypatch: pytest.MonkeyPatch, setting: str, value: int, was: int
+) -> None:
+    learn()
+    learn("other", changes=[f"task.{setting}={value}"])
+    _forecasts_nothing(monkeypatch)
+    message = (
+        f"other: has another task.{setting} ({value}, and {was} there) than run; runs that answer together are "
+        "trained with the same [task]: leave it out, or train it anew so"
+    )
+    with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
+        evaluate(Evaluate(("run", "other"), ("a.csv",), ensemble=("all",)))
+
+
+def test_other_look_backs_are_signed(place: Path) -> None:
+    learn()
+    learn("other", changes=["task.look_back=12"])
+    report, _ = evaluate(Evaluate(("run", "other"), ("a.csv",), metrics=("mse",)))
+    assert report.measured[0].metric.signature().startswith("look-back:24/12|horizon:6|")
+
+
 def test_the_part_that_chose_the_model_can_be_evaluated_too(place: Path) -> None:
     trained, notes = learn(), list[str]()
     report, _ = evaluate(Evaluate(("run",), ("a.csv",), changes=("evaluation.part=valid",)), notes.append)
@@ -324,6 +378,8 @@ def test_runs_of_another_horizon_are_not_compared(place: Path) -> None:
     learn("other", changes=["task.horizon=5"])
     report, _ = evaluate(Evaluate(("run", "same"), ("a.csv",)))
     assert report.systems == ("run", "same")
+    report, _ = evaluate(Evaluate(("one=run", "two=run"), ("a.csv",)))
+    assert report.systems == ("one", "two")
     with pytest.raises(UserError, match="other: forecasts other windows than run"):
         evaluate(Evaluate(("run", "other"), ("a.csv",)))
     with pytest.raises(UserError, match=r"--metrics bleu: no metric of forecasts"):

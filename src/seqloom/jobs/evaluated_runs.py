@@ -23,7 +23,7 @@ from seqloom.jobs.node_labels import asked_nodes, graph_of
 from seqloom.jobs.opened import still_training
 from seqloom.jobs.progress import share_bar
 from seqloom.jobs.request import data_of
-from seqloom.jobs.rolling import Kept, errors, metric_of, rolling_metrics, test_of
+from seqloom.jobs.rolling import Kept, errors, metric_of, shared_metrics, test_of
 from seqloom.jobs.said import Data, Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.system_name import name_systems
 from seqloom.settings import UserError
@@ -142,27 +142,26 @@ def evaluated_forecasts(
     """
     if changes:
         raise UserError(f"--set {changes[0]}: a forecast is not searched for; what can be set begins with evaluation.")
-    parts, first = list[Said](), None
-    together = [list(members)] if members else []
-    for one in (*runs, *together):
-        model, run = load(one, device), one if isinstance(one, str) else ENSEMBLE
-        task, forecaster = model.task, model.forecaster(run)
-        assert isinstance(task, ForecastTask)
-        for text in still_training(model.opened):
-            note(text)
-        test = test_of(task, corpora, model.opened[0].run, part)
-        if first is None:
-            first = test, task, forecaster.levels, rolling_metrics(forecaster.levels, metrics)
-            for text in test.notes:
-                note(text)
-        elif test.blocks != first[0].blocks:
+    # all are opened first: what does not go together is told before the first one forecasts
+    models = [load(run, device) for run in runs] + ([load(members, device)] if members else [])
+    called = [*runs, *([ENSEMBLE] if members else [])]
+    forecasters = [model.forecaster(run) for run, model in zip(called, models, strict=True)]
+    names = shared_metrics([(run, one.levels) for run, one in zip(called, forecasters, strict=True)], metrics)
+    tests = [
+        test_of(one.task, corpora, model.opened[0].run, part) for one, model in zip(forecasters, models, strict=True)
+    ]
+    for run, test in zip(called, tests, strict=True):
+        if test.blocks != tests[0].blocks:
             raise UserError(f"{run}: forecasts other windows than {runs[0]}; compare runs of one horizon and one split")
+    opened = [one for model in models[: len(runs)] for one in model.opened]
+    for text in (*still_training(opened), *tests[0].notes):
+        note(text)
+    parts = []
+    for run, forecaster, test in zip(called, forecasters, tests, strict=True):
         with share_bar(f"{run} forecasts") as moved:
-            parts.append(Said([], [], None, errors(forecaster, test, first[3], moved)))
-    assert first is not None
-    test, task, levels, names = first
+            parts.append(Said([], [], None, errors(forecaster, test, names, moved)))
     systems = (*systems, ENSEMBLE) if members else systems
-    return of_errors(systems, test.blocks, parts, [metric_of(name, task, levels) for name in names]), list(names)
+    return of_errors(systems, tests[0].blocks, parts, [metric_of(name, forecasters) for name in names]), list(names)
 
 
 def of_errors(

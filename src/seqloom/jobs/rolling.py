@@ -40,11 +40,14 @@ class Test:
     notes: list[str] = field(default_factory=list)
 
 
+OF_QUANTILES: tuple[RollingMetric, ...] = ("crps", "coverage")
+
+
 def rolling_metrics(levels: Sequence[float], asked: Sequence[str]) -> list[RollingMetric]:
-    quantiles: tuple[RollingMetric, ...] = ("crps", "coverage") if len(levels) > 1 else ()
+    quantiles = OF_QUANTILES if len(levels) > 1 else ()
     usual = ("mse", "mae", *quantiles[:1], "mase", "mae-units", *quantiles[1:])
     found: list[RollingMetric] = named(asked or usual, ROLLING, "forecasts")
-    for name in ("crps", "coverage"):
+    for name in OF_QUANTILES:
         if name in found and len(levels) < 2:
             raise UserError(
                 f"--metrics {name}: the model says no quantiles; train it with some (model.output.quantiles)"
@@ -52,9 +55,31 @@ def rolling_metrics(levels: Sequence[float], asked: Sequence[str]) -> list[Rolli
     return found
 
 
-def metric_of(name: RollingMetric, task: ForecastTask, levels: Sequence[float]) -> Rolling:
-    settings, scales = task.settings, task.scales
-    how = f"look-back:{settings.look_back}|horizon:{settings.horizon}|every:1|blocks:{settings.horizon}"
+def shared_metrics(levels: Sequence[tuple[str, Sequence[float]]], asked: Sequence[str]) -> list[RollingMetric]:
+    """Of several runs; levels: of the quantiles that each says. Scores of other quantiles are no scores of the same."""
+    names = rolling_metrics(max((each for _, each in levels), key=len), asked)
+    needed = [name for name in names if name in OF_QUANTILES]
+    (first, own), *others = levels
+    for run, other in others:
+        if needed and tuple(other) != tuple(own):
+            rest = [name for name in names if name not in needed] or rolling_metrics((), ())
+            raise UserError(
+                f"{run}: says other quantiles ({_shown(other)}) than {first} ({_shown(own)}), and "
+                f"{' and '.join(needed)} would be of them; count what needs none: --metrics {' '.join(rest)}"
+            )
+    return names
+
+
+def _shown(levels: Sequence[float]) -> str:
+    return ", ".join(f"{level:g}" for level in levels) or "none"
+
+
+def metric_of(name: RollingMetric, forecasters: Sequence[Forecaster]) -> Rolling:
+    """Of forecasters that may look back unlike far."""
+    first = forecasters[0]
+    settings, scales, levels = first.task.settings, first.task.scales, first.levels
+    back = "/".join(dict.fromkeys(str(one.task.settings.look_back) for one in forecasters))
+    how = f"look-back:{back}|horizon:{settings.horizon}|every:1|blocks:{settings.horizon}"
     match name:
         case "mase":
             how += f"|season:{scales.season}"

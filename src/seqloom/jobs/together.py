@@ -17,6 +17,7 @@ def refuse_strangers(opened: Sequence[Opened]) -> None:
             _refuse_other_labels(first, other)
             continue
         if not _alike(other.recipe.task, first.recipe.task):
+            _refuse_other_settings(first, other)
             what = f"does another task ({other.recipe.task.kind}) than {first.run.path} ({first.recipe.task.kind})"
         elif other.task.codecs.fingerprint != first.task.codecs.fingerprint:
             what = f"has another vocabulary than {first.run.path}"
@@ -32,6 +33,17 @@ def _alike(one: TaskSettings, other: TaskSettings) -> bool:
     if isinstance(one, Language) and isinstance(other, Language):
         return one.lines == other.lines
     return one == other
+
+
+def _refuse_other_settings(first: Opened, other: Opened) -> None:
+    """Of the same task."""
+    if other.recipe.task.kind == first.recipe.task.kind:
+        here, there = (one.recipe.task.model_dump(mode="json") for one in (other, first))
+        unlike = [f"task.{name} ({here[name]}, and {there[name]} there)" for name in here if here[name] != there[name]]
+        raise UserError(
+            f"{other.run.path}: has another {', '.join(unlike)} than {first.run.path}; runs that answer together are "
+            "trained with the same [task]: leave it out, or train it anew so"
+        )
 
 
 def _refuse_other_labels(first: Opened, other: Opened) -> None:
