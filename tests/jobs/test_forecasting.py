@@ -308,6 +308,9 @@ def test_runs_of_other_quantiles_share_the_scores_that_need_none(
             fix = f"{needed} would be of them; count what needs none: --metrics {rest}"
             with pytest.raises(UserError, match=f"^{re.escape(unlike + fix)}$"):
                 evaluate(Evaluate((first, second), ("a.csv",), metrics=asked))
+        anew = f"than {first} ({shown[first]}); leave it out, or train it anew with the same (model.output.quantiles)"
+        with pytest.raises(UserError, match=f"^{second}: says other quantiles .* {re.escape(anew)}$"):
+            evaluate(Evaluate((first, second), ("a.csv",), metrics=("mse",), ensemble=("all",)))
 
 
 @pytest.mark.parametrize(("setting", "value", "was"), [("look_back", 12, 24), ("horizon", 5, 6)])

@@ -22,7 +22,7 @@ from seqloom.jobs.writing import Prepared
 from seqloom.models.build import Model as Network
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
-from seqloom.tasks.forecast import ForecastTask, levels_of
+from seqloom.tasks.forecast import ForecastTask, levels_of, shown_levels
 from seqloom.tasks.scales import Scale
 
 Floats = npt.NDArray[np.float64]
@@ -51,9 +51,9 @@ class Forecast:
 
     def quantile(self, level: float) -> Floats:
         if level not in self.levels:
-            known = ", ".join(f"{one:g}" for one in self.levels) or "none"
             raise UserError(
-                f"there is no quantile {level:g}; the model was trained for {known} (model.output.quantiles)"
+                f"there is no quantile {level:g}; the model was trained for {shown_levels(self.levels)} "
+                "(model.output.quantiles)"
             )
         return self.said_HCQ[..., 1 + self.levels.index(level)]
 
@@ -64,8 +64,6 @@ class Forecaster:
     def __init__(self, task: ForecastTask, networks: Sequence[Network], device: torch.device) -> None:
         self.task, self.networks, self.device = task, networks, device
         self.levels = levels_of(networks[0])
-        if any(levels_of(network) != self.levels for network in networks):
-            raise UserError("runs that forecast together need the same quantiles (model.output.quantiles)")
 
     @torch.no_grad()
     def z_scores(self, examples: Examples) -> Floats:

@@ -18,7 +18,7 @@ from seqloom.jobs.series_corpora import Part, file_of, parts_of, seen_of, window
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.store import RunFolder
-from seqloom.tasks.forecast import ForecastTask
+from seqloom.tasks.forecast import ForecastTask, shown_levels
 from seqloom.tasks.scales import Scale
 
 Errors = dict[str, list[list[float]]]
@@ -64,14 +64,10 @@ def shared_metrics(levels: Sequence[tuple[str, Sequence[float]]], asked: Sequenc
         if needed and tuple(other) != tuple(own):
             rest = [name for name in names if name not in needed] or rolling_metrics((), ())
             raise UserError(
-                f"{run}: says other quantiles ({_shown(other)}) than {first} ({_shown(own)}), and "
+                f"{run}: says other quantiles ({shown_levels(other)}) than {first} ({shown_levels(own)}), and "
                 f"{' and '.join(needed)} would be of them; count what needs none: --metrics {' '.join(rest)}"
             )
     return names
-
-
-def _shown(levels: Sequence[float]) -> str:
-    return ", ".join(f"{level:g}" for level in levels) or "none"
 
 
 def metric_of(name: RollingMetric, forecasters: Sequence[Forecaster]) -> Rolling:

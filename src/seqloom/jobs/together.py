@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from seqloom.jobs.opened import Opened
 from seqloom.settings import UserError
 from seqloom.tasks.classify import ClassifyTask
+from seqloom.tasks.forecast import ForecastTask, levels_of, shown_levels
 from seqloom.tasks.settings import Language, TaskSettings
 from seqloom.tasks.tag import TagTask
 
@@ -24,6 +25,8 @@ def refuse_strangers(opened: Sequence[Opened]) -> None:
         elif other.task.joined != first.task.joined:
             what = f"is of another family ({other.recipe.model.family}) than {first.run.path}"
         else:
+            if isinstance(first.task, ForecastTask):
+                _refuse_other_quantiles(first, other)
             continue
         raise UserError(f"{other.run.path}: {what}; runs that answer together are trained on the same data and [text]")
 
@@ -43,6 +46,15 @@ def _refuse_other_settings(first: Opened, other: Opened) -> None:
         raise UserError(
             f"{other.run.path}: has another {', '.join(unlike)} than {first.run.path}; runs that answer together are "
             "trained with the same [task]: leave it out, or train it anew so"
+        )
+
+
+def _refuse_other_quantiles(first: Opened, other: Opened) -> None:
+    here, there = levels_of(other.network), levels_of(first.network)
+    if here != there:
+        raise UserError(
+            f"{other.run.path}: says other quantiles ({shown_levels(here)}) than {first.run.path} "
+            f"({shown_levels(there)}); leave it out, or train it anew with the same (model.output.quantiles)"
         )
 
 

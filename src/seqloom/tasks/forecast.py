@@ -178,6 +178,10 @@ def levels_of(model: Model) -> tuple[float, ...]:
     return model.head.settings.quantiles
 
 
+def shown_levels(levels: Sequence[float]) -> str:
+    return ", ".join(f"{level:g}" for level in levels) or "none"
+
+
 def pinball(said_BHCQ: Tensor, wanted_BHC: Tensor, there_BHC: Tensor, levels: Sequence[float]) -> Tensor:
     """2 · mean over levels τ of max(τ·(y − q), (τ − 1)·(y − q)), which nears the CRPS as levels fill (0, 1)."""
     levels_Q = said_BHCQ.new_tensor(levels)
