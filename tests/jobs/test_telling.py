@@ -43,3 +43,18 @@ def test_the_speed_is_that_of_what_is_read(tmp_path: Path, monkeypatch: pytest.M
 def test_many_validations_are_thinned_too() -> None:
     lines = [{"step": step, "valid.loss": 1.0} for step in range(100)]
     assert len(thinned(lines)) == 50
+
+
+@pytest.mark.parametrize(
+    ("best", "more"), [("span-f1", "   span-f1 70.50"), ("accuracy", ""), ("loss", ""), ("gone", "")]
+)
+def test_the_score_that_chooses_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], best: str, more: str
+) -> None:
+    with Telling(RunFolder(tmp_path), "accuracy", "lines") as telling:
+        telling.begin(Facts("x", best=best), 1.0, 1.0)
+        telling.validated({"step": 5, "valid.loss": 0.5, "valid.accuracy": 80.0, "valid.span-f1": 70.5}, True)
+        telling.watcher.ended()
+    line, end = capsys.readouterr().err.splitlines()
+    assert line == f"step 5   valid loss 0.500   accuracy 80.00{more}   best so far by {best}"
+    assert end.endswith(f"best by {best} at step 5: accuracy 80.00{more.replace('   ', ', ')}")

@@ -22,7 +22,7 @@ class Telling:
 
     def __init__(self, run: RunFolder, main: str, view: View = "auto") -> None:
         """main: the score that is shown beside the loss."""
-        self.run, self.main = run, main
+        self.run, self.main, self.best = run, main, "loss"
         self.watcher = Watcher(view)
         self.events: EventWriter | None = None
         self.flops_per_token = self.peak = 0.0
@@ -37,7 +37,7 @@ class Telling:
             self.lines = thinned(self.lines)
         self.flops_per_token, self.peak, self.read = flops_per_token, peak, read
         self.events = EventWriter(self.run.path, after=facts.after if facts.after else None)
-        self.last = time.monotonic()
+        self.last, self.best = time.monotonic(), facts.best
         self.watcher.began(facts)
 
     def note(self, text: str) -> None:
@@ -53,7 +53,8 @@ class Telling:
 
     def validated(self, metrics: Mapping[str, float], better: bool) -> None:
         score = metrics.get(f"valid.{self.main}") if self.main != "loss" else None
-        self.watcher.validated(int(metrics["step"]), metrics["valid.loss"], score, self.main, better)
+        chooser = metrics.get(f"valid.{self.best}") if self.best not in ("loss", self.main) else None
+        self.watcher.validated(int(metrics["step"]), metrics["valid.loss"], score, self.main, better, chooser)
         self._add(metrics, {})
         self._record(EventWriter.flush)
         if time.monotonic() - self.drawn > DRAWN_EVERY:

@@ -76,8 +76,10 @@ class Seen:
     valid_loss: float | None = None
     score: float | None = None
     score_name: str = "score"
-    best: tuple[int, float] | None = None
-    """The best validation's step, and its score, or its loss where there is no score."""
+    chooser: float | None = None
+    """The score that decides which model is the best, where it is another."""
+    best: tuple[int, str] | None = None
+    """The best validation's step, and its scores, or its loss where there is none."""
 
     @property
     def where(self) -> str:
@@ -143,13 +145,19 @@ class Watcher:
         self._display.stepped(seen, now)
 
     def validated(
-        self, step: int, loss: float, score: float | None = None, score_name: str = "score", best: bool = False
+        self,
+        step: int,
+        loss: float,
+        score: float | None = None,
+        score_name: str = "score",
+        best: bool = False,
+        chooser: float | None = None,
     ) -> None:
-        """best: it is the best so far."""
+        """best: it is the best so far. chooser: the score that decides this, where it is not shown already."""
         seen = self._seen
-        seen.step, seen.valid_loss, seen.score, seen.score_name = step, loss, score, score_name
+        seen.step, seen.valid_loss, seen.score, seen.score_name, seen.chooser = step, loss, score, score_name, chooser
         if best:
-            seen.best = step, loss if score is None else score
+            seen.best = step, ", ".join(_score_words(seen) or [f"valid loss {figure(loss)}"])
         # the time of a validation is not the time of steps
         self._marks = deque([(self._clock(), self._tokens)])
         self._display.validated(seen, best)
@@ -212,9 +220,14 @@ def loss_words(seen: Seen) -> list[str]:
     return [f"loss {figure(seen.loss)}", *([] if seen.reward is None else [f"reward {figure(seen.reward)}"])]
 
 
+def _score_words(seen: Seen) -> list[str]:
+    each = (seen.score_name, seen.score), (seen.facts.best, seen.chooser)
+    return [f"{name} {figure(score)}" for name, score in each if score is not None]
+
+
 def valid_words(seen: Seen) -> list[str]:
     words = [] if seen.valid_loss is None else [f"valid loss {figure(seen.valid_loss)}"]
-    words += [] if seen.score is None else [f"{seen.score_name} {figure(seen.score)}"]
+    words += _score_words(seen)
     if seen.best and words:
         step, _ = seen.best
         by = f" by {seen.facts.best}" if seen.facts.best else ""
@@ -225,9 +238,8 @@ def valid_words(seen: Seen) -> list[str]:
 def _closing(seen: Seen, now: float, text: str) -> str:
     words = [f"ended at {seen.where}", duration(now - seen.began)]
     if seen.best:
-        name = "valid loss" if seen.score is None else seen.score_name
         by = f" by {seen.facts.best}" if seen.facts.best else ""
-        words.append(f"best{by} at step {seen.best[0]}: {name} {figure(seen.best[1])}")
+        words.append(f"best{by} at step {seen.best[0]}: {seen.best[1]}")
     return "   ".join([*words, *filter(None, [text])])
 
 
