@@ -10,6 +10,7 @@ import pytest
 
 import seqloom
 from seqloom.inspect.changes import HeadChange, TokenChange
+from seqloom.inspect.equations import equation
 from seqloom.jobs.look import Look, LookRequest, kind_of
 from seqloom.jobs.model import Model
 from seqloom.settings import UserError
@@ -58,6 +59,8 @@ def test_the_loss_of_tags_is_their_score(tagger: Model) -> None:
     assert [one.token.text for one in loss.tokens] == target.split()
     shown = [value for value in look.traced.values("head.loss")[-1].matrix[:, 0].tolist() if not math.isnan(value)]
     assert shown == pytest.approx([one.loss for one in loss.tokens], abs=1e-6)
+    said = "of each tag by itself; the loss of the sentence is −log p(all its tags), and not the sum of these"
+    assert (said in equation(look.traced, "head.loss").symbols) == (sum(shown) != pytest.approx(loss.total, abs=1e-5))
     assert Look(tagger, LookRequest("good film", target=target.split())).answer().loss == loss
 
 

@@ -68,8 +68,12 @@ def _chain(known: Known) -> Equation:
     )
 
 
+def _chained(known: Known) -> bool:
+    return known.trace.flow.box("head.chain") is not None
+
+
 def _probabilities(known: Known) -> Equation:
-    scored = "head" if known.trace.flow.box("head.chain") is None else "head.chain"
+    scored = "head.chain" if _chained(known) else "head"
     scores = known.trace.values(scored)[-1].matrix.float()
     chances, sign = known.row_of("p"), "z" if scored == "head" else "s"
     row = scores[min(known.row, len(scores) - 1)]
@@ -86,7 +90,10 @@ def _probabilities(known: Known) -> Equation:
 def _loss(known: Known) -> Equation:
     loss = float(known.row_of("L")[0])
     chance = math.exp(-loss) if not math.isnan(loss) else math.nan
-    return Equation("Lₜ = −log pₜ(what should be there)", f"L{known.t} = −log {number(chance)} = {number(loss)}")
+    symbols = "Lₜ = −log pₜ(what should be there)"
+    if _chained(known):
+        symbols += "\nof each tag by itself; the loss of the sentence is −log p(all its tags), and not the sum of these"
+    return Equation(symbols, f"L{known.t} = −log {number(chance)} = {number(loss)}")
 
 
 def _pool(known: Known) -> Equation:
