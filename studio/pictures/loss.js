@@ -9,6 +9,6 @@ export function lossPicture({ value, total, tokens }) {
   const bar = ({ token, loss }) => h("li", {}, h("span", { class: "token" }, shown(token)),
     h("span", { class: "bar" }, h("span", { style: { width: `${(100 * loss) / most}%` } })), h("span", { class: "mono" }, short(loss)));
   return h("section", { "aria-label": "Loss" }, h("h2", {}, `Loss ${short(value)}`),
-    h("p", { class: "note" }, `Against the answer that you gave: −log p of each of its tokens, ${short(total)} in all; the loss is their mean.`),
+    h("p", { class: "note" }, `Against the answer that you gave: −log p of each of its tokens, ${short(total)} of all together; the loss is that by their number.`),
     h("ol", { class: "bars loss-bars" }, tokens.map(bar)));
 }
