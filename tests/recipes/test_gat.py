@@ -62,8 +62,8 @@ def test_neighbours_are_learnt_from() -> None:
         model = built(2, 2)
         for block in model.encoder.blocks:  # so few nodes are lost, not regularised, by dropout
             block.mixer.settings = block.mixer.settings.model_copy(update={"dropout": 0.0, "input_dropout": 0.0})
-        optimiser = torch.optim.Adam(model.parameters(), 0.02)
-        for _ in range(200):
+        optimiser = torch.optim.Adam(model.parameters(), 0.01)
+        for _ in range(400):
             loss = F.cross_entropy(model.scores(model(F.one_hot(kinds).float(), layout)), label)
             optimiser.zero_grad()
             loss.backward()

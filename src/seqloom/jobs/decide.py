@@ -12,6 +12,7 @@ from seqloom.jobs.asked import Asked
 from seqloom.jobs.chosen import with_model
 from seqloom.jobs.corpora import Corpora, corpora
 from seqloom.jobs.plan import (
+    SMALL,
     TRIAL,
     Amount,
     about_steps,
@@ -147,6 +148,8 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
 
 def _in_fact(half: Choice, work: Work, plain: Work, data: Corpora) -> tuple[Choice, Work]:
     """bf16 on a CPU only if a step of this very model is faster with it: float32 has kernels of our own."""
+    if sum(parameter.numel() for parameter in plain.model.parameters()) < SMALL:  # where chance would choose
+        return Choice(None, "float32: the model is too small to gain by bf16"), plain
     wait_for_all()
     order = data.order(trial_of(data, TRIAL, work.device), 0)
     in_half, in_full = step_seconds(work, order), step_seconds(plain, order)

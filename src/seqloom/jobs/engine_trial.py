@@ -67,14 +67,16 @@ class Trial:
             self.parts.popleft()
         return part
 
-    def compared(self, ours: Write, other: Write, timed: bool = True) -> Verdict:
-        """The other writes the same parts. timed: unless it was clearly slower, both write them again, by turns; the
+    def compared(self, ours: Write, other: Write, timed: bool = True, must_agree: bool = True) -> Verdict:
+        """The other writes the same parts. must_agree: who says something else need not be timed.
+
+        timed: unless it was clearly slower, both write them again, by turns; the
         better time of each counts: a first time is slower than others, and when ours had its own, the machine may have
         been busy, or still compiling."""
         dict(other(self.parts[-1].items[:TRIAL]))
         own = Taken(*map(sum, zip(*(part.taken for part in self.parts), strict=True)))
         same, theirs = self._written(other)
-        if timed and same and own.clock / theirs.clock > UNCLEAR:
+        if timed and (same or not must_agree) and own.clock / theirs.clock > UNCLEAR:
             own = own.better(self._written(ours)[1])
             theirs = theirs.better(self._written(other)[1])
         return Verdict(same, own.clock / theirs.clock, own.worked / theirs.worked, self.count)

@@ -112,7 +112,9 @@ class Engines:
             trial.winner = "own"
             return
         timed = settings.engine != "ctranslate2"
-        found = trial.compared(own(settings), self._theirs(engine, settings, own, pieces), timed)
+        found = trial.compared(
+            own(settings), self._theirs(engine, settings, own, pieces), timed, settings.precision != "int8"
+        )
         same = found.same
         if settings.precision == "int8":  # eight bits change some answers: what must be the same is the model
             full = settings.model_copy(update={"precision": "full"})

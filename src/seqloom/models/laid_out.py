@@ -16,6 +16,7 @@ def lay_out(network: Model) -> None:
     if isinstance(network.head, TokenHead):
         # laid out below, which copies it
         network.head.weight_VD = nn.Parameter(network.head.weight_VD.detach(), requires_grad=False)
+    network.requires_grad_(False)  # kernels keep weights in a form of their own, and would not see them learn
     for part in list(network.modules()):
         if isinstance(part, nn.Linear | nn.Conv1d) and parametrize.is_parametrized(part, "weight"):
             # a length and a direction make one weight once, not in each step
