@@ -87,6 +87,18 @@ def test_items_join_and_leave_at_any_step(name: str) -> None:
         assert written.score == pytest.approx(alone[number].score, abs=3e-5)
 
 
+def test_who_is_done_does_not_wait_as_long_as_few_rows_may_go_on() -> None:
+    """How many steps one call takes is known of few rows: with many more, it is fewer."""
+    scorer = PairScorer(pair_model("attention", 1, sharpness=3), BEGIN, END, never=[4])
+    greedy = Greedy(scorer, GenerationSettings(beam=1))
+    greedy.begin(ITEMS[:1])
+    greedy._some = 32
+    greedy.begin([Item([2, 3], 100 + number, 8) for number in range(7)])
+    assert greedy._some == 4
+    greedy.begin([Item([2, 3], 200 + number, 8) for number in range(80)])
+    assert greedy._some == 0, "nobody knows"
+
+
 def test_a_shortlist_of_texts_that_go_on() -> None:
     scorer = TextScorer(text_model(2, sharpness=3), BEGIN, END)
     settings, head = GenerationSettings(beam=1), scorer.model.head

@@ -117,7 +117,9 @@ class Greedy:
         if self.lines:
             state, last_A = join([self.state, state]), torch.cat((self.last_A, last_A))
         self.state, self.last_A = state, last_A
+        before = len(self.lines)
         self.lines += [Line(Draft(item, 1)) for item in items]
+        self._some = self._some * before // len(self.lines)  # more rows take longer, and nobody is to wait for it
         self.cohorts += sizes
 
     @torch.inference_mode()
