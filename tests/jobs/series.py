@@ -4,6 +4,10 @@ import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
+
+from seqloom.jobs.asked import Command
+from seqloom.jobs.train import Trained, train
 
 RECIPE = """
 [task]
@@ -62,3 +66,8 @@ def write_series(
 def write_forecaster(path: Path, more: str = "") -> Path:
     path.write_text(RECIPE.replace("[model]", f"{more}\n[model]"), encoding="utf-8")
     return path
+
+
+def learn(out: str = "run", data: tuple[str, ...] = ("a.csv",), recipe: str | None = "r.toml", **more: Any) -> Trained:
+    changes, view = tuple(more.pop("changes", ())), more.pop("view", "none")
+    return train(Command(recipe, data, out=Path(out), changes=changes, **more), view=view)

@@ -12,23 +12,17 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from seqloom.jobs import evaluated_runs, rolling
-from seqloom.jobs.asked import Command, corpora_like
+from seqloom.jobs.asked import Command
 from seqloom.jobs.check import check
 from seqloom.jobs.evaluate import Evaluate, evaluate
 from seqloom.jobs.forecasting import Forecast
 from seqloom.jobs.model import load
 from seqloom.jobs.predict_series import AskingSeries, predict_series
-from seqloom.jobs.train import Trained, train
+from seqloom.jobs.train import train
 from seqloom.settings import UserError
 from seqloom.tasks.forecast import ForecastTask
 from tests.cli.run import run
-from tests.jobs.series import write_forecaster, write_series
-
-
-def learn(out: str = "run", data: tuple[str, ...] = ("a.csv",), recipe: str | None = "r.toml", **more: Any) -> Trained:
-    changes, view = tuple(more.pop("changes", ())), more.pop("view", "none")
-    return train(Command(recipe, data, out=Path(out), changes=changes, **more), view=view)
+from tests.jobs.series import learn, write_forecaster, write_series
 
 
 @pytest.fixture
@@ -259,92 +253,6 @@ def test_python_has_the_numbers(place: Path) -> None:
         load("run").represent("north")
     (both,) = load(["run", "run"]).forecast("a.csv")
     np.testing.assert_allclose(both.said_HCQ, one.said_HCQ)
-
-
-def test_runs_are_evaluated_together_by_the_mean_of_what_they_say(place: Path) -> None:
-    learn()
-    learn("other", changes=["training.seed=2"])
-    report, _ = evaluate(Evaluate(("run", "other"), ("a.csv",), metrics=("mse-units",), ensemble=("all",)))
-    assert report.systems == ("run", "other", "ensemble")
-    errors = []
-    for model in (load("run"), load("other"), load(["run", "other"])):
-        forecaster = model.forecaster("run")
-        test = rolling.test_of(forecaster.task, corpora_like(("a.csv",), ()), model.opened[0].run, "test")
-        (sums,) = rolling.errors(forecaster, test, ["mse-units"], lambda share: None).values()
-        errors.append(np.sum(sums, 0)[0] / np.sum(sums, 0)[1])
-    assert [one.score for one in report.measured] == pytest.approx(errors, rel=1e-5)
-    assert errors[2] < (errors[0] + errors[1]) / 2  # squares: the mean of two is better than they are in the mean
-    with pytest.raises(UserError, match="one run"):
-        evaluate(Evaluate(("run",), ("a.csv",), ensemble=("all",)))
-
-
-def _forecasts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is refused is refused before the long work."""
-
-    def work(*given: object) -> None:
-        raise AssertionError("it forecasts")
-
-    monkeypatch.setattr(evaluated_runs, "errors", work)
-
-
-@pytest.mark.parametrize("quantiles", ["[]", "[0.05, 0.5, 0.95]"])
-def test_runs_of_other_quantiles_share_the_scores_that_need_none(
-    place: Path, monkeypatch: pytest.MonkeyPatch, quantiles: str
-) -> None:
-    learn()
-    learn("other", changes=[f"model.output.quantiles={quantiles}"])
-    for runs in ("run", "other"), ("other", "run"):
-        report, _ = evaluate(Evaluate(runs, ("a.csv",), metrics=("mse", "mase")))
-        assert {one.metric.name for one in report.measured} == {"mse", "mase"}
-    _forecasts_nothing(monkeypatch)
-    shown = {"run": "0.1, 0.5, 0.9", "other": quantiles.strip("[]") or "none"}
-    for first, second in ("run", "other"), ("other", "run"):
-        unlike = f"{second}: says other quantiles ({shown[second]}) than {first} ({shown[first]}), and "
-        for asked, needed, rest in (
-            ((), "crps and coverage", "mse mae mase mae-units"),
-            (("coverage",), "coverage", "mse mae mase mae-units"),
-            (("mae", "crps"), "crps", "mae"),
-        ):
-            fix = f"{needed} would be of them; count what needs none: --metrics {rest}"
-            with pytest.raises(UserError, match=f"^{re.escape(unlike + fix)}$"):
-                evaluate(Evaluate((first, second), ("a.csv",), metrics=asked))
-        anew = f"than {first} ({shown[first]}); leave it out, or train it anew with the same (model.output.quantiles)"
-        with pytest.raises(UserError, match=f"^{second}: says other quantiles .* {re.escape(anew)}$"):
-            evaluate(Evaluate((first, second), ("a.csv",), metrics=("mse",), ensemble=("all",)))
-
-
-@pytest.mark.parametrize(("setting", "value", "was"), [("look_back", 12, 24), ("horizon", 5, 6)])
-def test_runs_that_cannot_forecast_together_are_told_what_differs_before_they_forecast(
-    place: Path, monkeypatch: pytest.MonkeyPatch, setting: str, value: int, was: int
-) -> None:
-    learn()
-    learn("other", changes=[f"task.{setting}={value}"])
-    _forecasts_nothing(monkeypatch)
-    message = (
-        f"other: has another task.{setting} ({value}, and {was} there) than run; runs that answer together are "
-        "trained with the same [task]: leave it out, or train it anew so"
-    )
-    with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
-        evaluate(Evaluate(("run", "other"), ("a.csv",), ensemble=("all",)))
-
-
-def test_other_look_backs_are_signed(place: Path) -> None:
-    learn()
-    learn("other", changes=["task.look_back=12"])
-    report, _ = evaluate(Evaluate(("run", "other"), ("a.csv",), metrics=("mse",)))
-    assert report.measured[0].metric.signature().startswith("look-back:24/12|horizon:6|")
-
-
-def test_the_part_that_chose_the_model_can_be_evaluated_too(place: Path) -> None:
-    trained, notes = learn(), list[str]()
-    report, _ = evaluate(Evaluate(("run",), ("a.csv",), changes=("evaluation.part=valid",)), notes.append)
-    scores = {one.metric.name: one.score for one in report.measured}
-    assert scores["mse"] == pytest.approx(trained.scores["mse"], rel=1e-5)
-    assert scores["mse"] != pytest.approx(trained.test_scores["mse"], rel=1e-5)
-    assert any("its validation part is forecast" in note and "which chose the model too" in note for note in notes)
-    write_series(place / "b.csv", steps=60)
-    with pytest.raises(UserError, match=r"b.csv: run was not trained on it, so that it has no validation part; leave"):
-        evaluate(Evaluate(("run",), ("b.csv",), changes=("evaluation.part=valid",)))
 
 
 def test_without_a_recipe_a_series_is_forecast(place: Path) -> None:
