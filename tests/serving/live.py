@@ -82,6 +82,29 @@ def until(true: Callable[[], object], patience: float = PATIENCE) -> None:
 
 
 @contextmanager
+def paused(live: Live, name: str, steps: int) -> Iterator[None]:
+    """A model writes so many steps, then waits until the block is left: whatever the machine, it is in the middle."""
+    desk = live.shelf.books[name].desk
+    assert desk is not None
+    step, look, left, go_on = desk._step, desk._go_on, iter(range(steps)), threading.Event()
+
+    def written(key: Any) -> None:
+        assert next(left, None) is not None or go_on.wait(PATIENCE)
+        step(key)
+
+    def looked() -> None:
+        assert all(errand.made < steps for errand in desk._errands) or go_on.wait(PATIENCE)
+        look()
+
+    desk._step, desk._go_on = written, looked  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        desk._step, desk._go_on = step, look  # type: ignore[method-assign]
+        go_on.set()
+
+
+@contextmanager
 def slowly(live: Live, name: str, seconds: float) -> Iterator[None]:
     """Each step of a model takes so long: something to be in the middle of."""
     desk = live.shelf.books[name].desk

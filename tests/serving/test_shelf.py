@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import seqloom
 from seqloom.serving.shelf import GB
 from seqloom.settings import UserError
 from tests.jobs.asked_runs import Runs
-from tests.serving.live import Live, slowly, until
+from tests.serving.live import Live, paused, slowly, until
 
 
 def held(live: Live) -> list[str]:
@@ -93,14 +94,14 @@ def test_a_new_model_is_loaded_while_requests_go_on(own: Path, runs: Runs) -> No
         expected = [[one.text] for one in seqloom.load(runs["other"]).predict(["abcd", "hgfe"])]
         assert [[one["text"] for one in each] for each in before] != expected
         book = server.shelf.books["own"]
-        with (
-            slowly(server, "own", 0.05),
-            server.client.stream("POST", "/api/generate", json={"model": "own", "prompt": "abcd"}) as under_way,
-        ):
-            old = book.desk
-            replace_model(own, runs["other"])
-            until(lambda: book.desk is not old)
-            assert server.shelf.users[old] == 1
+        with ExitStack() as stay:
+            with paused(server, "own", 1):
+                asked = server.client.stream("POST", "/api/generate", json={"model": "own", "prompt": "abcd"})
+                under_way = stay.enter_context(asked)
+                old = book.desk
+                replace_model(own, runs["other"])
+                until(lambda: book.desk is not old)
+                assert server.shelf.users[old] == 1
             assert before[0][0]["text"] in under_way.read().decode()  # it ends with the model that it began with
         until(lambda: old not in server.shelf.users)
         after = server.predict(["abcd", "hgfe"])

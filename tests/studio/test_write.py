@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 import seqloom
 from tests.jobs.asked_runs import Runs
-from tests.serving.live import Live, slowly
+from tests.serving.live import Live, paused
 from tests.studio.browser import Studio, drawn, number
 
 SOURCE = "abcd"
@@ -66,7 +66,7 @@ def test_another_piece_is_forced_and_the_model_goes_on(studio: Studio, live: Liv
 
 def test_pieces_come_one_by_one(studio: Studio, live: Live) -> None:
     page = studio.open("write", model="text", input="good film", settings='{"longest": 40}')
-    with slowly(live, "text", 0.15):
+    with paused(live, "text", 1):
         page.get_by_label("Prompt", exact=True).fill("dull plot")
         page.keyboard.press("Enter")
         expect(page.locator("main")).to_have_attribute("aria-busy", "true")  # before, the old answer is there
@@ -78,7 +78,7 @@ def test_pieces_come_one_by_one(studio: Studio, live: Live) -> None:
 
 def test_going_elsewhere_stops_it(studio: Studio, live: Live) -> None:
     page = studio.open("write", model="text", input="good film")
-    with slowly(live, "text", 0.3):
+    with paused(live, "text", 1):
         page.get_by_label("Prompt", exact=True).fill("nice plot")
         page.keyboard.press("Enter")
         expect(page.locator(".piece").first).to_be_visible()
