@@ -2,8 +2,7 @@
 
     python benchmarks/cost_model.py [--threads 2] [--turns 5] [--out benchmarks/results/cost_model.txt]
 
-None of the grid is among the steps that the pace was measured with. Steps are measured round by round, and the best of
-each counts, as it does for the pace: others may use the machine too.
+None of the grid is among the steps that the pace was measured with. Steps are measured as they are for the pace.
 An error of +10% says that the forecast is too long.
 """
 
@@ -19,7 +18,7 @@ from machine import describe
 from seqloom.jobs import recipe_file
 from seqloom.jobs.recipe import Recipe
 from seqloom.settings import load
-from seqloom.training.calibration import Trial, calibrate, mixing, step_of, timed, transformer
+from seqloom.training.calibration import Trial, calibrate, mixing, step_times, transformer
 from seqloom.training.optimisers import Muon
 
 WITHIN = 0.2
@@ -80,14 +79,7 @@ def main() -> None:
     pace = calibrate()
     said = [describe(), f"measured in {time.perf_counter() - began:.1f} s: {pace.seconds}", ""]
     names, trials = zip(*grid(), strict=True)
-    steps = [step_of(trial) for trial in trials]
-    best = [float("inf")] * len(trials)
-    for turn in range(asked.turns + 1):
-        for place, step in enumerate(steps):
-            took = timed(step)
-            best[place] = (
-                min(best[place], took) if turn else best[place]
-            )  # in the first, libraries make themselves ready
+    best = step_times(trials, asked.turns)
     errors = []
     for name, trial, took in zip(names, trials, best, strict=True):
         foretold = pace.predict(trial.load())

@@ -52,6 +52,52 @@ def test_two_directions_are_twice_the_steps() -> None:
     assert load.mixed["recurrence steps"] == 2 * 2 * 16
 
 
+def test_stacked_cells_are_counted_by_their_own_widths() -> None:
+    flat, high = (_load(mixer={"kind": "recurrence", "cell": "lstm", **more}) for more in ({}, {"depth": 3}))
+    wide = _load(mixer={"kind": "recurrence", "cell": "lstm", "depth": 2, "hidden": [128, 64]})
+    assert flat.mixed["recurrence"] == 2 * 256 * 4 * 64
+    assert high.mixed["recurrence"] == 3 * flat.mixed["recurrence"]
+    assert wide.mixed["recurrence"] == 3 * flat.mixed["recurrence"]
+    assert high.mixed["recurrence layers"] == wide.mixed["recurrence layers"] == 2
+
+
+def _attentive(**mixer: Any) -> Load:
+    decoder = {"mixer": {"kind": "attentive-recurrence", **mixer}, "cross": {"kind": "none"}}
+    return load_of(
+        _model(family="encoder-decoder", depth=1, decoder=decoder, feed_forward={"kind": "none"}),
+        SIZES,
+        Lengths(256, 16, 24),
+    )
+
+
+def test_only_cells_that_wait_for_the_attention_are_called_step_by_step() -> None:
+    top = _attentive(form="bahdanau", depth=3)
+    bottom = _attentive(form="bahdanau", depth=3, asks="bottom")
+    at_once = _attentive(form="luong", depth=3, feed=False)
+    assert [load.mixed["attentive-recurrence steps"] for load in (top, bottom, at_once)] == [48, 16, 0]
+    assert [load.mixed["recurrence steps"] for load in (top, bottom, at_once)] == [0, 32, 48]
+    assert [load.mixed.get("looks back", 0) for load in (top, bottom, at_once)] == [16, 16, 0]
+
+
+def test_additive_scores_look_at_every_pair() -> None:
+    assert "additive scores" not in _attentive().mixed
+    assert _attentive(attention={"score": "additive"}).mixed["additive scores"] == 256 * 24 * 64
+
+
+def test_gates_and_normed_weights_of_convolutions_are_counted() -> None:
+    plain, gated = (_load(mixer={"kind": "convolution", "kernel": 3, **more}) for more in ({}, {"gated": True}))
+    normed = _load(mixer={"kind": "convolution", "kernel": 3, "weight_norm": True})
+    assert plain.mixed["convolution"] < gated.mixed["convolution"]
+    assert "normed weights" not in plain.mixed
+    assert normed.mixed["normed weights"] == 2 * 3 * 64**2
+
+
+def test_an_unfolded_source_is_longer() -> None:
+    stacked = {"family": "encoder-decoder", "mixer": {"kind": "bottleneck-convolution"}, "cross": {"kind": "aligned"}}
+    same, longer = (_load(**stacked, unfold={"times": times}) for times in (1.0, 1.5))
+    assert longer.mixed["bottleneck-convolution"] == 1.25 * same.mixed["bottleneck-convolution"]
+
+
 def test_dropout_is_counted_where_there_is_some() -> None:
     assert _load().dropped == 0
     assert _load(dropout=0.1).dropped == 256 * 64 * 2 * 2

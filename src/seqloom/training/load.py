@@ -6,11 +6,13 @@ from typing import TypeVar, assert_never
 
 from seqloom.layers.attention import Attention
 from seqloom.layers.attentive_recurrence import AttentiveRecurrence
+from seqloom.layers.convolution import Convolution
 from seqloom.layers.dense import Dense
 from seqloom.layers.embedding import Tokens
 from seqloom.layers.feed_forward import FeedForwardSettings
 from seqloom.layers.mixers import MixerSettings
 from seqloom.layers.recurrence import Recurrence
+from seqloom.layers.recurrent_cell import GATES
 from seqloom.models.cost import model_cost
 from seqloom.models.head_settings import TokensOutput
 from seqloom.models.settings import ModelSettings
@@ -34,7 +36,8 @@ class Load:
     scored      tokens times the entries of the vocabulary
     update      FLOPs of an optimiser that multiplies matrices
     parts       layers, each of which is some calls, however small
-    mixed       numbers that pass a mixer of each kind; of recurrent ones the steps that follow each other
+    mixed       numbers that pass a mixer of each kind, of recurrent ones their gates; and the steps that follow each
+                other, and what additive scores look at
     """
 
     products: Mapping[tuple[float, int], float]
@@ -69,8 +72,8 @@ def load_of(settings: ModelSettings, sizes: Sizes, batch: Lengths, optimiser: Op
     without = model_cost(settings, sizes, NEARLY_NONE, NEARLY_NONE * ratio, batch.asked)
     linear = BOTH_WAYS * without.flops * batch.tokens
     layers = list(_layers(settings, batch))
-    products = _sum((((batch.tokens, settings.width), linear), *(layer.moved(linear) for layer in layers)))
-    products[(batch.tokens, settings.width)] -= sum(layer.moved(linear)[1] for layer in layers)
+    moved = [layer.moved() for layer in layers]
+    products = _sum((((batch.tokens, settings.width), linear - sum(flops for _, flops in moved)), *moved))
     numbers = sum(layer.tokens * layer.width * layer.sublayers for layer in layers)
     return Load(
         products=products,
@@ -93,6 +96,7 @@ class _Layer:
     sublayers: int
     tokens: float
     length: float
+    source: float
 
     @property
     def inner(self) -> float:
@@ -103,26 +107,49 @@ class _Layer:
         return self.tokens * (3 * self.hidden + turned)
 
     @property
-    def in_order(self) -> int:
-        """How often its steps follow each other: once for each recurrent layer and direction."""
+    def cells(self) -> list[int]:
+        """The width of each recurrent cell: one for each recurrent layer and direction."""
         match self.mixer:
             case Recurrence():
-                return sum(2 if way in ("both", "interleaved") else 1 for way in self.mixer.directions())
+                ways = [2 if way in ("both", "interleaved") else 1 for way in self.mixer.directions()]
             case AttentiveRecurrence():
-                return 1
+                ways = [1] * self.mixer.depth
             case _:
-                return 0
+                return []
+        return [self.mixer.hidden_width(self.width, at) for at, count in enumerate(ways) for _ in range(count)]
 
     def mixed(self) -> Iterator[tuple[str, float]]:
-        if self.in_order:
-            yield f"{self.mixer.kind} steps", self.length * self.in_order
-        if self.mixer.kind != "attention":
-            yield self.mixer.kind, self.tokens * self.width
+        mixer = self.mixer
+        if isinstance(mixer, Attention):
+            return
+        yield f"{mixer.kind} layers", 1.0
+        match mixer:
+            case Recurrence() | AttentiveRecurrence():
+                yield from self._stepped(mixer)
+            case Convolution():
+                yield mixer.kind, self.tokens * self.width * (mixer.kernel + (3 if mixer.gated else 1))
+                if mixer.weight_norm:
+                    yield "normed weights", mixer.kernel * self.width**2 * (2 if mixer.gated else 1)
+            case _:
+                yield mixer.kind, self.tokens * self.width
 
-    def moved(self, most: float) -> tuple[tuple[float, int], float]:
+    def _stepped(self, mixer: Recurrence | AttentiveRecurrence) -> Iterator[tuple[str, float]]:
+        """Cells that are called step by step, and those that go through all steps in one call."""
+        called = 0
+        if isinstance(mixer, AttentiveRecurrence):
+            if mixer.feeds:
+                called = 1 if mixer.form == "bahdanau" and mixer.asks == "bottom" else len(self.cells)
+                yield "looks back", self.length
+            if mixer.attention.score == "additive":
+                yield "additive scores", self.tokens * self.source * self.width
+        for kind, cells in (mixer.kind, self.cells[:called]), ("recurrence", self.cells[called:]):
+            yield f"{kind} steps", self.length * len(cells)
+            yield kind, self.tokens * GATES[mixer.cell] * sum(cells)
+
+    def moved(self) -> tuple[tuple[float, int], float]:
         """Products of a recurrent step, which have as many rows as the batch has sequences."""
-        rows = max(1.0, self.tokens / self.length)
-        return (rows, self.width), min(most, BOTH_WAYS * 8 * self.width**2 * self.tokens * self.in_order)
+        rows, gates = max(1.0, self.tokens / self.length), GATES[getattr(self.mixer, "cell", "lstm")]
+        return (rows, self.width), BOTH_WAYS * 2 * gates * sum(cell**2 for cell in self.cells) * self.tokens
 
 
 def _layers(settings: ModelSettings, batch: Lengths) -> Iterator[_Layer]:
@@ -130,7 +157,7 @@ def _layers(settings: ModelSettings, batch: Lengths) -> Iterator[_Layer]:
         each = zip(side.each_width(settings.width), side.mixers(), side.crosses(), side.feed_forwards(), strict=True)
         for width, mixer, cross, forward in each:
             sublayers = 1 + (forward.kind != "none") + (crosses and cross.kind != "none")
-            yield _Layer(mixer, width, _hidden(forward, width), sublayers, tokens, length)
+            yield _Layer(mixer, width, _hidden(forward, width), sublayers, tokens, length, batch.source_length)
 
 
 def _sum(parts: Iterable[tuple[Key, float]]) -> dict[Key, float]:
@@ -149,7 +176,8 @@ def _sides(settings: ModelSettings, batch: Lengths) -> Iterator[tuple[StackSetti
             yield settings.side("decoder"), batch.tokens, batch.length, False
         case "encoder-decoder":
             read = batch.tokens * batch.source_length / batch.length
-            yield settings.side("encoder"), read, batch.source_length, False
+            longer = settings.unfold.times if settings.unfold is not None else 1.0
+            yield settings.side("encoder"), read * longer, batch.source_length * longer, False
             yield settings.side("decoder"), batch.tokens, batch.length, True
         case _:
             assert_never(settings.family)

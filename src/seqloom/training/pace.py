@@ -13,7 +13,14 @@ from seqloom.training.load import Load
 ROWS = (16, 64, 256, 1024)
 WIDTHS = (32, 64, 128, 256, 512, 1024)
 LENGTHS = (64, 256, 1024, 4096)  # below, attention is what its calls and its traffic cost
-KINDS = ("gated-linear", "memory-compressed", "convolution", "recurrence", "attentive-recurrence")
+KINDS = (
+    "gated-linear",
+    "memory-compressed",
+    "convolution",
+    "bottleneck-convolution",
+    "recurrence",
+    "attentive-recurrence",
+)
 FEATURES = (
     "products",
     *(f"attention at {length}" for length in LENGTHS),
@@ -25,7 +32,11 @@ FEATURES = (
     "update",
     "recurrence steps",
     "attentive-recurrence steps",
+    "looks back",
+    "additive scores",
+    "normed weights",
     *KINDS,
+    *(f"{kind} layers" for kind in KINDS),
     "always",
 )
 
