@@ -93,7 +93,11 @@ def test_gates_and_normed_weights_of_convolutions_are_counted() -> None:
 
 
 def test_an_unfolded_source_is_longer() -> None:
-    stacked = {"family": "encoder-decoder", "mixer": {"kind": "bottleneck-convolution"}, "cross": {"kind": "aligned"}}
+    stacked: dict[str, Any] = {
+        "family": "encoder-decoder",
+        "mixer": {"kind": "bottleneck-convolution"},
+        "cross": {"kind": "aligned"},
+    }
     same, longer = (_load(**stacked, unfold={"times": times}) for times in (1.0, 1.5))
     assert longer.mixed["bottleneck-convolution"] == 1.25 * same.mixed["bottleneck-convolution"]
 
