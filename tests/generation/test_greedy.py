@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,11 +11,13 @@ from torch import Tensor
 
 from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, write
 from seqloom.generation import search as searching
+from seqloom.generation.contract import Goal, Stretch
 from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import shortlist_of
 from seqloom.generation.settings import MeanLength
 from seqloom.generation.writing import staying
+from seqloom.layers.mixer import State
 from seqloom.layers.shortlist import Shortlist
 from seqloom.models.heads import TokenHead
 from tests.generation.tiny import BEGIN, END, PAIRS, SIZE, pair_model, text_model
@@ -97,6 +100,22 @@ def test_who_is_done_does_not_wait_as_long_as_few_rows_may_go_on() -> None:
     assert greedy._some == 4
     greedy.begin([Item([2, 3], 200 + number, 8) for number in range(80)])
     assert greedy._some == 0, "nobody knows"
+
+
+class SeveralSteps(PairScorer):
+    """Three steps in a call, of which the first row has one and the second two: -1 stands behind them."""
+
+    def run(self, last_R: Tensor, state: State, goal: Goal) -> tuple[Stretch, Tensor, State]:
+        tokens_TR = [[END, 2, 2], [-1, END, 2], [-1, -1, 2]]
+        found = SimpleNamespace(tokens_TR=tokens_TR, log_probs_TR=[[-1.0] * 3] * 3, bad=False)
+        return found, last_R, state
+
+
+def test_the_tokens_of_rows_that_end_within_a_call_are_counted() -> None:
+    greedy = Greedy(SeveralSteps(pair_model("attention", 1), BEGIN, END), GenerationSettings(beam=1))
+    greedy.begin([Item([2, 3], number, 8) for number in range(3)])
+    assert {draft.item.number for draft in greedy.step()} == {0, 1}
+    assert (greedy.went, greedy.given) == (3, 1 + 2 + 3)
 
 
 def test_a_shortlist_of_texts_that_go_on() -> None:

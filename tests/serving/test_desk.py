@@ -198,11 +198,15 @@ def test_who_takes_the_likeliest_token_goes_the_short_way(
     assert ways == {**dict.fromkeys(texts, Greedy), "very": Writing, "good": Writing}
 
 
-def test_all_tokens_of_a_turn_are_counted(opened: Opened, runs: Runs) -> None:
+def test_the_tokens_of_each_answer_are_counted(opened: Opened, runs: Runs) -> None:
+    """Of those that are done early in a turn of many steps, too. The step in which an answer ends is one."""
     desk = opened(runs["text"])
-    _, heard = ask(desk, "the", GenerationSettings(beam=1, longest=40))
-    assert isinstance(heard.last, Said)
-    until(lambda: desk.counts.tokens["text"] >= len(heard.last.answers[0].tokens))  # type: ignore[union-attr]
+    asks = [ask(desk, "the", GenerationSettings(beam=1, longest=longest))[1] for longest in (2, 40, 7)]
+    answers = [said.answers[0] for heard in asks if isinstance(said := heard.last, Said)]
+    until(lambda: not desk.writing)
+    wanted = sum(len(answer.tokens) + 1 for answer in answers)
+    until(lambda: desk.counts.tokens["text"] >= wanted)
+    assert desk.counts.tokens["text"] == wanted
 
 
 def test_who_does_not_listen_takes_no_longer_turns_than_who_does(opened: Opened, runs: Runs) -> None:

@@ -93,7 +93,7 @@ class Greedy:
         self.runner = scorer if isinstance(scorer, Runner) else None
         self.pointer = scorer if shortlist is not None and isinstance(scorer, Pointer) else None
         self.lines: list[Line] = []
-        self.went = 0  # steps, when it was last asked for some
+        self.went, self.given = 0, 0  # steps, and tokens of all lines, when it was last asked for some
         self._some = 0  # that it takes in one call; 0: nobody knows yet
         self.cohorts: list[int] = []  # of the lines so many began together, with sources of like length
 
@@ -127,7 +127,7 @@ class Greedy:
         """One more token to each, or up to so many while all go on; the drafts that are complete with the last."""
         if not self.lines:
             return []
-        self.went, began, rows = 1, time.monotonic(), len(self.lines)
+        self.went, self.given, began, rows = 1, 0, time.monotonic(), len(self.lines)
         done = self._run(min(most, self._some or self._at_first(rows)))
         if done is None:
             done = self._written() if self.shortlist is None else self._pointed(self.shortlist)
@@ -178,6 +178,7 @@ class Greedy:
         """One token to each of these; those that are done with it. log_probs: None: nobody asks."""
         done = []
         for a, line in lines:
+            self.given += 1
             token, log_prob = tokens[a], 0.0 if log_probs is None else log_probs[a]
             if log_prob != log_prob:
                 raise NoNumbersError

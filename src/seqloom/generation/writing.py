@@ -29,7 +29,7 @@ ROOM = 8  # steps by which the buffers of a state grow
 
 
 class Writing:
-    went = 1  # steps at a time
+    went, given = 1, 0  # steps at a time, and tokens of all answers in the last
     hypotheses: Hypotheses
     last_R: Tensor
     state: State
@@ -104,6 +104,7 @@ class Writing:
         """One more token to each hypothesis, whatever is the most; the drafts that are complete with it."""
         if not self.drafts:
             return []
+        self.given = len(self.drafts)
         h, choice, no_number_R = self._ranked() or self._considered()
         score_AC = self._score(h, choice.ended)
         if self.tree is not None:

@@ -40,14 +40,13 @@ class Group:
         others: somebody else waits for the turn.
         """
         self._let_go()
-        rows = len(self.writing.drafts)
         heard = self.final and any(map(self._listens, self.writing.drafts))
         complete = self.writing.step(1 if others or heard else STEPS)
         for draft in complete:
             self._finish(draft)
         if self.final:
             self._tell()
-        return rows * self.writing.went
+        return self.writing.given
 
     def _let_go(self) -> None:
         """Those whom nobody waits for any more."""
