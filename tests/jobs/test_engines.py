@@ -2,16 +2,20 @@
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import seqloom
-from seqloom.jobs import engines
+from seqloom.export.ctranslate2_engine import Line
+from seqloom.generation.contract import Item, Written
+from seqloom.generation.settings import GenerationSettings
+from seqloom.jobs import engine_trial, engines
 from seqloom.jobs.answer import Answer
 from seqloom.jobs.answer_lines import AnswerLines
+from seqloom.jobs.engine_trial import Write
 from seqloom.jobs.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.jobs.predict import Asking, predict
@@ -157,6 +161,98 @@ def test_a_file_is_the_same_wherever_it_stopped(
     fake.wrote.clear()
     said(tmp_path / "scores.txt", True, "auto")
     assert not fake.wrote
+
+
+# -- the choice, by a clock that stands still where nobody writes
+
+
+class Timed:
+    """Ours and another engine take so many seconds an item; ours some more a call."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, ours: float, theirs: float, call: float = 0.0) -> None:
+        self.now, self.ours, self.theirs, self.call = 0.0, ours, theirs, call
+        self.asked: list[int] = []
+        for module in (engines, engine_trial):
+            monkeypatch.setattr(module, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(engine_trial, "process_time", lambda: self.now)
+        monkeypatch.setattr(engines, "installed", lambda: True)
+        monkeypatch.setattr(engines, "Engine", self.engine)
+
+    def engine(self, *_: Any) -> Any:
+        class Made:
+            version = "0.0"
+
+            @staticmethod
+            def write(items: Sequence[Item], rows: int, kind: str) -> Iterator[list[Line]]:
+                self.now += self.theirs * len(items)
+                return iter([[Line(item, (7,), 0.0) for item in items]])
+
+        return Made
+
+    def own(self, settings: GenerationSettings) -> Write:
+        def write(items: Sequence[Item]) -> Iterator[tuple[int, list[Written]]]:
+            self.asked.append(len(items))
+            self.now += (self.call + self.ours * len(items)) if items else 0.0
+            yield from ((item.number, [Written((7,), 0.0, 0.0, (), True)]) for item in items)
+
+        return write
+
+    def write(self, chooses: engines.Engines, count: int) -> None:
+        self.asked.clear()
+        items, settings = [Item([3], number, 5) for number in range(count)], GenerationSettings(beam=1)
+        found = dict(chooses.write(items, settings, self.own, pieces=False))
+        assert found.keys() == set(range(count))
+        self.asked = [size for size in self.asked if size]
+
+    def winner(self, chooses: engines.Engines) -> set[str | None]:
+        return {trial.winner for trial in chooses._trials.values()}
+
+
+def test_ours_is_not_measured_while_its_kernels_are_compiled(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without them it takes ten times as long: another engine was chosen that is three times as slow."""
+    timed = Timed(monkeypatch, ours=0.1, theirs=0.03)
+
+    def compiled() -> None:
+        timed.ours = 0.01
+
+    monkeypatch.setattr(engines, "wait_for_begun", compiled)
+    chooses = model.writer.engines  # type: ignore[union-attr]
+    timed.write(chooses, 256)
+    assert timed.winner(chooses) == {"own"}
+    assert model.engine_notes() == []
+
+
+def test_many_are_tried_with_many(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call takes ours 1 s more: with 16 items the other is faster, with 256 it is not."""
+    timed = Timed(monkeypatch, ours=0.02, theirs=0.04, call=1.0)
+    chooses = model.writer.engines  # type: ignore[union-attr]
+    timed.write(chooses, 256)
+    assert timed.asked[0] == 64
+    assert timed.winner(chooses) == {"own"}
+
+
+def test_what_is_faster_is_taken(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    timed = Timed(monkeypatch, ours=0.03, theirs=0.01)
+    chooses = model.writer.engines  # type: ignore[union-attr]
+    timed.write(chooses, 256)
+    assert timed.winner(chooses) == {"other"}
+    assert timed.asked == [64, 64, 64], "and ours writes no more than what is tried"
+    timed.write(chooses, 256)
+    assert timed.asked == []
+
+
+def test_as_long_as_nothing_is_tried_nothing_is_cut_into_parts(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the first time, when nobody knows how long it takes: parts take longer than the whole."""
+    timed = Timed(monkeypatch, ours=0.001, theirs=0.01)
+    chooses = model.writer.engines  # type: ignore[union-attr]
+    timed.write(chooses, 256)
+    assert timed.asked == [64, 192]
+    for _ in range(18):
+        timed.write(chooses, 256)
+        assert timed.asked == [256]
+    timed.write(chooses, 256)  # 5 s are sure to come now
+    assert timed.asked == [64, 64, 192]
+    assert timed.winner(chooses) == {"own"}
 
 
 # -- refusals

@@ -126,6 +126,16 @@ class Runner(Scorer, Protocol):
 
 
 @runtime_checkable
+class Shared(Scorer, Protocol):
+    """One that several threads may ask, each with states of its own."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether they may now: nobody records what is done, or listens to a layer."""
+        ...
+
+
+@runtime_checkable
 class Ranker(Scorer, Protocol):
     """One that can say the best few tokens without the scores of all, which is faster."""
 

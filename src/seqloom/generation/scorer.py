@@ -26,7 +26,7 @@ from seqloom.models.decoder_only import DecoderOnly
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.heads import TokenHead
 from seqloom.models.output import DecoderState, Output
-from seqloom.models.stretch import ranking, stretch
+from seqloom.models.stretch import in_c, ranking, stretch
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,11 @@ class PairScorer:
         assert output.state is not None
         return *ranks(output), PairState(output.state, state.read_B)
 
+    @property
+    @torch.inference_mode()
+    def shared(self) -> bool:
+        return self.half is None and in_c(self.model)
+
     @cached_property
     def _wanted(self) -> "_Wanted":
         return _Wanted(self.size, self.never_N, self.end)
@@ -228,6 +233,11 @@ class TextScorer:
         output = self.model(last_R[:, None], _ones(last_R), state)
         assert output.state is not None
         return *ranks(output), output.state
+
+    @property
+    @torch.inference_mode()
+    def shared(self) -> bool:
+        return self.half is None and in_c(self.model)
 
     @cached_property
     def _wanted(self) -> "_Wanted":

@@ -1,10 +1,14 @@
 """One engine for every way of writing: greedy, beam, diverse beam, sampling; it knows scores and states only."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
+from itertools import chain, islice
 
 from seqloom.generation.ahead import Ahead
 from seqloom.generation.automaton import Phrase
-from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.beside import Dealt, hands, side_by_side
+from seqloom.generation.contract import Item, Scorer, Shared, Written
+from seqloom.generation.draft import Draft
 from seqloom.generation.drawing import Drawing, is_drawn
 from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.phrases import conflict
@@ -48,12 +52,15 @@ def write(
         others, settings = sorted(left, key=lambda item: item.number), _modest(settings)
     short, aside = is_greedy(settings, attention), list[Item]()
     if short or is_drawn(settings, attention):
-        made = Greedy(scorer, settings, shortlist, likely) if short else Drawing(scorer, settings)
-        yield from _written(made, _plain(others, aside), settings)
+
+        def make() -> Greedy:
+            return Greedy(scorer, settings, shortlist, likely) if short else Drawing(scorer, settings)
+
+        yield from _written(make, _plain(others, aside), settings, scorer)
         if not aside:
             return
         others = aside
-    yield from _written(Writing(scorer, settings, attention), others, settings)
+    yield from _written(lambda: Writing(scorer, settings, attention), others, settings, scorer)
 
 
 def _modest(settings: GenerationSettings) -> GenerationSettings:
@@ -70,17 +77,37 @@ def _plain(items: Iterable[Item], aside: list[Item]) -> Iterator[Item]:
 
 
 def _written(
-    writing: Greedy | Writing, items: Iterable[Item], settings: GenerationSettings
+    make: Callable[[], Greedy | Writing], items: Iterable[Item], settings: GenerationSettings, scorer: Scorer
 ) -> Iterator[tuple[int, list[Written]]]:
-    ahead = Ahead(items, WINDOW * settings.together)
-    cohort, more = -(-settings.together // COHORTS), True
+    """By several threads side by side, where there is enough for each of them."""
+    items, together = iter(items), settings.together
+    first = list(islice(items, together))
+    count = hands(len(first)) if isinstance(scorer, Shared) and scorer.shared else 1
+    window, others = WINDOW * together, chain(first, items)
+    if count == 1:
+        for some in _steps(make(), Ahead(others, window).take, together):
+            yield from _answers(some, settings)
+        return
+    dealt = Dealt(others, window, count)
+    takes = (partial(dealt.take, hand) for hand in range(count))
+    for some in side_by_side([partial(_steps, make(), take, together // count) for take in takes]):
+        yield from _answers(some, settings)
+
+
+def _steps(writing: Greedy | Writing, take: Callable[[int], list[Item]], together: int) -> Iterator[list[Draft]]:
+    """The drafts that are complete with each step, until nothing is left to take."""
+    cohort, more = -(-together // COHORTS), True
     while more or writing.items:
-        while more and settings.together - writing.items >= cohort:
-            new = ahead.take(cohort)
+        while more and together - writing.items >= cohort:
+            new = take(cohort)
             more = len(new) == cohort
             writing.begin(new)
-        for draft in writing.step():
-            yield draft.item.number, draft.answers(settings.n_best, distinct=settings.sample is None)
+        yield writing.step()
+
+
+def _answers(drafts: Iterable[Draft], settings: GenerationSettings) -> Iterator[tuple[int, list[Written]]]:
+    for draft in drafts:
+        yield draft.item.number, draft.answers(settings.n_best, distinct=settings.sample is None)
 
 
 def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Generator[list[int], None, list[Written]]:

@@ -29,7 +29,7 @@ class Taken(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """Items that ours wrote together, and how long it took."""
+    """Items that ours wrote together, and how long it took: a first time, which counts for nothing but an estimate."""
 
     items: Sequence[Item]
     answers: Answers
@@ -53,6 +53,8 @@ class Trial:
 
     winner: Literal["own", "other"] | None = None
     parts: deque[Part] = field(default_factory=deque)
+    each: float | None = None
+    """Seconds that an item of the last part took ours."""
 
     @property
     def count(self) -> int:
@@ -61,7 +63,7 @@ class Trial:
     def ours(self, write: Write, items: Sequence[Item]) -> Part:
         """Written by ours, and kept for the comparison; of many small parts the last ones are."""
         answers, taken = _timed(lambda: dict(write(items)))
-        part = Part(items, answers, taken)
+        part, self.each = Part(items, answers, taken), taken.clock / len(items)
         self.parts.append(part)
         while self.count - len(self.parts[0].items) >= TRIAL:
             self.parts.popleft()
@@ -70,15 +72,17 @@ class Trial:
     def compared(self, ours: Write, other: Write, timed: bool = True, must_agree: bool = True) -> Verdict:
         """The other writes the same parts. must_agree: who says something else need not be timed.
 
-        timed: unless it was clearly slower, both write them again, by turns; the
-        better time of each counts: a first time is slower than others, and when ours had its own, the machine may have
-        been busy, or still compiling."""
-        dict(other(self.parts[-1].items[:TRIAL]))
-        own = Taken(*map(sum, zip(*(part.taken for part in self.parts), strict=True)))
+        timed: ours writes them again, too: when it had its own, the machine may have been busy, or still compiling.
+        Unless the other was clearly slower, both write them once more, by turns, and the better time of each counts.
+        """
+        dict(other(self.parts[-1].items[:TRIAL]))  # a first time is slower than others
         same, theirs = self._written(other)
-        if timed and (same or not must_agree) and own.clock / theirs.clock > UNCLEAR:
-            own = own.better(self._written(ours)[1])
+        if not timed or not (same or not must_agree):
+            return Verdict(same, 0.0, 0.0, self.count)
+        own = self._written(ours)[1]
+        if own.clock / theirs.clock > UNCLEAR:
             theirs = theirs.better(self._written(other)[1])
+            own = own.better(self._written(ours)[1])
         return Verdict(same, own.clock / theirs.clock, own.worked / theirs.worked, self.count)
 
     def _written(self, engine: Write) -> tuple[bool, Taken]:

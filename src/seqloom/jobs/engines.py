@@ -1,6 +1,8 @@
 """Which engine writes greedily on a CPU: ours, or CTranslate2 where it is installed, says the same, and is faster."""
 
 from collections.abc import Callable, Iterator, Sequence
+from math import inf
+from time import perf_counter
 
 import torch
 
@@ -13,6 +15,7 @@ from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.engine_trial import TRIAL, Trial, Write
 from seqloom.jobs.scorer import MARKS
 from seqloom.jobs.scoring import Given, score
+from seqloom.layers.native.library import wait_for_begun
 from seqloom.models.build import Model as Network
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError
@@ -22,7 +25,8 @@ from seqloom.tasks.translate import TranslateTask
 from seqloom.text import BEGIN, END, UNKNOWN, Vocabulary
 
 PATIENCE = 5.0  # seconds of writing by which another engine must be worth its making
-SHARE = 16  # of what is there at once, one part in so many is written by both
+SHARE = 4  # of what is there at once, one part in so many is written by both,
+MOST = 64  # and no more items: as many as show how fast each is with many
 FASTER = 1.1  # times as fast, or ours goes on: a busy machine measures no finer;
 LIGHTER = 1.0  # and with no more seconds of the processor, which count on a machine that others use
 
@@ -82,10 +86,10 @@ class Engines:
         if not fit:
             return
         size, trial = self._trial(len(fit), settings, pieces)
+        if trial.winner is None and self._too_early(trial, len(fit), settings):
+            yield from self._counted(ours(fit))
+            return
         if trial.winner is None:
-            if len(fit) > 2 * TRIAL and not self._seconds:
-                yield from ours(fit[:TRIAL])  # a first time is slower than others
-                fit = fit[TRIAL:]
             part = trial.ours(ours, fit[:size])
             yield from part.answers.items()
             fit = fit[size:]
@@ -96,6 +100,21 @@ class Engines:
         engine = self._engine(settings) if trial.winner == "other" and not self._broken else None
         yield from (ours if engine is None else self._theirs(engine, settings, own, pieces))(fit)
 
+    def _too_early(self, trial: Trial, count: int, settings: GenerationSettings) -> bool:
+        """Whether it is known that ours needs too little time for all these to have others tried."""
+        expected = inf if trial.each is None else self._seconds + count * trial.each
+        return settings.engine != "ctranslate2" and expected < PATIENCE
+
+    def _counted(self, answers: Iterator[tuple[int, list[Written]]]) -> Iterator[tuple[int, list[Written]]]:
+        """Its seconds, without those of whoever takes the answers."""
+        while True:
+            began = perf_counter()
+            one = next(answers, None)
+            self._seconds += perf_counter() - began
+            if one is None:
+                return
+            yield one
+
     def open(self, items: Sequence[Item], settings: GenerationSettings, pieces: bool) -> bool:
         """Whether all these are written by the other engine, or nobody knows yet whether they should be."""
         fit = self._limits is not None and all(map(self._limits.takes, items))
@@ -103,7 +122,7 @@ class Engines:
 
     def _trial(self, count: int, settings: GenerationSettings, pieces: bool) -> tuple[int, Trial]:
         """Of so many how many both write, and the trial of about as many: who is faster depends on it."""
-        size = min(settings.together, max(TRIAL, count // SHARE), count)
+        size = min(settings.together, max(TRIAL, min(count // SHARE, MOST)), count)
         return size, self._trials.setdefault((settings.precision, pieces, size.bit_length() // 2), Trial())
 
     def _decide(self, trial: Trial, settings: GenerationSettings, own: Own, pieces: bool) -> None:
@@ -112,6 +131,7 @@ class Engines:
             trial.winner = "own"
             return
         timed = settings.engine != "ctranslate2"
+        wait_for_begun()  # ours without its kernels is another engine
         found = trial.compared(
             own(settings), self._theirs(engine, settings, own, pieces), timed, settings.precision != "int8"
         )
@@ -125,9 +145,12 @@ class Engines:
         trial.winner = "other" if same and faster and not self._broken else "own"
         trial.parts.clear()
         if trial.winner == "other":
+            than = (
+                f"{found.faster:.1f} times as fast here as seqloom's own engine, and the same" if timed else "the same"
+            )
             self._tell(
-                f"CTranslate2 {engine.version} writes: {found.faster:.1f} times as fast here as seqloom's own engine, "
-                f"and the same in {found.count} answers; --set generation.engine=own does without"
+                f"CTranslate2 {engine.version} writes: {than} in {found.count} answers; "
+                "--set generation.engine=own does without"
             )
         elif settings.engine == "ctranslate2" and not same:
             self._tell("CTranslate2 says something else than this model: seqloom's own engine writes")

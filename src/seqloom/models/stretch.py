@@ -118,6 +118,11 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
     return Stretch(found.tokens_TR, found.log_probs_TR, found.last_R, after, found.bad)
 
 
+def in_c(model: EncoderDecoder | DecoderOnly) -> bool:
+    """Whether steps are made so now."""
+    return usable() and _quiet(model) and _plan(model) is not None
+
+
 def _quiet(model: nn.Module) -> bool:
     """Nobody listens to the whole, or has it do something else."""
     patched = any(name in model.__dict__ for name in CALLED)

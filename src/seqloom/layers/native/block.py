@@ -95,6 +95,8 @@ class Panels:
         if rows < FEW or not self.maps or (version := sum(map(_version, self.weights))) == self._version:
             return
         with self._lock:
+            if version == self._version:
+                return  # another thread has done it meanwhile
             wide = panel()
             self.made = self.made or [empty(m.inputs * -(-m.out // wide) * wide, torch.float32) for m in self.maps]
             for part, to in zip(self.maps, self.made, strict=True):

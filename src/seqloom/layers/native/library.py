@@ -204,6 +204,13 @@ def wait_for_all() -> None:
         list(threads.map(Library.wait, list(_all)))
 
 
+def wait_for_begun() -> None:
+    """For whoever measures: until all that is being compiled already is there."""
+    for library in list(_all):
+        if library._builder is not None:
+            library.wait()
+
+
 def _usual() -> bool:
     """Whether numbers that are made without a word are in full precision: checks make some."""
     return torch.get_default_dtype() is torch.float32 and not torch._C._len_torch_function_stack()

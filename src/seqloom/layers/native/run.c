@@ -80,16 +80,24 @@ static int all_finite(const float *x, int64_t count)
     return !none;
 }
 
-/* log(sum(e^x)) */
-static float total(const float *x, int64_t count)
+static float high_of(const float *x, int64_t count)
 {
-    float most = -INFINITY, sum = 0;
+    float most = -INFINITY;
 #pragma omp simd reduction(max : most)
     for (int64_t i = 0; i < count; i++) most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+/* log(sum(e^x)); most: the largest x */
+static float total_below(const float *x, int64_t count, float most)
+{
+    float sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < count; i++) sum += power(x[i] - most);
     return most + logf(sum);
 }
+
+static float total(const float *x, int64_t count) { return total_below(x, count, high_of(x, count)); }
 
 /* The place of the largest that may be written; of equals the lower one. -1: some score is no number. */
 static int64_t likeliest_of(const float *scores, const uint8_t *never, int64_t count)
@@ -111,16 +119,17 @@ static int64_t likeliest_of(const float *scores, const uint8_t *never, int64_t c
     return none ? -1 : best;
 }
 
-/* The largest so many of those that may be written, the largest first, and where they stand; of equals the lower place. */
-static void best_of(const float *scores, const uint8_t *never, int64_t count, int many, float *best, int64_t *places)
+#define SOME 64 /* scores whose largest is looked for first */
+
+/* The largest so many of those that may be written, the largest first, and where they stand; of equals the lower place.
+   highs: the largest of each SOME. */
+static void best_of(const float *scores, const float *highs, const uint8_t *never, int64_t count, int many, float *best,
+                    int64_t *places)
 {
     int have = 0;
-    for (int64_t begin = 0; begin < count; begin += 64) {
-        int64_t end = smaller_of(begin + 64, count);
-        float high = -INFINITY;
-#pragma omp simd reduction(max : high)
-        for (int64_t i = begin; i < end; i++) high = scores[i] > high ? scores[i] : high;
-        if (have == many && !(high > best[many - 1])) continue;
+    for (int64_t begin = 0; begin < count; begin += SOME) {
+        int64_t end = smaller_of(begin + SOME, count);
+        if (have == many && !(highs[begin / SOME] > best[many - 1])) continue;
         for (int64_t i = begin; i < end; i++) {
             float v = never[i] ? -INFINITY : scores[i];
             if (have == many && !(v > best[many - 1])) continue;
@@ -278,8 +287,11 @@ void best_tokens(const Decoder *d, const float *x, int64_t rows, const uint8_t *
         map(d->products, &d->head, x + begin * d->width, now, scores, rest, threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && now * V >= LITTLE)
         for (int64_t i = 0; i < now; i++) {
-            float *own = best + (begin + i) * many, less = total(scores + i * V, V);
-            best_of(scores + i * V, never, V, many, own, tokens + (begin + i) * many);
+            int64_t parts = (V + SOME - 1) / SOME;
+            float *own = best + (begin + i) * many, *x = scores + i * V, highs[parts];
+            for (int64_t p = 0; p < parts; p++) highs[p] = high_of(x + p * SOME, smaller_of(SOME, V - p * SOME));
+            float less = total_below(x, V, high_of(highs, parts));
+            best_of(x, highs, never, V, many, own, tokens + (begin + i) * many);
             for (int c = 0; c < many; c++) own[c] -= less;
         }
     }
