@@ -73,15 +73,29 @@ def test_runs_of_other_quantiles_share_the_scores_that_need_none(
             evaluate(Evaluate((first, second), ("a.csv",), metrics=("mse",), ensemble=("all",)))
 
 
-@pytest.mark.parametrize(("setting", "value", "was"), [("look_back", 12, 24), ("horizon", 5, 6)])
+def test_forecasters_that_read_otherwise_say_the_mean_of_what_each_says_alone(place: Path) -> None:
+    """The same windows, whichever comes first; what is known ahead is cut with the look-back."""
+    learn(changes=['task.calendar=["hour"]'])
+    learn("other", changes=['task.calendar=["hour"]', "task.look_back=12", "task.normalise=last"])
+    both = ("run", "other"), ("other", "run")
+    alone = [load(run).forecast("a.csv")[0].said_HCQ for run in both[0]]
+    scores = []
+    for runs in both:
+        together = load(list(runs)).forecast("a.csv")[0].said_HCQ
+        np.testing.assert_allclose(together, np.mean(alone, 0), rtol=1e-4, atol=1e-5)
+        report, _ = evaluate(Evaluate(runs, ("a.csv",), metrics=("mse",), ensemble=("all",)))
+        scores.append({one.system: one.score for one in report.measured})
+    assert scores[0] == pytest.approx(scores[1], rel=1e-6)
+
+
 def test_runs_that_cannot_forecast_together_are_told_what_differs_before_they_forecast(
-    place: Path, monkeypatch: pytest.MonkeyPatch, setting: str, value: int, was: int
+    place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learn()
-    learn("other", changes=[f"task.{setting}={value}"])
+    learn("other", changes=["task.horizon=5", "task.look_back=12"])
     _forecasts_nothing(monkeypatch)
     message = (
-        f"other: has another task.{setting} ({value}, and {was} there) than run; runs that answer together are "
+        "other: has another task.horizon (5, and 6 there) than run; runs that answer together are "
         "trained with the same [task]: leave it out, or train it anew so"
     )
     with pytest.raises(UserError, match=f"^{re.escape(message)}$"):

@@ -396,6 +396,14 @@ READINGS: dict[str, dict[str, object]] = {
         "input": {"kind": "patches", "length": 4, "stride": 2, "fill": "last"},
         "output": {"kind": "horizon", "quantiles": (0.1, 0.5, 0.9)},
     },
+    "patch-horizon-in-patches": {
+        **BASE,
+        "family": "encoder-only",
+        "mixer": HEADS,
+        "feed_forward": SMALL_DENSE,
+        "input": {"kind": "patches", "length": 4},
+        "output": {"kind": "horizon", "pool": "patches", "patch": 3, "quantiles": (0.5,)},
+    },
     "step-horizon": {
         **BASE,
         "family": "encoder-only",

@@ -53,6 +53,12 @@ EACH: dict[str, dict[str, object]] = {
         "input": {"kind": "patches", "length": 4, "stride": 2},
         "output": {"kind": "horizon", "quantiles": (0.1, 0.9)},
     },
+    "horizon-by-parts": PLAIN
+    | {
+        "family": "encoder-only",
+        "input": {"kind": "patches", "length": 4, "stride": 2},
+        "output": {"kind": "horizon", "pool": "patches", "patch": 4, "quantiles": (0.1, 0.9)},
+    },
     "patches": PLAIN
     | {"family": "encoder-only", "input": {"kind": "patches", "length": 4}, "output": {"kind": "classes"}},
 }

@@ -174,8 +174,23 @@ def test_a_horizon_is_read_off_all_of_a_ragged_row(pool: str) -> None:
             torch.testing.assert_close(said_BVQ[b, :, 0], head.out(read))
 
 
-def test_a_flat_horizon_refuses_more_positions_than_it_reads() -> None:
-    head = HorizonHead(HorizonOutput(), SIZE, WIDTH, 2)
+@pytest.mark.parametrize("quantiles", [(), (0.1, 0.9)])
+def test_a_horizon_in_patches_is_a_map_of_places_times_a_map_of_states(quantiles: tuple[float, ...]) -> None:
+    torch.manual_seed(1)
+    head = HorizonHead(HorizonOutput(pool="patches", patch=2, quantiles=quantiles), 5, WIDTH, 6)
+    assert head.ahead is not None
+    for layout, hidden in forms():
+        said_BVQ = head(torch.nan_to_num(hidden), layout)
+        assert said_BVQ.shape == (4, 5, 1 + len(quantiles))
+        for b, row in enumerate(ragged()):
+            placed_PD = head.ahead.weight[:, : len(row)] @ row + head.ahead.bias[:, None]
+            patches = [head.out(state_D).unflatten(0, (2, -1)) for state_D in placed_PD]
+            torch.testing.assert_close(said_BVQ[b, :, 0], torch.cat(patches)[:5, 0])
+
+
+@pytest.mark.parametrize("pool", ["flat", "patches"])
+def test_a_horizon_by_places_refuses_more_positions_than_it_reads(pool: str) -> None:
+    head = HorizonHead(HorizonOutput.model_validate({"pool": pool}), SIZE, WIDTH, 2)
     with pytest.raises(ValueError, match="a sequence of 3 positions, but the output reads 2"):
         head(torch.zeros(3, WIDTH), Packed.of([3]))
 

@@ -31,7 +31,8 @@ def answerer_of(opened: Sequence[Opened]) -> Answerer:
     task, device = first.task, first.device
     match task:
         case ForecastTask():
-            return Forecaster(task, networks, device)
+            tasks = [one.task for one in opened if isinstance(one.task, ForecastTask)]
+            return Forecaster(tasks, networks, device)
         case TranslateTask() | LanguageTask():
             data = first.recipe.data
             reads = data.longest_source if data.too_long == "truncate" else None

@@ -19,7 +19,7 @@ SERIES = 3  # of which the last window is drawn
 def last_window(task: ForecastTask, model: Model, caches: Sequence[Cache], device: torch.device) -> str:
     windows = caches[0]
     assert isinstance(windows, Windows)
-    forecaster = Forecaster(task, [model], device)
+    forecaster = Forecaster([task], [model], device)
     forecasts = []
     for of in np.unique(windows.of_N)[:SERIES].tolist():
         start = int(windows.start_N[windows.of_N == of].max())

@@ -14,7 +14,7 @@ from seqloom.data.reading.faults import DataError
 from seqloom.data.reading.lines import Stream
 from seqloom.data.series.table import Series, SeriesTable, missing, read_table
 from seqloom.data.series.timestamps import Times, TimeStyle
-from seqloom.data.series.windows import Windows
+from seqloom.data.series.windows import Windows, nearest
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import Answer, Question, Scored
 from seqloom.jobs.series_corpora import refuse_other, wanted_of
@@ -59,17 +59,21 @@ class Forecast:
 
 
 class Forecaster:
-    """networks: several forecast together, by the mean of what they say."""
+    """networks: several forecast together, by the mean of what they say. task: of the one that looks back furthest."""
 
-    def __init__(self, task: ForecastTask, networks: Sequence[Network], device: torch.device) -> None:
-        self.task, self.networks, self.device = task, networks, device
+    def __init__(self, tasks: Sequence[ForecastTask], networks: Sequence[Network], device: torch.device) -> None:
+        """tasks: of each network."""
+        self.tasks, self.networks, self.device = tasks, networks, device
+        self.task = max(tasks, key=lambda task: task.settings.look_back)
         self.levels = levels_of(networks[0])
 
     @torch.no_grad()
     def z_scores(self, examples: Examples) -> Floats:
         """said_BHCQ"""
-        batch = self.task.batch(examples).to(self.device)
-        each = [self.task.run(network.eval(), batch)[0] for network in self.networks]
+        each = []
+        for task, network in zip(self.tasks, self.networks, strict=True):
+            batch = task.batch(nearest(examples, self.task.frame, task.frame)).to(self.device)
+            each.append(task.run(network.eval(), batch)[0])
         return torch.stack(each).mean(0).double().cpu().numpy()
 
     def own_units(self, z_HCQ: Floats, scale: Scale) -> Floats:

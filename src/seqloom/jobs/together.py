@@ -6,8 +6,11 @@ from seqloom.jobs.opened import Opened
 from seqloom.settings import UserError
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.forecast import ForecastTask, levels_of, shown_levels
-from seqloom.tasks.settings import Language, TaskSettings
+from seqloom.tasks.settings import Forecast, Language, TaskSettings
 from seqloom.tasks.tag import TagTask
+
+OF_EACH = ("look_back", "normalise", "channels", "loss", "every")
+"""settings of a forecast that say how it is read and learnt, and not what is said"""
 
 
 def refuse_strangers(opened: Sequence[Opened]) -> None:
@@ -35,14 +38,21 @@ def _alike(one: TaskSettings, other: TaskSettings) -> bool:
     """How much text was read at once in training does not hinder anyone later."""
     if isinstance(one, Language) and isinstance(other, Language):
         return one.lines == other.lines
-    return one == other
+    return not _unlike(one, other)
+
+
+def _unlike(one: TaskSettings, other: TaskSettings) -> dict[str, tuple[object, object]]:
+    """Settings that hinder an answer together, with what both say. Each forecaster reads as it was trained to."""
+    own = OF_EACH if isinstance(one, Forecast) else ()
+    here, there = one.model_dump(mode="json"), other.model_dump(mode="json")
+    return {name: (here[name], there.get(name)) for name in here if name not in own and here[name] != there.get(name)}
 
 
 def _refuse_other_settings(first: Opened, other: Opened) -> None:
     """Of the same task."""
     if other.recipe.task.kind == first.recipe.task.kind:
-        here, there = (one.recipe.task.model_dump(mode="json") for one in (other, first))
-        unlike = [f"task.{name} ({here[name]}, and {there[name]} there)" for name in here if here[name] != there[name]]
+        found = _unlike(other.recipe.task, first.recipe.task)
+        unlike = [f"task.{name} ({here}, and {there} there)" for name, (here, there) in found.items()]
         raise UserError(
             f"{other.run.path}: has another {', '.join(unlike)} than {first.run.path}; runs that answer together are "
             "trained with the same [task]: leave it out, or train it anew so"

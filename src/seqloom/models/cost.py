@@ -130,10 +130,22 @@ def _head(settings: ModelSettings, sizes: Sizes) -> Cost:
         case NumbersOutput():
             return linear(width, size * max(len(output.quantiles), 1), bias=True)
         case HorizonOutput():
-            read = positions_of(settings.input, sizes.steps) if output.pool == "flat" else 1
             # once for a sequence, shared among its steps
-            return linear(width * read, size * output.each, bias=True).times(
+            return _horizon(output, width, size, positions_of(settings.input, sizes.steps)).times(
                 _tokens_of_a_step(settings.input) / max(sizes.steps, 1)
             )
         case _:
             assert_never(output)
+
+
+def _horizon(output: HorizonOutput, width: int, size: int, positions: int) -> Cost:
+    """Of one sequence."""
+    match output.pool:
+        case "flat":
+            return linear(width * positions, size * output.each, bias=True)
+        case "patches":
+            count = output.patches(size)
+            each = linear(width, output.patch * output.each, bias=True)
+            return linear(positions, count, bias=True).times(width) + each.times(count)
+        case "last" | "mean":
+            return linear(width, size * output.each, bias=True)

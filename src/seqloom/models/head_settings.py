@@ -68,11 +68,14 @@ class HorizonOutput(Frozen):
     """Numbers of the steps that come behind the sequence, all at once: the mean of each, and the quantiles named.
 
     pool: how the sequence's states become one vector. flat: all of them side by side, as many as there always are
-    (Nie et al. 2023, section 3.1).
+    (Nie et al. 2023, section 3.1). patches: one map from all positions to the patches of the horizon, the same for each
+    number of a state, and one from such a state to the patch's steps: few weights, as a period of hours or days repeats
+    (after SparseTSF, Lin et al. 2024, arXiv:2405.00946, which keeps the steps of a period apart).
     """
 
     kind: Literal["horizon"] = "horizon"
-    pool: Literal["flat", "last", "mean"] = "flat"
+    pool: Literal["flat", "patches", "last", "mean"] = "flat"
+    patch: int = Field(default=24, ge=1, description="of pool = 'patches': how many numbers one of the horizon has")
     quantiles: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(default=(), strict=False)
     dropout: float = Field(default=0.0, ge=0, lt=1, description="before the last map")
 
@@ -86,6 +89,10 @@ class HorizonOutput(Frozen):
     def each(self) -> int:
         """Numbers for each value: its mean, then its quantiles."""
         return 1 + len(self.quantiles)
+
+    def patches(self, size: int) -> int:
+        """How many it takes for so many numbers; the last may reach beyond them."""
+        return -(-size // self.patch)
 
 
 OutputSettings = Annotated[

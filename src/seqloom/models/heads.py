@@ -146,14 +146,18 @@ class HorizonHead(nn.Module):
     """What comes behind each row: y_BVQ, of each number its mean and then its quantiles, which never cross."""
 
     def __init__(self, settings: HorizonOutput, size: int, width: int, positions: int) -> None:
-        """positions: of a row; of "flat" rows none has more."""
+        """positions: of a row; where all are read at their places, none has more."""
         super().__init__()
-        self.settings, self.positions = settings, positions
+        self.settings, self.size, self.positions = settings, size, positions
         self.dropout = nn.Dropout(settings.dropout)
-        self.out = nn.Linear(width * (positions if settings.pool == "flat" else 1), size * settings.each)
+        in_patches = settings.pool == "patches"
+        self.ahead = nn.Linear(positions, settings.patches(size)) if in_patches else None
+        read = width * (positions if settings.pool == "flat" else 1)
+        self.out = nn.Linear(read, (settings.patch if in_patches else size) * settings.each)
 
     def forward(self, hidden: Tensor, layout: Layout) -> Tensor:
-        y_BVQ = self.out(self.dropout(self._pooled(hidden, layout))).unflatten(-1, (-1, self.settings.each))
+        y = self.out(self.dropout(self._pooled(hidden, layout))).flatten(1)
+        y_BVQ = y.unflatten(-1, (-1, self.settings.each))[:, : self.size]
         if not self.settings.quantiles:
             return y_BVQ
         return torch.cat((y_BVQ[..., :1], rising(y_BVQ[..., 1:])), -1)
@@ -165,10 +169,17 @@ class HorizonHead(nn.Module):
             case "last":
                 return layout.last_B(hidden)
             case "flat":
-                x_BTD = layout.pad(hidden)
-                if x_BTD.shape[1] > self.positions:
-                    raise ValueError(f"a sequence of {x_BTD.shape[1]} positions, but the output reads {self.positions}")
-                return F.pad(x_BTD, (0, 0, 0, self.positions - x_BTD.shape[1])).flatten(1)
+                return self._at_their_places(hidden, layout).flatten(1)
+            case "patches":
+                assert self.ahead is not None
+                return self.ahead(self._at_their_places(hidden, layout).mT).mT
+
+    def _at_their_places(self, hidden: Tensor, layout: Layout) -> Tensor:
+        """x_BTD with as many positions as the weights know; zeros behind a row's end."""
+        x_BTD = layout.pad(hidden)
+        if x_BTD.shape[1] > self.positions:
+            raise ValueError(f"a sequence of {x_BTD.shape[1]} positions, but the output reads {self.positions}")
+        return F.pad(x_BTD, (0, 0, 0, self.positions - x_BTD.shape[1]))
 
 
 def rising(free_Q: Tensor) -> Tensor:

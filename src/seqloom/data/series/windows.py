@@ -2,7 +2,7 @@
 # T steps of a series  L look-back  H horizon  C targets  P known so far  K known ahead
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -93,3 +93,15 @@ class Windows(Cache):
             lines_B[at] = series.lines_T[start]
         columns = {name: Ragged.of(flat.ravel(), np.full(len(rows), sizes[name])) for name, flat in values.items()}
         return Examples(columns, np.full(len(rows), corpus), lines_B)
+
+
+def nearest(examples: Examples, frame: Frame, shorter: Frame) -> Examples:
+    """Windows of a frame as those of one that looks back less far."""
+    if shorter == frame:
+        return examples
+    columns = dict(examples.columns)
+    for name, ahead in (("source", 0), ("known", frame.horizon)):
+        steps, kept = frame.look_back + ahead, shorter.look_back + ahead
+        values = columns[name].values_N.reshape(len(examples), steps, -1)[:, steps - kept :]
+        columns[name] = Ragged.of(values.ravel(), np.full(len(examples), kept * values.shape[2]))
+    return replace(examples, columns=columns)
