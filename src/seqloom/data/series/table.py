@@ -43,6 +43,12 @@ class Series:
     def place(self, step: int) -> str:
         return f"{self.file}:{self.lines_T[step]}"
 
+    def past(self, targets: int) -> "Series":
+        """Without the rows at its end that have none of the targets: they are what is to come."""
+        seen = np.flatnonzero(~np.isnan(self.values_TC[:, :targets]).all(1))
+        end = int(seen[-1]) + 1 if len(seen) else 0
+        return replace(self, times_T=self.times_T[:end], values_TC=self.values_TC[:end], lines_T=self.lines_T[:end])
+
 
 @dataclass(frozen=True)
 class SeriesTable:
@@ -83,7 +89,8 @@ def read_table(file: str, wanted: Wanted, stream: Stream | None = None) -> Serie
         _refuse_order(series, columns)
     frequency = _common_frequency(parts, name)
     regular = [_regular(series, frequency, wanted) for series in parts]
-    notes = [*columns.notes(name), *missing(regular, columns, name, "masked, neither learnt nor scored")]
+    past = [series.past(len(columns.targets)) for series in regular]
+    notes = [*columns.notes(name), *missing(past, columns, name, "masked, neither learnt nor scored")]
     return SeriesTable(name, columns, tuple(regular), style, frequency, tuple(notes))
 
 
