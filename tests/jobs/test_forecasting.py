@@ -164,6 +164,42 @@ def test_what_is_known_ahead_must_be_known(place: Path) -> None:
     assert asked("b.csv")[0] != text
 
 
+def test_rows_without_a_target_at_the_end_are_to_come(place: Path) -> None:
+    """One file is learnt from and says what is known ahead: the horizon's rows are no part of the test."""
+    write_series(place / "b.csv", known=True)
+    rows = (place / "b.csv").read_text(encoding="utf-8").splitlines()
+    ahead = [f"2024-01-{1 + step // 24:02} {step % 24:02}:00:00,,,{step % 24}" for step in range(200, 224)]
+    (place / "a.csv").write_text("\n".join([*rows, *ahead]) + "\n", encoding="utf-8")
+    trained = learn("hint")
+    assert any(
+        note.endswith("""warm, wet ends before phase; if what goes on is known ahead: --set 'task.known=["phase"]'""")
+        for note in trained.corpora.notes
+    )
+    write_forecaster(place / "r.toml", KNOWN)
+    whole, alone = learn(), learn("alone", data=("b.csv",))
+    assert len(whole.corpora.train[0].cache) == len(alone.corpora.train[0].cache)
+    assert len(whole.corpora.test[0]) == len(alone.corpora.test[0])
+    assert any(note.endswith("24 rows at the end without warm, wet: to come") for note in whole.corpora.notes)
+    assert asked()[0].splitlines()[1].startswith("2024-01-09 08:00:00,")
+
+
+def test_a_forecast_begins_behind_the_last_value(place: Path) -> None:
+    learn()
+    text, notes = asked()
+    with (place / "a.csv").open("a", encoding="utf-8") as file:
+        file.write("2024-01-09 08:00:00,,\n2024-01-09 09:00:00,,\n")
+    assert asked() == (text, notes)
+
+
+def test_series_that_training_had_no_names_for_are_named(place: Path) -> None:
+    learn()
+    write_series(place / "b.csv", shops=("north", "south"))
+    text, _ = asked("b.csv")
+    rows = [line.split(",")[:2] for line in text.splitlines()]
+    assert rows[0] == ["date", "shop"]
+    assert [rows[1][1], rows[7][1]] == ["north", "south"]
+
+
 def test_missing_values_are_learnt_around(place: Path) -> None:
     lines = (place / "a.csv").read_text(encoding="utf-8").splitlines()
     for row in (30, 31, 90, 170, 195):

@@ -6,7 +6,10 @@ import pytest
 import torch
 
 from seqloom.jobs import memory
-from seqloom.jobs.memory import free_bytes
+from seqloom.jobs.asked import Command
+from seqloom.jobs.memory import free_bytes, refuse_too_large
+from seqloom.jobs.train import train
+from seqloom.settings import UserError
 
 CPU = torch.device("cpu")
 
@@ -34,3 +37,19 @@ def test_a_container(machine: Path, most: str, left: int) -> None:
 def test_where_nothing_is_told(machine: Path) -> None:
     (machine / "meminfo").write_text("nothing\n")
     assert free_bytes(CPU) > 0
+
+
+def test_a_model_that_is_larger_than_the_memory_is_refused(machine: Path) -> None:
+    refuse_too_large(500 * 1024, CPU)
+    with pytest.raises(
+        UserError,
+        match=r"has 600,000 parameters, which with their gradients take 5 MB, and 4 MB of memory are free \(cpu\)",
+    ):
+        refuse_too_large(600_000, CPU)
+
+
+def test_it_is_told_before_it_is_built(machine: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in ("one", "two", "three")) * 9)
+    wide = ("task.kind=translate", "model.width=100000", "model.depth=60", "model.mixer.heads=4")
+    with pytest.raises(UserError, match=r"parameters, which with their gradients take .* GB, and 4 MB"):
+        train(Command("transformer-base-small", (str(tmp_path / "a.tsv"),), out=tmp_path / "run", changes=wide))

@@ -129,6 +129,16 @@ def test_a_score_with_its_interval(place: Path) -> None:
     assert "characters" not in done.out, "an id's length says nothing"
 
 
+def test_nodes_that_were_learnt_are_not_scored(place: Path) -> None:
+    write_graph(Path(), split=False)
+    done = run("train", "gat", "--data", "nodes.tsv", "edges.tsv", "--set", "training.steps=1", "--out", "runs/whole")
+    assert "2 nodes to validate on: a score of so few says little; give more: name them in a column split" in done.error
+    done = run("evaluate", "runs/whole", "--data", "nodes.tsv", "edges.tsv")
+    assert done.code == 0, done.error
+    assert "2 nodes are scored: those of the validation, which chose the model too" in done.error
+    assert "whole: 2 examples" in done.out
+
+
 def test_other_graphs_of_the_same_features_are_scored_too(place: Path) -> None:
     Path("n.tsv").write_text("id\tlabel\tfeatures\nq\ta\t0 2\nr\tb\t1 2\ns\tb\t1\n")
     Path("e.tsv").write_text("r\ts\n")

@@ -28,8 +28,14 @@ def test_times_and_numbers_are_a_series(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["date,a,b\n" + DAYS.replace("2024-01-07", "2024-13-41"), "date,a\n", "date,a\n2024-01-01,1\n"],
-    ids=["a bad date", "a header alone", "one row"],
+    [
+        "date,a,b\n" + DAYS.replace("2024-01-07", "2024-13-41"),
+        "date,a\n",
+        "date,a\n2024-01-01,1\n",
+        "Date,a\n" + "the first of May,1\n" * 20,
+        'date,a\n2024-01-01,"1,234.5"\n',
+    ],
+    ids=["a bad date", "a header alone", "one row", "times that nobody reads", "parted thousands"],
 )
 def test_a_series_with_a_fault_is_one(tmp_path: Path, text: str) -> None:
     """So that the fault is told, and not taken for pairs."""

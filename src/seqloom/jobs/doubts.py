@@ -57,12 +57,15 @@ def _orderless(recipe: Recipe) -> Iterator[str]:
 
 def _few(recipe: Recipe, data: Corpora) -> Iterator[str]:
     """So few examples to validate on that their score is a matter of luck."""
-    if data.task.shape in ("text", "timeline") or isinstance(data.task, NodesTask):
+    if data.task.shape in ("text", "timeline"):
         return
-    held = sum(map(len, data.valid))
+    nodes = isinstance(data.task, NodesTask)
+    held = len(data.task.graph.numbers_of("valid")) if isinstance(data.task, NodesTask) else sum(map(len, data.valid))
     if held < FEW:
-        more = "" if recipe.data.valid else f": --valid FILE, or --set data.held_out={MORE:g}"
-        yield f"{counted(held, 'example')} to validate on: a score of so few says little; give more{more}"
+        given = "name them in a column split" if nodes else "--valid FILE"
+        more = "" if recipe.data.valid else f": {given}, or --set data.held_out={MORE:g}"
+        what = counted(held, "node" if nodes else "example")
+        yield f"{what} to validate on: a score of so few says little; give more{more}"
 
 
 def _single_documents(data: Corpora) -> Iterator[str]:

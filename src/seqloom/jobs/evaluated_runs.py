@@ -115,11 +115,11 @@ def _data(
     """What the files hold as the model's task reads them; and what was guessed of them."""
     if isinstance(model.task, NodesTask):
         graph, skipped = graph_of(model, files, bad)
-        numbers = asked_nodes(graph)
+        numbers, note = asked_nodes(graph, model.task.graph)
         both = [[column[number] for number in numbers] for column in (graph.ids, graph.labels)]
         places = [f"{files[0]}: {name}" for name in both[0]]
         # the graph itself was read in training, and only the labels of its test were not
-        return (), Data(both, places, skipped, graph), (f"{len(numbers):,} nodes are scored",)
+        return (), Data(both, places, skipped, graph), (note,)
     corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
     data = read_data(block for corpus in corpora for block in read(corpus, model.task.shape, bad))
     return corpora, data, tuple(table_notes(corpora, model.task.shape))

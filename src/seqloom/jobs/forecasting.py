@@ -115,9 +115,7 @@ class Forecaster:
         """With the horizon's steps behind it, and where these begin."""
         scales, (L, H) = self.task.scales, (self.task.settings.look_back, self.task.settings.horizon)
         known = len(scales.columns.known)
-        start = len(series)
-        if known:
-            start = len(_past(series, scales.targets))
+        start = len(series.past(scales.targets))
         of = f"{series.name!r}: " if series.name else ""
         if start < L:
             raise DataError(
@@ -157,13 +155,6 @@ class Forecaster:
         )
 
 
-def _past(series: Series, targets: int) -> Series:
-    """Without the rows at its end that name nothing but what is known ahead: they are the future."""
-    seen = np.flatnonzero(~np.isnan(series.values_TC[:, :targets]).all(1))
-    end = int(seen[-1]) + 1 if len(seen) else 0
-    return replace(series, times_T=series.times_T[:end], values_TC=series.values_TC[:end], lines_T=series.lines_T[:end])
-
-
 def read_asked(task: ForecastTask, file: str, run: str, stream: Stream | None = None) -> tuple[SeriesTable, list[str]]:
     """A file to forecast or to be evaluated on, read as training's was; and what should be known of it.
 
@@ -177,8 +168,8 @@ def read_asked(task: ForecastTask, file: str, run: str, stream: Stream | None = 
             f"{table.file}: its steps are {table.frequency.name} apart, those that {run} learnt from "
             f"{scales.frequency.name}; resample it"
         )
-    # what is still to come, of which only what is known ahead is there, is not missing
-    past = [_past(series, scales.targets) if scales.columns.known else series for series in table.series]
+    # what is still to come is not missing
+    past = [series.past(scales.targets) for series in table.series]
     notes = list(missing(past, table.columns, table.file, "masked"))
     strange = [series.name for series in table.series if not scales.scale_of(series)[1]]
     if strange:

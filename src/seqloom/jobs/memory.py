@@ -7,8 +7,11 @@ import torch
 from torch import Tensor
 
 from seqloom.data.order import Order
+from seqloom.settings import UserError
+from seqloom.training.figures import memory
 from seqloom.training.step import Work
 
+FLOAT = 4  # bytes of a number
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -21,6 +24,17 @@ def free_bytes(device: torch.device) -> float:
     except (ValueError, OSError):
         pages = 4e9
     return min(_available() or pages, _allowed())
+
+
+def refuse_too_large(parameters: int, device: torch.device) -> None:
+    """A model whose weights and gradients alone are larger than the memory, before it is built."""
+    need, free = 2.0 * FLOAT * parameters, free_bytes(device)
+    if need > free:
+        raise UserError(
+            f"the model has {parameters:,} parameters, which with their gradients take {memory(need)}, and "
+            f"{memory(free)} of memory are free ({device.type}); take a smaller one: another recipe, "
+            "or --set model.width=… --set model.depth=…"
+        )
 
 
 def _available() -> float | None:

@@ -45,10 +45,19 @@ def graph_of(model: Model, files: Sequence[str], bad: Bad) -> tuple[Graph, Skipp
     return replace(graph, features=task.graph.features), skipped
 
 
-def asked_nodes(graph: Graph) -> list[int]:
-    """The nodes to be scored: those of the test, else all that have a label."""
+def asked_nodes(graph: Graph, learnt: Graph) -> tuple[list[int], str]:
+    """The nodes to be scored: those of the test, else of the validation, of another graph all with a label.
+
+    learnt: the graph of the training, which keeps some nodes for validation where no column says which.
+    """
     test = graph.numbers_of("test").tolist()
-    return test or [number for number, label in enumerate(graph.labels) if label]
+    known = [number for number, label in enumerate(graph.labels) if label]
+    kept = [number for number in known if learnt.parts[number] == "valid"] if graph.ids == learnt.ids else []
+    numbers = test or kept or known
+    which = (
+        "" if test or not kept else ": those of the validation, which chose the model too, as no node is for the test"
+    )
+    return numbers, f"{len(numbers):,} nodes are scored{which}"
 
 
 def label_nodes(

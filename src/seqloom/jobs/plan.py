@@ -11,7 +11,7 @@ import torch
 from seqloom.data.order import Order
 from seqloom.jobs.corpora import Corpora
 from seqloom.jobs.drawing import objective_of
-from seqloom.jobs.memory import bytes_per_token, free_bytes
+from seqloom.jobs.memory import bytes_per_token, free_bytes, refuse_too_large
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.sizes import Size
 from seqloom.models import Sizes, build_model, model_cost
@@ -341,7 +341,9 @@ def throwaway(
     training: TrainingSettings = NO_TRAINING,
 ) -> Work:
     """A model to measure with. training: what a step of it costs more."""
-    built = build_model(model, corpora.task.sizes()).to(device).train()
+    sizes = corpora.task.sizes()
+    refuse_too_large(model_cost(model, sizes).parameters, device)
+    built = build_model(model, sizes).to(device).train()
     goals, objective = Goals(r_drop=training.r_drop), objective_of(training.reward, corpora.task)
     return Work(corpora.task, built, goals, device, precision, 0, note=lambda text: None, objective=objective)
 

@@ -33,12 +33,13 @@ def looks_like_series(corpus: Corpus) -> bool:
         return not any(map(is_number_column, ([name] for name in header)))
     cells = {name: [row[at].strip() for row in rows] for at, name in enumerate(header)}
     time = time_column(header, cells)
-    if time is None or not _are_times(cells[time], time in named):
-        return False
-    if any(name.lower() in LABELS for name in header):
+    if time is None or any(name.lower() in LABELS for name in header):
         return False
     others = [is_number_column(cells[name]) for name in header if name != time]
-    return any(others) and others.count(False) <= 1
+    if _are_times(cells[time], time in named):
+        return any(others) and others.count(False) <= 1
+    # so that times which cannot be read are told as such, and not learnt as text
+    return time in named and not is_number_column(cells[time]) and all(others)
 
 
 def _are_times(cells: list[str], named: bool) -> bool:

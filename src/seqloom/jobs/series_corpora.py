@@ -125,11 +125,12 @@ def parts_of(
 ) -> Parts:
     """Files of their own for validation or test take the place of what would be kept back for it."""
     wanted = wanted_of(task, columns)
-    tables = [read_table(file_of(corpus), wanted) for corpus in corpora]
+    tables = [_past(read_table(file_of(corpus), wanted)) for corpus in corpora]
     first = tables[0]
     wanted = wanted_of(task, first.columns)
     others = {
-        name: [read_table(file_of(one), wanted) for one in files] for name, files in (("valid", valid), ("test", test))
+        name: [_past(read_table(file_of(one), wanted)) for one in files]
+        for name, files in (("valid", valid), ("test", test))
     }
     for table in (*tables, *others["valid"], *others["test"]):
         refuse_other(table, first.columns, first)
@@ -155,6 +156,36 @@ def parts_of(
     if first.frequency is not None:
         notes.append(f"{first.file}: steps are {first.frequency.name} apart")
     return Parts(train, found["valid"], found["test"], first, notes)
+
+
+def _past(table: SeriesTable) -> SeriesTable:
+    """Without the rows at the end of series that have no target: they are there to be forecast."""
+    C, targets = len(table.columns.targets), table.columns.targets
+    series = tuple(one.past(C) if len(one.past(C)) else one for one in table.series)
+    left = sum(map(len, table.series)) - sum(map(len, series))
+    notes = list(_known_ahead(table))
+    if left:
+        notes.append(f"{table.file}: {counted(left, 'row')} at the end without {', '.join(targets[:NAMED])}: to come")
+    return replace(table, series=series, notes=(*table.notes, *notes))
+
+
+def _known_ahead(table: SeriesTable) -> Iterator[str]:
+    """Columns to forecast that go on where others have ended, in each series."""
+    columns, C = table.columns, len(table.columns.targets)
+    ends_RC = np.array([_ends(series.values_TC[:, :C]) for series in table.series])
+    ahead_C = (ends_RC == ends_RC.max(1, keepdims=True)).all(0)
+    shorter_C = (ends_RC < ends_RC.max(1, keepdims=True)).all(0)
+    if shorter_C.any() and (ahead_C | shorter_C).all() and not columns.known:
+        ahead, ended = ([columns.targets[at] for at in np.flatnonzero(which_C)] for which_C in (ahead_C, shorter_C))
+        yield (
+            f"{table.file}: {', '.join(ended[:NAMED])} ends before {', '.join(ahead[:NAMED])}; "
+            f"if what goes on is known ahead: --set 'task.known={_listed(ahead)}'"
+        )
+
+
+def _ends(values_TC: np.ndarray) -> list[int]:
+    """The steps up to the last value of each column."""
+    return [int(seen[-1]) + 1 if len(seen := np.flatnonzero(~np.isnan(own))) else 0 for own in values_TC.T]
 
 
 def _cut(series: Series, task: Forecast, table: SeriesTable, valid: bool, test: bool) -> Borders:

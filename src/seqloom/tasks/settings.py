@@ -191,7 +191,9 @@ class Forecast(Frozen):
     known: tuple[str, ...] = Field(default=(), strict=False, description="columns that are known ahead")
     past: tuple[str, ...] = Field(default=(), strict=False, description="columns that are read, but not forecast")
     calendar: tuple[CalendarPart, ...] = Field(default=(), strict=False, description="what the time itself tells ahead")
-    time_format: str | None = Field(default=None, description="how times are written, as strptime says it: %d.%m.%Y")
+    time_format: str | None = Field(
+        default=None, description="how times are written, as strptime says it: %d.%m.%Y; %q: quarter"
+    )
     decimal: Literal[".", ","] = "."
     gaps: Literal["stop", "missing"] = Field(
         default="stop", description="rows that are not there: steps with no values"

@@ -40,8 +40,8 @@ def test_two_columns(tmp_path: Path) -> None:
 
 def test_spaces_between_the_columns(tmp_path: Path) -> None:
     name = write(tmp_path / "a.conll", "-DOCSTART- -X- O O\n\n# a comment\nEU NNP B-NP B-ORG\n# SYM O O\n")
-    assert rows(name, shape="tags") == [(1, ["-DOCSTART-"], ["O"]), (4, ["EU", "#"], ["B-ORG", "O"])]
-    assert rows(name, shape="tags", target="2")[1][2] == ["NNP", "SYM"]
+    assert rows(name, shape="tags") == [(4, ["EU", "#"], ["B-ORG", "O"])]  # where a document begins is no sentence
+    assert rows(name, shape="tags", target="2")[0][2] == ["NNP", "SYM"]
 
 
 def test_faults(tmp_path: Path) -> None:

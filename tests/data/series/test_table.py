@@ -69,6 +69,15 @@ def test_decimal_commas_are_read_if_that_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a\.csv:2: a: '1,5' is no number; --set task\.decimal=, reads decimal commas"):
         table(tmp_path, text)
     assert table(tmp_path, text, Wanted(decimal=",")).series[0].values_TC[:, 0].tolist() == [1.5, 2.5]
+    with pytest.raises(DataError, match=r"a\.csv:3: a: '2\.500' is no number; write it without what parts the thous"):
+        table(tmp_path, text.replace("2,5", "2.500"), Wanted(decimal=","))
+
+
+@pytest.mark.parametrize("cell", ["12,345.6", "12.345,6", "12 345", "1,234,567", "1'234.5"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_parted_thousands_are_told(tmp_path: Path, cell: str, decimal: str) -> None:
+    with pytest.raises(DataError, match=r"a\.csv:2: a: .* is no number; write it without what parts the thousands"):
+        table(tmp_path, f"date;a\n2020-01-01;{cell}\n2020-01-02;{cell}\n", Wanted(decimal=decimal))
 
 
 ROW = "2020-01-0{},{}\n"

@@ -20,6 +20,16 @@ from seqloom.data.series.timestamps import looks_like_time, parse_times
         ["2016", "2017"],
         ["1467331200", "1467334800"],
         ["1467331200000", "1467334800000"],
+        ["2016Q3", "2016Q4"],
+        ["Q3 2016", "Q4 2016"],
+        ["2016-Q3", "2017-Q1"],
+        ["Jul 2016", "Aug 2016"],
+        ["July 2016", "August 2016"],
+        ["Jul-2016", "Aug-2016"],
+        ["01 Jul 2016", "02 Jul 2016"],
+        ["01-Jul-2016", "02-Jul-2016"],
+        ["July 01, 2016", "July 02, 2016"],
+        ["07/01/2016 12:00 AM", "07/13/2016 11:00 PM"],
     ],
 )
 def test_times_are_written_as_they_were_read(cells: list[str]) -> None:
@@ -32,6 +42,13 @@ def test_other_known_forms() -> None:
     times, style = parse_times(["1990/1/1 0:00", "1990/1/2 0:00"], [2, 3], "a.csv", "date")
     assert np.diff(times).tolist() == [np.timedelta64(1, "D")]
     assert style.write(times) == ["1990/01/01 00:00", "1990/01/02 00:00"]
+
+
+def test_a_month_whose_short_name_is_its_long_one() -> None:
+    for months in ["May 2020", "June 2020"], ["May 2020", "Jun 2020"]:
+        times, style = parse_times(months, [2, 3], "a.csv", "month")
+        assert times[1] == np.datetime64("2020-06-01")
+        assert style.write(times) == months
 
 
 def test_a_day_above_twelve_tells_what_comes_first() -> None:

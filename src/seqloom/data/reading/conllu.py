@@ -13,6 +13,7 @@ from seqloom.data.reading.lines import Lines
 from seqloom.data.settings import Corpus
 
 _NAMES = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_DOCUMENT = ["-DOCSTART-"]  # stands alone where a document begins (CoNLL-2003), and is no sentence
 _ID = re.compile(r"\d+")
 _NO_WORD = re.compile(r"\d+[-.]\d+")  # 1-2 is written as one but is two words, 1.1 is not written at all
 
@@ -65,7 +66,7 @@ def _sentences(file: Lines, corpus: Corpus) -> Iterator[tuple[int, Any]]:
     broken: tuple[int, Broken] | None = None
     for number, line in _numbered(file):
         if isinstance(line, str) and not line.strip():
-            if words or broken:
+            if broken or (words and words != _DOCUMENT):
                 yield broken or (start, (words, tags))
             words, tags, start, broken = [], [], 0, None
             continue
@@ -85,7 +86,7 @@ def _sentences(file: Lines, corpus: Corpus) -> Iterator[tuple[int, Any]]:
             start = start or number
             words.append(cells[columns.word])
             tags.append(cells[columns.tag])
-    if words or broken:
+    if broken or (words and words != _DOCUMENT):
         yield broken or (start, (words, tags))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 
 from seqloom.data.file_format import STDIN, Format, ending, format_by_name
 from seqloom.data.reading.block import FIELDS, Shape
@@ -14,6 +15,10 @@ from seqloom.data.settings import Corpus
 
 _HEAD = 1 << 16
 _VALUES = re.compile(rb'\s*\{[^\[\]{}]*"(values|series)"\s*:\s*\[')
+_BLANK = re.compile(rb"\n[ \t]*\n")
+_SPAN = re.compile(rb"O|[BIESLUM]-\S+")
+_UNIVERSAL = set(b"ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
+OFTEN = 5  # a tag is seen so often, on average: words of another language are not
 MOSTLY = 0.95  # of the first lines have columns: then the file is made of columns
 _REMEDIES = {
     ".xlsx": "save the table as CSV",
@@ -66,6 +71,8 @@ def shape_of(corpus: Corpus) -> Shape:
         return "series"
     if form == "jsonl" and corpus.source is None and _holds_tags(_head(corpus.files[0])):
         return "tags"
+    if form == "tsv" and corpus.source is None and _holds_words_with_tags(_head(corpus.files[0])):
+        return "tags"
     if form not in ("text", None):
         return "pairs"
     head = _head(corpus.files[0])
@@ -73,9 +80,9 @@ def shape_of(corpus: Corpus) -> Shape:
         return "pairs"
     lines = [line for line in head.splitlines() if line.strip()][:-1] or head.splitlines()
     columns = sum(b"\t" in line.strip() for line in lines)
-    if columns < MOSTLY * len(lines) or not columns:
-        return "text"
-    return "tags" if _a_word_a_line(head) else "pairs"
+    if _holds_words_with_tags(head):
+        return "tags"
+    return "text" if columns < MOSTLY * len(lines) or not columns else "pairs"
 
 
 def _holds_series(corpus: Corpus, form: Format | None) -> bool:
@@ -103,6 +110,28 @@ def _holds_tags(head: bytes) -> bool:
 def _head(name: str) -> bytes:
     with ByteStream(name) as stream:
         return stream.read(_HEAD)
+
+
+def _holds_words_with_tags(head: bytes) -> bool:
+    """Whether blank lines part groups of lines of a word and its tag: BIO, universal, or few kinds behind tabs."""
+    groups = [group for group in _BLANK.split(head.replace(b"\r", b"")) if group.strip()]
+    lines = [line for group in groups for line in group.splitlines() if line.strip() and not line.startswith(b"#")]
+    lines = lines[:-1] if len(head) == _HEAD else lines
+    if len(groups) < 2 or not lines:
+        return False
+    tabs = b"\t" in lines[0]
+    rows = [line.split(b"\t") if tabs else line.split() for line in lines]
+    counts = Counter(map(len, rows))
+    (count, most), *_ = counts.most_common(1)
+    if count < 2 or most < MOSTLY * len(rows):
+        return False
+    tags = [row[-1].strip() for row in rows if len(row) == count]
+    if sum(bool(_SPAN.fullmatch(tag)) for tag in tags) >= MOSTLY * len(tags):
+        return any(tag != b"O" for tag in tags)
+    if sum(tag in _UNIVERSAL for tag in tags) >= MOSTLY * len(tags):
+        return True
+    one_word = not any(b" " in row[0].strip() or b" " in row[-1].strip() for row in rows)
+    return tabs and one_word and len(set(tags)) * OFTEN <= len(tags)
 
 
 def _a_word_a_line(head: bytes) -> bool:

@@ -1,5 +1,6 @@
 """Which columns of a table are the time, the name of a series, what is forecast, and what is known beside it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,10 @@ MOSTLY = 0.9
 
 _TIMES = ("timestamp", "datetime", "date_time", "date", "time", "ds", "day", "week", "month", "quarter", "year")
 _NAMES = ("unique_id", "series_id", "item_id", "series", "id")
+_THOUSANDS = re.compile(
+    r"[+-]?\d{1,3}"
+    r"(?:([ \u00a0\u202f'’])\d{3}(?:\1\d{3})*(?:[.,]\d+)?|(,\d{3})+\.\d+|(\.\d{3})+,\d+|[,.]\d{3}([,.]\d{3})+)"
+)
 MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "?"}
 
 
@@ -101,8 +106,13 @@ def _like_a_number(cell: str) -> bool:
     try:
         float(cell.replace(",", "."))
     except ValueError:
-        return False
+        return in_thousands(cell)
     return True
+
+
+def in_thousands(cell: str) -> bool:
+    """A number whose thousands are parted: 12,345.6 or 12.345,6 or 12 345; not 1,234, which may be 1.234."""
+    return bool(_THOUSANDS.fullmatch(cell.strip()))
 
 
 def _refuse_header(header: Sequence[str], place: str) -> None:

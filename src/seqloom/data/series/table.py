@@ -1,6 +1,7 @@
 """A table with a timestamp column → series of equal steps; every fault with its file and line."""
 # T steps  C columns
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ from seqloom.data.file_format import ending
 from seqloom.data.reading.comma_separated import rows_of
 from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines, Stream
-from seqloom.data.series.columns import MISSING, SAMPLE, Columns, Wanted, columns_of
+from seqloom.data.series.columns import MISSING, SAMPLE, Columns, Wanted, columns_of, in_thousands
 from seqloom.data.series.frequency import Frequency, frequency_of
 from seqloom.data.series.timestamps import Times, TimeStyle, parse_times
 from seqloom.settings.words import counted
@@ -21,6 +22,7 @@ Longs = npt.NDArray[np.int64]
 
 SEPARATORS = "\t;,"
 MOST_MISSING = 0.5  # of the steps: more rows missing than there are is no regular series
+_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 ENDINGS = (".csv", ".tsv", ".tab", ".txt", "")
 
 
@@ -40,6 +42,12 @@ class Series:
 
     def place(self, step: int) -> str:
         return f"{self.file}:{self.lines_T[step]}"
+
+    def past(self, targets: int) -> "Series":
+        """Without the rows at its end that have none of the targets: they are what is to come."""
+        seen = np.flatnonzero(~np.isnan(self.values_TC[:, :targets]).all(1))
+        end = int(seen[-1]) + 1 if len(seen) else 0
+        return replace(self, times_T=self.times_T[:end], values_TC=self.values_TC[:end], lines_T=self.lines_T[:end])
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,8 @@ def read_table(file: str, wanted: Wanted, stream: Stream | None = None) -> Serie
         _refuse_order(series, columns)
     frequency = _common_frequency(parts, name)
     regular = [_regular(series, frequency, wanted) for series in parts]
-    notes = [*columns.notes(name), *missing(regular, columns, name, "masked, neither learnt nor scored")]
+    past = [series.past(len(columns.targets)) for series in regular]
+    notes = [*columns.notes(name), *missing(past, columns, name, "masked, neither learnt nor scored")]
     return SeriesTable(name, columns, tuple(regular), style, frequency, tuple(notes))
 
 
@@ -115,7 +124,7 @@ def _numbers(raw: _Raw, columns: Columns, wanted: Wanted, file: str) -> Floats:
     values_NC = np.empty((len(raw.rows), len(columns.values)))
     for number, column in enumerate(columns.values):
         cells = [row[at[column]] for row in raw.rows]
-        plain = [cell.replace(",", ".") for cell in cells] if wanted.decimal == "," else cells
+        plain = list(map(_with_point, cells)) if wanted.decimal == "," else cells
         try:
             values_NC[:, number] = plain
         except ValueError:
@@ -137,6 +146,11 @@ def _numbers(raw: _Raw, columns: Columns, wanted: Wanted, file: str) -> Floats:
     return values_NC
 
 
+def _with_point(cell: str) -> str:
+    """What has a decimal comma, as float reads it; 1.234 would be a thousand there, and is left as no number."""
+    return f"{cell}," if _POINT.fullmatch(cell.strip()) else cell.replace(",", ".")
+
+
 def _one_by_one(
     plain: Sequence[str], cells: Sequence[str], lines: Sequence[int], column: str, file: str
 ) -> Iterator[float]:
@@ -147,9 +161,14 @@ def _one_by_one(
         try:
             yield float(text)
         except ValueError:
-            comma = "," in cell and cell.replace(",", ".").replace(".", "").strip().lstrip("+-").isdecimal()
-            fix = "--set task.decimal=, reads decimal commas" if comma else "leave the cell empty if it is missing"
-            raise DataError(f"{file}:{line}: {column}: {cell.strip()!r} is no number; {fix}") from None
+            raise DataError(f"{file}:{line}: {column}: {cell.strip()!r} is no number; {_fix(cell)}") from None
+
+
+def _fix(cell: str) -> str:
+    if in_thousands(cell) or _POINT.fullmatch(cell.strip()):
+        return "write it without what parts the thousands: 12345.6 (or 12345,6 with --set task.decimal=,)"
+    comma = "," in cell and cell.replace(",", ".").replace(".", "").strip().lstrip("+-").isdecimal()
+    return "--set task.decimal=, reads decimal commas" if comma else "leave the cell empty if it is missing"
 
 
 def _grouped(names: Sequence[str]) -> dict[str, Longs]:

@@ -25,15 +25,21 @@ _SURE = (
     "%d.%m.%Y %H:%M:%S",
     "%d.%m.%Y %H:%M",
     "%d.%m.%Y",
+    *(form.format(month) for month in ("%B", "%b") for form in ("{} %Y", "{}-%Y", "%Y {}", "%d {} %Y", "%d-{}-%Y")),
+    *(form.format(month) for month in ("%B", "%b") for form in ("{} %d, %Y", "{} %d %Y")),
+    *("%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q %Y"),
 )
-_EITHER = ("%d/%m/%Y", "%m/%d/%Y"), ("%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M"), ("%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S")
+_EITHER = tuple(
+    (f"%d/%m/%Y{hour}", f"%m/%d/%Y{hour}") for hour in ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+)
 _YEAR = "%Y"
+_QUARTER = "%q"  # beside what strptime knows: 1 to 4
 _EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True)
 class TimeStyle:
-    """form: ISO 8601, a number, or as strptime says it. zone: what stands behind each time, such as +01:00."""
+    """form: ISO 8601, a number, or as strptime says it, and %q for a quarter. zone: what follows each time: +01:00."""
 
     form: str = ISO
     zone: str = ""
@@ -54,7 +60,7 @@ class TimeStyle:
         if self.form in (SECONDS, MILLISECONDS):
             since = (time - _EPOCH) / timedelta(seconds=1)
             return str(round(since if self.form == SECONDS else 1000 * since))
-        return time.strftime(self.form)
+        return time.strftime(self.form.replace(_QUARTER, str((time.month + 2) // 3)))
 
 
 def looks_like_time(cells: Sequence[str], least: float = 1.0) -> bool:
@@ -105,9 +111,9 @@ def _form(cells: Sequence[str], lines: Sequence[int], file: str, column: str) ->
     first = cells[0].strip()
     if first.isdecimal() and len(first) != 8:
         return {4: _YEAR, 10: SECONDS, 13: MILLISECONDS}.get(len(first)) or _refuse(first, lines[0], file, column)
-    for form in (ISO, *_SURE):
-        if _parses(first, form):
-            return form
+    sure = [form for form in (ISO, *_SURE) if _parses(first, form)]
+    if sure:  # "May 2024" may be a short name or a long one
+        return next((form for form in sure[1:] and sure if all(_parses(cell, form) for cell in cells)), sure[0])
     for two in _EITHER:
         fitting = [form for form in two if all(_parses(cell, form) for cell in cells)]
         if len(fitting) == 1:
@@ -140,7 +146,19 @@ def _reader(form: str) -> Callable[[str], datetime]:
     if form in (SECONDS, MILLISECONDS):
         unit = timedelta(seconds=1) if form == SECONDS else timedelta(milliseconds=1)
         return lambda cell: _EPOCH + int(cell) * unit
+    if _QUARTER in form:
+        return lambda cell: _in_quarter(cell.strip(), form)
     return lambda cell: datetime.strptime(cell.strip(), form)
+
+
+def _in_quarter(cell: str, form: str) -> datetime:
+    """The first day of it."""
+    for quarter in range(1, 5):
+        try:
+            return datetime.strptime(cell, form.replace(_QUARTER, str(quarter))).replace(month=3 * quarter - 2)
+        except ValueError:
+            continue
+    raise ValueError(cell)
 
 
 def _parses(cell: str, form: str) -> bool:
