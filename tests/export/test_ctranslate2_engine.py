@@ -104,6 +104,20 @@ def test_sources_read_backwards_and_limits_that_differ() -> None:
     assert {line.ended for line in lines} == {True, False}
 
 
+def test_torch_keeps_its_threads() -> None:
+    """It tells OpenMP how many threads it has to a batch, one, and both use the same OpenMP."""
+    pytest.importorskip("ctranslate2", reason=NEEDS)
+    before, asked = torch.get_num_threads(), items()
+    torch.set_num_threads(2)
+    try:
+        engine = Engine(network({}), MARKS, False, ["float32"])
+        assert torch.get_num_threads() == 2
+        assert sum(len(lines) for lines in engine.write(asked, 32, "float32")) > len(asked) / 4
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_line_of_1000_tokens() -> None:
     pytest.importorskip("ctranslate2", reason=NEEDS)
     of, asked = network({}), [Item([5 + place % 30 for place in range(1000)], 0, 50)]

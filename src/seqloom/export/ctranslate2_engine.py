@@ -128,4 +128,7 @@ def _read(path: Path, kind: Compute) -> Any:
     import ctranslate2
 
     threads = torch.get_num_threads()
-    return ctranslate2.Translator(str(path), "cpu", compute_type=kind, inter_threads=threads, intra_threads=1)
+    try:
+        return ctranslate2.Translator(str(path), "cpu", compute_type=kind, inter_threads=threads, intra_threads=1)
+    finally:
+        torch.set_num_threads(threads)  # OpenMP is told its number here, too, which is torch's own OpenMP
