@@ -47,6 +47,14 @@ def test_how_the_data_is_read_comes_first(place: Path) -> None:
     assert "a.csv:1: taken as the names of the columns ('id', 'English'," in ran.out
 
 
+def test_running_text_has_lines_of_any_length(place: Path) -> None:
+    (place / "long.txt").write_text("to be or not to be " * 200 + "\n" + "that is the question\n" * 2, encoding="utf-8")
+    ran = run("check", "long.txt")
+    assert ran.code == 0, ran.error
+    assert "longer than" not in ran.out, "it is cut into windows, and nothing is left out"
+    assert "→ remove them, unless they are meant" in ran.out, "sorted lines are no text"
+
+
 def test_columns_that_nobody_chose(place: Path) -> None:
     lines = [f"{n},so it was {n},{n} it was so\n" for n in range(40)]
     (place / "a.csv").write_text('id,English,"In ""reverse"""\n' + "".join(lines))

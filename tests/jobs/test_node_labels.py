@@ -1,6 +1,7 @@
 """A graph from end to end: two files → a run → a label for each node."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,10 +50,13 @@ def test_formats(place: Path) -> None:
     assert sum(one["score"] for one in first["n_best"]) == pytest.approx(1, abs=1e-5)
 
 
-def test_nodes_by_their_ids(place: Path) -> None:
+def test_nodes_by_their_ids(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("ids.txt").write_text("n3\nn0\n")
     done = run("predict", f"{place}/runs/g", "ids.txt")
     assert (done.code, done.out) == (0, "b\na\n"), done.error
+    with Path("ids.txt").open(encoding="utf-8") as piped:
+        monkeypatch.setattr(sys, "stdin", piped)
+        assert run("predict", f"{place}/runs/g", "-").out == done.out
     model = load(place / "runs/g")
     answer = model.predict("n0", n_best=2)
     assert [one.text for one in answer] == ["a", "b"]

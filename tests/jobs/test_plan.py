@@ -203,10 +203,13 @@ def test_a_batch_that_fits_the_memory(tmp_path: Path, monkeypatch: pytest.Monkey
     assert fitting(4000, work, corpora, 1)[0] == longest + 1  # the longest example is to fit in any case
 
 
-def test_a_step_is_timed(tmp_path: Path) -> None:
+def test_a_step_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work, corpora = _work(small(tmp_path))
     assert 0 < plan.step_seconds(work, Order(corpora.train, 60, 1)) < 60
     assert plan.step_seconds(work, Order(corpora.train, 10**6, 1)) > 0  # one batch is all there is
+    clock = iter([0.0, 3.0, 3.0, 3.5])  # the first time is slower, of one batch too
+    monkeypatch.setattr(plan, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    assert plan.step_seconds(work, Order(corpora.train, 10**6, 1)) == 0.5
 
 
 def test_an_update_is_timed(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ import typer
 
 def predict(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, as `seqloom train` leaves it.")],
-    file: Annotated[
-        str,
+    named: Annotated[
+        str | None,
         typer.Argument(
             metavar="[FILE|-]",
             help="A text a line, or series as in training; .gz, .zst, .xz, .bz2 too. Without it: standard input. "
-            "Of music: a MIDI file, or none.",
+            "Of music: a MIDI file, or none. Of a graph: ids, or none.",
         ),
-    ] = "-",
+    ] = None,
     beam: Annotated[
         int | None,
         typer.Option("--beam", metavar="K", min=1, help="Hypotheses kept; 1: greedy. Else the recipe's, or 4."),
@@ -106,6 +106,7 @@ def predict(
       generation.shortest=5              pieces at least; generation.longest=200 at most
       generation.length.kind=none        ranked by log-probability alone; generation.length.alpha=1 helps long answers
     """
+    from seqloom.data.file_format import STDIN
     from seqloom.jobs.answer_lines import AnswerLines
     from seqloom.jobs.composing import Composing, compose
     from seqloom.jobs.generation import generation_of
@@ -119,6 +120,7 @@ def predict(
     from seqloom.tasks.music import MusicTask
     from seqloom.tasks.nodes import NodesTask
 
+    file = named or STDIN
     refuse_swapped(run, file)
     model = load([run, *(ensemble or ())], device)
     if model.recipe.task.kind == "forecast":
@@ -142,11 +144,11 @@ def predict(
         _refuse("music is written as a MIDI file", unread | {"--scores": scores, f"--format {form}": form != "text"})
         compose(model, Composing(file, out, settings, force), _note)
         return
-    if isinstance(model.task, NodesTask) and file == "-":
+    if isinstance(model.task, NodesTask) and named is None:
         _refuse("a model of a graph labels all nodes that it was trained with; FILE names some of them", unread)
         label_nodes(model, out, form, scores, settings.n_best, force, _note)
         return
-    talk = file == "-" and sys.stdin.isatty()
+    talk = file == STDIN and sys.stdin.isatty()
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
     live = out is None and lines.plain and sys.stdout.isatty()
     asking = Asking(file, settings, lines, given, out, force, skip_bad, talk, live, column)

@@ -31,11 +31,10 @@ from seqloom.jobs.decide import Decided, decide, device_of
 from seqloom.jobs.memory import bytes_per_token
 from seqloom.jobs.plan import about_steps, amount, flops_per_token, passes, throwaway
 from seqloom.jobs.progress import bar
-from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.splitting import NoSplitError, held_out
 from seqloom.models import model_cost
 from seqloom.settings import UserError
-from seqloom.tasks import Forecast, Music, Nodes, task_class
+from seqloom.tasks import Forecast, Nodes, task_class
 from seqloom.text import UNKNOWN, Vocabulary
 from seqloom.training.figures import duration, memory
 
@@ -78,7 +77,7 @@ def check(command: Command) -> Checked:
             data.valid,
             data.test,
             shape=task_class(wish.recipe.task).shape,
-            longest=_longest(wish.recipe, longest),
+            longest=_longest(longest),
             measures=[_Measure(vocabulary) for vocabulary in _vocabularies(wish)],
             gaps=wish.recipe.readings.missing != "refuse",
             progress=report,
@@ -133,11 +132,9 @@ class _Measure:
         return lengths.tolist(), (unknown[ends] - unknown[ends - lengths]).tolist()
 
 
-def _longest(recipe: Recipe, limit: Longest | None) -> int:
+def _longest(limit: Longest | None) -> int:
     """Tokens of an example that is not remarkable."""
-    if isinstance(recipe.task, Music):
-        return sys.maxsize  # pieces are cut into parts, however long
-    return recipe.data.longest if limit is None else limit.tokens
+    return sys.maxsize if limit is None else limit.tokens  # running text and music are cut into windows, however long
 
 
 def _vocabularies(wish: Asked) -> list[Vocabulary]:

@@ -17,7 +17,7 @@ from seqloom.jobs.sizes import Size
 from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.models.settings import ModelSettings
-from seqloom.tasks import Goals, Language, Task
+from seqloom.tasks import Batch, Goals, Language, Task
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.joined import JoinedTask
 from seqloom.tasks.language import LanguageTask
@@ -201,16 +201,22 @@ def step_seconds(work: Work, order: Order, enough: float = 1.0) -> float:
     for number, examples in enumerate(order.epoch(0)):
         batch = work.task.batch(examples)
         for _ in range(3 if cuda else 1):  # on a GPU a first time may wait for kernels to be made
-            began = time.monotonic()
-            work.gradients(1, [batch])
-            if cuda:
-                torch.cuda.synchronize()
-            times.append(time.monotonic() - began)
+            times.append(_seconds(work, batch))
         if number >= 3 or (number and sum(times[1:]) > enough):
             break
+    if len(times) == 1:  # all data is one batch
+        times.append(_seconds(work, batch))
     if cuda:
         return min(times)
     return statistics.median(times[1:] or times)  # the first is slower than all others
+
+
+def _seconds(work: Work, batch: Batch) -> float:
+    began = time.monotonic()
+    work.gradients(1, [batch])
+    if work.device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.monotonic() - began
 
 
 def validation_seconds(corpora: Corpora, per_token: float, answered: int) -> float:

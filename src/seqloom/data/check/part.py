@@ -174,7 +174,10 @@ class PartCheck:
         pairs = np.concatenate(self._pairs) if self._pairs else sources
         self._pairs.clear()
         again = repeats(pairs)
-        kind = Kind("warning", "the same example again", "remove them, for example with sort -u, unless they are meant")
+        how = (
+            ", for example with sort -u" if self._shape in ("pairs", "classes") else ""
+        )  # elsewhere lines hang together
+        kind = Kind("warning", "the same example again", f"remove them{how}, unless they are meant")
         self.tally.add(kind, len(again), lambda: self._repeated(again, pairs))
         if self._shape != "text":
             other = disagreements(sources, pairs)
