@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from seqloom.layers.native import compiler, library
-from seqloom.layers.native.library import ASKED, Library
+from seqloom.layers.native.library import ASKED, Library, wait_for_begun
 
 SOURCE = "void twice(float *x, int n) { for (int i = 0; i < n; i++) x[i] *= 2; }\n"
 TAKES = {"twice": (ctypes.c_void_p, ctypes.c_int)}
@@ -88,6 +88,15 @@ def test_nobody_waits_and_few_questions_compile_nothing(made: Callable[..., Twic
     assert lib._builder is not None
     lib._builder.join()
     assert lib.get() is not None
+
+
+def test_whoever_measures_waits_for_what_was_begun(made: Callable[..., Twice], tmp_path: Path) -> None:
+    begun, other = made(), made()
+    for _ in range(ASKED):
+        begun.get()
+    wait_for_begun()
+    assert begun._settled
+    assert not other._settled
 
 
 def test_off(made: Callable[..., Twice], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
