@@ -3,7 +3,7 @@
 import numpy as np
 
 from seqloom.data.order import Order, Weighted
-from seqloom.data.series.windows import CHUNK, Frame, Scaled, Windows
+from seqloom.data.series.windows import CHUNK, Frame, Scaled, Windows, nearest
 
 FRAME = Frame(4, 2)
 
@@ -30,6 +30,18 @@ def test_a_window_holds_what_was_and_what_came() -> None:
     np.testing.assert_array_equal(examples.columns["target"][1].reshape(2, 2), one.targets_TC[5:7])
     np.testing.assert_array_equal(examples.columns["known"][1], one.known_TK[1:7, 0])
     assert examples.line_B.tolist() == [6, 7, 8]
+
+
+def test_a_window_is_one_of_a_shorter_look_back_by_its_nearest_steps() -> None:
+    one, short = series(9), Frame(1, 2)
+    starts_N = FRAME.starts(one, 0, 9)
+    wanted = Windows([one], np.zeros_like(starts_N), starts_N, short).read([0])[0]
+    whole = Windows([one], np.zeros_like(starts_N), starts_N, FRAME).read([0])[0]
+    cut = nearest(whole, FRAME, short)
+    for name, column in wanted.columns.items():
+        np.testing.assert_array_equal(cut.columns[name].values_N, column.values_N)
+        assert [len(cut.columns[name][row]) for row in range(len(cut))] == [len(column[row]) for row in range(len(cut))]
+    assert nearest(whole, FRAME, FRAME) is whole
 
 
 def test_horizons_lie_within_their_part_and_look_back_into_the_one_before() -> None:
