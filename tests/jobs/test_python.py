@@ -70,7 +70,7 @@ def test_a_script_without_a_guard_from_standard_input(place: Path) -> None:
     write_recipe(place / "recipe.toml")
     write_pairs(place / "pairs.tsv")
     ran = subprocess.run(
-        [sys.executable, "-"], input=SCRIPT, capture_output=True, text=True, cwd=place, check=False, timeout=120
+        [sys.executable, "-"], input=SCRIPT, capture_output=True, text=True, cwd=place, check=False, timeout=600
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "2 True True\n", "")
 

@@ -16,7 +16,7 @@ from seqloom.serving.app import build_app
 from seqloom.serving.server import SECTION, Server, listening, settings_of
 from seqloom.serving.shelf import Shelf
 
-PATIENCE = 60.0  # seconds, on a busy machine
+PATIENCE = 300.0  # seconds, on a busy machine
 
 
 class Live:

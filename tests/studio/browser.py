@@ -35,7 +35,8 @@ STRAYS = r"""() => {
     }
     return found;
 }"""
-PATIENCE = 30_000  # milliseconds, on a busy machine
+PATIENCE = 120_000  # milliseconds, on a busy machine
+expect.set_options(timeout=PATIENCE)
 
 
 def find() -> str | None:

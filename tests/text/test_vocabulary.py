@@ -248,7 +248,7 @@ def test_a_fork_is_quiet_and_works() -> None:
         "if not child:\n    vocabulary.encode([f'new{n} words' for n in range(999)]); os._exit(7)\n"
         "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
     )
-    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600)
     assert (seen.stdout, seen.stderr) == ("7\n", "")
 
 

@@ -12,7 +12,7 @@ from seqloom.settings import FailedError
 from seqloom.store import weights
 from seqloom.training.limits import Limits
 from seqloom.training.loop import Loop
-from seqloom.training.nonsense import WARM, Result, jump, refuse_nonsense
+from seqloom.training.nonsense import ENOUGH, WARM, Result, jump, refuse_nonsense
 from seqloom.training.place import Place
 from tests.training.small import FILE, WORDS, Small, scripted
 
@@ -131,7 +131,7 @@ def test_a_jump_is_told_by_how_even_the_loss_was() -> None:
     work: Any = None
 
     def refuse(place: Place, spike: float, loss: float) -> None:
-        refuse_nonsense(work, place, Result(place.step + 1, loss, 1.0, jump(place, spike)), [], [])
+        refuse_nonsense(work, place, Result(place.step + 1, loss, 1.0, jump(place, spike, 4096)), [], [])
 
     for place, loss in (even, 2.9), (uneven, 6.9):  # within a nat, and within ten deviations
         refuse(place, 10.0, loss)
@@ -140,3 +140,9 @@ def test_a_jump_is_told_by_how_even_the_loss_was() -> None:
     for place, loss in (even, 3.1), (uneven, 7.1):
         with pytest.raises(AttributeError):  # it looks for where it came from, and there is no model here
             refuse(place, 10.0, loss)
+
+
+def test_the_loss_of_a_small_batch_may_jump_higher() -> None:
+    """The mean of a few tokens goes up and down by itself."""
+    even = Place(step=WARM + 1, mean_loss=2.0, mean_square=0.01)
+    assert [jump(even, 10.0, tokens) for tokens in (100_000, ENOUGH, ENOUGH // 4)] == [3.0, 3.0, 4.0]

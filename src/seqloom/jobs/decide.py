@@ -250,7 +250,7 @@ def _pace(device: torch.device, training: TrainingSettings, note: Note) -> Pace 
         return None
     found = pace_here()
     if found is None and training.minutes is not None and training.minutes >= WORTH_MEASURING:
-        note("measuring how fast this machine trains (once, some seconds)")
+        note("measuring how fast this machine trains (once; half a minute, longer where others use it)")
         found = pace_here(measure=True)
     return found
 

@@ -1,4 +1,4 @@
-"""This machine, measured: steps of small models of all kinds, in some seconds; kept, so that it is done once."""
+"""This machine, measured: steps of small models of all kinds, in half a minute; kept, so that it is done once."""
 
 import hashlib
 import platform

@@ -227,7 +227,7 @@ class Loop:
         only = [batch for *_, batch in batches]
         factor = self.schedule.factor(Progress(place.step + 1, self.done))
         tokens = sum(batch.count for batch in only)
-        begun = Begun(place.step + 1, factor, jump(place, self.training.spike), tokens, only)
+        begun = Begun(place.step + 1, factor, jump(place, self.training.spike, tokens), tokens, only)
         place.preparing += self.steps.take(begun)
         place.step += 1
         (place.epoch, place.pool, place.batch), place.epochs, _ = batches[-1]

@@ -16,6 +16,7 @@ from seqloom.training.step import Work
 
 WARM = 50  # steps before a spike can be told from a beginning
 A_NAT = 1.0  # a smaller jump is none, however even the loss was before
+ENOUGH = 2048  # tokens of a batch; the mean of fewer goes up and down by itself: by the root of how many fewer
 ADVICE = "Try a lower rate (--set training.optimiser.rate=…) or longer warm-up"
 
 
@@ -29,11 +30,15 @@ class Result:
     limit: float
 
 
-def jump(place: Place, spike: float) -> float:
-    """A loss above it has jumped. spike: how many deviations above its recent mean the loss may be; 0: any."""
+def jump(place: Place, spike: float, tokens: int) -> float:
+    """A loss above it has jumped. spike: how many deviations above its recent mean the loss may be; 0: any.
+
+    tokens: of the batch.
+    """
     if not spike or place.mean_loss is None or place.step <= WARM:
         return math.inf
-    return place.mean_loss + max(A_NAT, spike * math.sqrt(place.mean_square))
+    least = A_NAT * math.sqrt(max(1.0, ENOUGH / max(1, tokens)))
+    return place.mean_loss + max(least, spike * math.sqrt(place.mean_square))
 
 
 def refuse_nonsense(work: Work, place: Place, result: Result, batches: Sequence[Batch], files: Sequence[str]) -> None:

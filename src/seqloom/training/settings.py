@@ -68,7 +68,10 @@ class TrainingSettings(Checked):
     patience: int = Field(default=0, ge=0, description="stop after so many validations without a better one; 0: never")
     save_every: float = Field(default=2.0, gt=0, description="minutes between two checkpoints, at most")
     spike: float = Field(
-        default=10.0, ge=0, description="stop when the loss is so many deviations, and a nat, above its mean; 0: never"
+        default=10.0,
+        ge=0,
+        description="stop when the loss is so many deviations, and a nat (more with small batches), above its mean; "
+        "0: never",
     )
     precision: Precision = "auto"
     threads: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
