@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from seqloom.generation import GenerationSettings, Item, PairScorer, Written, beside, search, write
-from seqloom.generation.beside import LEAST, Dealt, hands, side_by_side
+from seqloom.generation.beside import LEAST, WAITING, Dealt, Take, hands, side_by_side
 from seqloom.layers.native.run import RUN
 from seqloom.layers.paths import only_plain
 from seqloom.layers.shortlist import Shortlist
@@ -42,7 +42,7 @@ def test_items_are_dealt_alike_whoever_is_faster() -> None:
     def dealt(order: list[int]) -> list[list[int]]:
         pack, taken = Dealt([Item([7] * (n % 5), n, 9) for n in range(23)], 10, 2), list[list[int]]([[], []])
         for hand in order:
-            taken[hand] += [item.number for item in pack.take(hand, 3)]
+            taken[hand] += [item.number for item in pack.take(hand, 3) or ()]
         return taken
 
     by_turns, one_first = dealt([0, 1] * 5), dealt([0] * 5 + [1] * 5)
@@ -51,7 +51,19 @@ def test_items_are_dealt_alike_whoever_is_faster() -> None:
     assert [number % 5 for number in by_turns[0][:5]] == [number % 5 for number in by_turns[1][:5]] == [4, 3, 2, 1, 0]
 
 
-def test_each_has_its_share_of_threads_and_others_keep_theirs() -> None:
+def test_who_is_much_faster_waits() -> None:
+    pack = Dealt([Item([7], n, 9) for n in range(10 * WAITING)], 10, 2)
+    while (taken := pack.take(0, 2)) is not None:
+        assert len(taken) == 2
+    assert [item.number for item in pack.take(1, 2) or ()]
+    assert pack.take(0, 2)
+
+
+def none(hand: int, count: int) -> list[Item]:
+    return []
+
+
+def test_each_has_one_thread_and_others_keep_theirs() -> None:
     numbers = list[int]()
 
     def fresh() -> None:
@@ -59,11 +71,11 @@ def test_each_has_its_share_of_threads_and_others_keep_theirs() -> None:
 
     both = threading.Barrier(2)  # so that neither has ended before the other begins
 
-    def work() -> Iterator[int]:
+    def work(take: Take) -> Iterator[int]:
         both.wait()
         yield torch.get_num_threads()
 
-    for share in side_by_side([work, work]):
+    for share in begun([work, work]):
         assert share == 1
         thread = threading.Thread(target=fresh)
         thread.start()
@@ -72,26 +84,68 @@ def test_each_has_its_share_of_threads_and_others_keep_theirs() -> None:
     assert torch.get_num_threads() == 2
 
 
+def begun(works: list[Callable[[Take], Iterator[Any]]]) -> Iterator[Any]:
+    made = side_by_side(works, none)
+    assert made is not None
+    return made
+
+
+def endless(take: Take) -> Iterator[int]:
+    return count()
+
+
 def test_an_error_of_one_ends_all() -> None:
-    def fails() -> Iterator[int]:
+    def fails(take: Take) -> Iterator[int]:
         yield 1
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
-        list(side_by_side([fails, count]))
-    assert not writers()
+        list(begun([fails, endless]))
+    assert not at_work()
 
 
-def test_who_goes_away_leaves_nobody_behind() -> None:
-    found = side_by_side([count, count])
+def test_who_goes_away_leaves_nobody_at_work() -> None:
+    found = begun([endless, endless])
     next(found)
-    assert writers()
+    assert at_work()
+    assert side_by_side([endless, endless], none) is None, "one at a time; who comes meanwhile writes alone"
     found.close()  # type: ignore[attr-defined]
-    assert not writers()
+    assert not at_work()
 
 
-def writers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "seqloom writes"]
+def test_a_changed_number_of_threads_has_other_hands() -> None:
+    def one(take: Take) -> Iterator[int]:
+        yield 1
+
+    assert sum(begun([one, one])) == 2
+    assert sum(begun([one] * 3)) == 3
+    assert torch.get_num_threads() == 2
+
+
+def test_items_are_read_where_answers_are_and_only_as_far_as_these_are_wanted() -> None:
+    seen = list[str]()
+
+    def deal(hand: int, wanted: int) -> list[Item]:
+        seen.append(threading.current_thread().name)
+        return [Item([3], 0, 3)] * wanted
+
+    def work(take: Take) -> Iterator[int]:
+        while True:
+            yield len(take(4))
+
+    found = side_by_side([work, work], deal)
+    assert found is not None
+    assert [next(found) for _ in range(6)] == [4] * 6
+    much = len(seen)
+    assert set(seen) == {threading.current_thread().name}
+    assert much <= 6 + 2 * 2
+    found.close()  # type: ignore[attr-defined]
+    assert len(seen) == much
+
+
+def at_work() -> bool:
+    crew = beside._Crew.kept
+    return crew is not None and crew.job is not None and not crew.job.ended.is_set()
 
 
 # -- answers
@@ -113,9 +167,9 @@ def said(scorer: PairScorer, monkeypatch: pytest.MonkeyPatch, **asked: Any) -> t
     """And how many wrote it side by side."""
     shares = list[int]()
 
-    def counted(works: list[Callable[[], Iterator[Any]]]) -> Iterator[Any]:
+    def counted(works: list[Callable[[Take], Iterator[Any]]], deal: Any) -> Iterator[Any] | None:
         shares.append(len(works))
-        return side_by_side(works)
+        return side_by_side(works, deal)
 
     monkeypatch.setattr(search, "side_by_side", counted)
     other = {name: asked.pop(name) for name in ("shortlist", "attention") if name in asked}
@@ -162,3 +216,27 @@ def test_not_where_somebody_listens_or_asks_for_few_at_once(monkeypatch: pytest.
     assert said(scorer, monkeypatch, beam=1)[1] == 2
     monkeypatch.setattr(beside, "LEAST", len(ITEMS))
     assert said(scorer, monkeypatch, beam=1)[1] == 0
+
+
+@pytest.mark.skipif(RUN.wait() is None, reason="needs a C compiler")
+@pytest.mark.parametrize("asked", [{"beam": 1, "attention": True}, {"beam": 3, "coverage": 0.2}], ids=str)
+def test_where_it_is_seen_where_the_model_looks_one_writes(
+    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever listens to a layer would hear what the others do with it."""
+    scorer = scorer_of(eight=False)
+    found, shares = said(scorer, monkeypatch, **asked)
+    assert shares == 0
+    torch.set_num_threads(1)
+    alone, _ = said(scorer, monkeypatch, **asked)
+    assert {n: best.tokens for n, (best, *_) in found.items()} == {n: best.tokens for n, (best, *_) in alone.items()}
+
+
+def test_an_error_of_who_reads_the_items_comes_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    def items() -> Iterator[Item]:
+        yield from ITEMS
+        raise ValueError("line 70: no")
+
+    with pytest.raises(ValueError, match="line 70"):
+        list(write(scorer_of(eight=False), items(), GenerationSettings(beam=1)))
+    assert not at_work()

@@ -6,7 +6,7 @@ from itertools import chain, islice
 
 from seqloom.generation.ahead import Ahead
 from seqloom.generation.automaton import Phrase
-from seqloom.generation.beside import Dealt, hands, side_by_side
+from seqloom.generation.beside import Dealt, Take, hands, side_by_side
 from seqloom.generation.contract import Item, Scorer, Shared, Written
 from seqloom.generation.draft import Draft
 from seqloom.generation.drawing import Drawing, is_drawn
@@ -56,11 +56,12 @@ def write(
         def make() -> Greedy:
             return Greedy(scorer, settings, shortlist, likely) if short else Drawing(scorer, settings)
 
-        yield from _written(make, _plain(others, aside), settings, scorer)
+        yield from _written(make, _plain(others, aside), settings, scorer, traced=False)
         if not aside:
             return
         others = aside
-    yield from _written(lambda: Writing(scorer, settings, attention), others, settings, scorer)
+    traced = attention or settings.coverage > 0
+    yield from _written(lambda: Writing(scorer, settings, attention), others, settings, scorer, traced)
 
 
 def _modest(settings: GenerationSettings) -> GenerationSettings:
@@ -77,24 +78,32 @@ def _plain(items: Iterable[Item], aside: list[Item]) -> Iterator[Item]:
 
 
 def _written(
-    make: Callable[[], Greedy | Writing], items: Iterable[Item], settings: GenerationSettings, scorer: Scorer
+    make: Callable[[], Greedy | Writing],
+    items: Iterable[Item],
+    settings: GenerationSettings,
+    scorer: Scorer,
+    traced: bool,
 ) -> Iterator[tuple[int, list[Written]]]:
-    """By several threads side by side, where there is enough for each of them."""
+    """By several threads side by side, where there is enough for each of them.
+
+    traced: somebody listens to where the model looks, and would hear of all of them.
+    """
     items, together = iter(items), settings.together
     first = list(islice(items, together))
-    count = hands(len(first)) if isinstance(scorer, Shared) and scorer.shared else 1
-    window, others = WINDOW * together, chain(first, items)
-    if count == 1:
-        for some in _steps(make(), Ahead(others, window).take, together):
-            yield from _answers(some, settings)
-        return
-    dealt = Dealt(others, window, count)
-    takes = (partial(dealt.take, hand) for hand in range(count))
-    for some in side_by_side([partial(_steps, make(), take, together // count) for take in takes]):
-        yield from _answers(some, settings)
+    shared = not traced and isinstance(scorer, Shared) and scorer.shared
+    window, others, count = WINDOW * together, chain(first, items), hands(len(first)) if shared else 1
+    some = None
+    if count > 1:
+        dealt = Dealt(others, window, count)
+        some = side_by_side([partial(_steps, make(), together=together // count) for _ in range(count)], dealt.take)
+    if some is None:
+        some = _steps(make(), Ahead(others, window).take, together)
+    for drafts in some:
+        for draft in drafts:
+            yield draft.item.number, draft.answers(settings.n_best, distinct=settings.sample is None)
 
 
-def _steps(writing: Greedy | Writing, take: Callable[[int], list[Item]], together: int) -> Iterator[list[Draft]]:
+def _steps(writing: Greedy | Writing, take: Take, together: int) -> Iterator[list[Draft]]:
     """The drafts that are complete with each step, until nothing is left to take."""
     cohort, more = -(-together // COHORTS), True
     while more or writing.items:
@@ -103,11 +112,6 @@ def _steps(writing: Greedy | Writing, take: Callable[[int], list[Item]], togethe
             more = len(new) == cohort
             writing.begin(new)
         yield writing.step()
-
-
-def _answers(drafts: Iterable[Draft], settings: GenerationSettings) -> Iterator[tuple[int, list[Written]]]:
-    for draft in drafts:
-        yield draft.item.number, draft.answers(settings.n_best, distinct=settings.sample is None)
 
 
 def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Generator[list[int], None, list[Written]]:
