@@ -32,7 +32,7 @@ def test_times_and_numbers_are_a_series(tmp_path: Path) -> None:
         "date,a,b\n" + DAYS.replace("2024-01-07", "2024-13-41"),
         "date,a\n",
         "date,a\n2024-01-01,1\n",
-        "Date,a\n" + "the first of May,1\n" * 20,
+        "Date,a\n" + "".join(f"{day}th May 24,1\n" for day in range(4, 21)),
         'date,a\n2024-01-01,"1,234.5"\n',
     ],
     ids=["a bad date", "a header alone", "one row", "times that nobody reads", "parted thousands"],
@@ -54,6 +54,10 @@ def test_a_series_with_a_fault_is_one(tmp_path: Path, text: str) -> None:
         ("date,a,b\n" + DAYS, {"source": "a", "target": "b"}),
         ("when,a\n2024-01-01,1\n", {}),  # too few to tell
         ("day,Tag\nmonth,Monat\n", {}),  # a dictionary
+        ("time,stars\n" + "".join(f"text about thing {i},{i % 5}\n" for i in range(20)), {}),  # prose
+        ("day,number\n" + "Montag,0\nDienstag,1\n" * 20, {}),
+        ("day,number\n" + "".join(f"Tag{chr(97 + i)},{i}\n" for i in range(20)), {}),  # no digit
+        ("week,number\n" + "w1,0\nw2,1\n" * 20, {}),  # the same again and again
         ("", {}),
     ],
 )

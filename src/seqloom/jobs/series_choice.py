@@ -39,12 +39,20 @@ def looks_like_series(corpus: Corpus) -> bool:
     if _are_times(cells[time], time in named):
         return any(others) and others.count(False) <= 1
     # so that times which cannot be read are told as such, and not learnt as text
-    return time in named and not is_number_column(cells[time]) and all(others)
+    return time in named and not is_number_column(cells[time]) and all(others) and _are_broken_times(cells[time])
 
 
 def _are_times(cells: list[str], named: bool) -> bool:
     """Nearly all of them; numbers, where the column is named so."""
     return looks_like_time(cells, MOSTLY) or (named and looks_like_a_count(cells))
+
+
+def _are_broken_times(cells: list[str]) -> bool:
+    """Mostly different, most with a digit, and none of them prose: with several words of letters alone."""
+    some = [cell for cell in cells if cell]
+    digits = sum(any(map(str.isdecimal, cell)) for cell in some)
+    prose = any(sum(map(str.isalpha, cell.split())) > 1 for cell in some)
+    return 2 * min(digits, len(set(some))) > len(some) and not prose
 
 
 def suited(corpus: Corpus) -> tuple[tuple[str, int], ...]:

@@ -5,10 +5,14 @@ from pathlib import Path
 import pytest
 
 from seqloom.data.reading import shape_of
+from seqloom.data.reading.format_choice import format_of
 from seqloom.data.settings import Corpus
 
 BIO = "Anna\tB-PER\nlives\tO\nin\tO\nParis\tB-LOC\n\nBob\tB-PER\nsleeps\tO\n"
-OWN_TAGS = ("das\tART\nHaus\tNN\nsteht\tVVFIN\n.\t$.\n\n" * 8).rstrip("\n") + "\n"
+OWN_TAGS = ("das\tART\nHaus\tNN\nsteht\tVVFIN\n.\t$.\n\n" * 12).rstrip("\n") + "\n"
+
+
+CLASSES = "".join(f"w{i}\t{'pos' if i % 3 else 'neg'}\n" for i in range(20))
 
 
 def shape(path: Path, text: str, **how: str) -> str:
@@ -26,6 +30,28 @@ def test_a_word_and_its_tag_on_each_line(tmp_path: Path, name: str, text: str) -
     assert shape(tmp_path / name, text) == "tags"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        OWN_TAGS.replace("Haus", "ein Haus", 1),
+        "der\tART.Nom.Sg\nHund\tNN.Nom.Sg\nbellt\tVVFIN.3.Sg\n\ndie\tART.Nom.Sg.Fem\nKatze\tNN.Nom.Sg.Fem\n",
+        "EU\tNNP\nrejects\tVBZ\n\nGerman\tJJ\ncall\tNN\n",
+        "words\tword\nsaid\tsay\n\nmore\tmuch\nwent\tgo\n" * 20,
+        "EU\tO\nrejects\tO\n\nGerman\tO\ncall\tO\n",
+    ],
+    ids=["a word with a space", "many kinds", "few lines", "lemmas", "no spans"],
+)
+def test_words_with_tags_of_any_kind_in_text(tmp_path: Path, text: str) -> None:
+    assert shape(tmp_path / "a.txt", text) == "tags"
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.txt"])
+@pytest.mark.parametrize("blank", ["\n\n", "\n \n", "\n\t\n", "\n \r\n\n"])
+def test_a_blank_line_with_spaces_parts_sentences(tmp_path: Path, name: str, blank: str) -> None:
+    assert shape(tmp_path / name, BIO.replace("\n\n", blank)) == "tags"
+    assert format_of(Corpus(files=(str(tmp_path / name),)), "tags") == "conllu"
+
+
 def test_with_spaces_between_them(tmp_path: Path) -> None:
     assert shape(tmp_path / "a.txt", BIO.replace("\t", " ")) == "tags"
     assert shape(tmp_path / "b.txt", BIO.replace("\t", " NN ")) == "tags"
@@ -38,6 +64,16 @@ def test_with_spaces_between_them(tmp_path: Path) -> None:
         ("a.txt", "das Haus\tthe house\n\ndie Katze\tthe cat\n", "pairs"),
         ("a.tsv", "a good film\tgood\n\na bad film\tbad\n" * 20, "pairs"),
         ("a.tsv", BIO.replace("\n\n", "\n"), "pairs"),
+        ("a.tsv", f"{CLASSES}\n{CLASSES}", "pairs"),
+        ("a.tsv", f"text\tlabel\n\n{CLASSES}", "pairs"),
+        ("a.tsv", "".join(f"w{i}\tpos\nv{i}\tneg\n\n" for i in range(40)), "pairs"),  # no word twice
+        ("a.tsv", f"{CLASSES * 4}\n" * 12, "pairs"),  # too long for sentences
+        ("a.tsv", CLASSES.replace("\n", "\n\n") * 12, "pairs"),  # too short
+        ("a.tsv", "go\twent\tV;PST\ngo\tgoes\tV;PRS\n\n" * 40, "pairs"),
+        ("a.txt", "Haus\thouse\n\t\nHund\tdog\n", "pairs"),
+        ("a.txt", "Haus\thouse\nHund\tdog\n\n \n", "pairs"),
+        ("a.txt", "hello world\tbonjour monde\nhi\tsalut\n\nbye\tau revoir\n", "pairs"),
+        ("a.txt", "X O X\nO X X\n\n" * 20, "text"),
         ("a.txt", "good morning\nblue sky\n\ngood night\nold moon\n" * 20, "text"),
         ("a.txt", "O O\nO O\n\nO O\n", "text"),
         ("a.txt", "", "text"),

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from statistics import median
 
 from seqloom.data.file_format import STDIN, Format, ending, format_by_name
 from seqloom.data.reading.block import FIELDS, Shape
@@ -15,10 +16,14 @@ from seqloom.data.settings import Corpus
 
 _HEAD = 1 << 16
 _VALUES = re.compile(rb'\s*\{[^\[\]{}]*"(values|series)"\s*:\s*\[')
-_BLANK = re.compile(rb"\n[ \t]*\n")
+_BLANK = re.compile(rb"\n(?:[ \t]*\n)+")
 _SPAN = re.compile(rb"O|[BIESLUM]-\S+")
 _UNIVERSAL = set(b"ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
 OFTEN = 5  # a tag is seen so often, on average: words of another language are not
+REPEATED = 0.8  # of the lines at most hold different words: a text says its words again, a list does not
+SENTENCES = 10  # at least: a table may have some blank lines too
+WORDS = (2, 60)  # of the sentence in the middle
+SEVERAL = 0.25  # of the lines have more than a word in front: then they are texts, and not words
 MOSTLY = 0.95  # of the first lines have columns: then the file is made of columns
 _REMEDIES = {
     ".xlsx": "save the table as CSV",
@@ -82,7 +87,11 @@ def shape_of(corpus: Corpus) -> Shape:
     columns = sum(b"\t" in line.strip() for line in lines)
     if _holds_words_with_tags(head):
         return "tags"
-    return "text" if columns < MOSTLY * len(lines) or not columns else "pairs"
+    if columns < MOSTLY * len(lines) or not columns:
+        return "text"
+    several = sum(b" " in line.partition(b"\t")[0].strip() for line in lines)
+    empty = b"\n\n" in head.replace(b"\r", b"").strip()  # a line of spaces may be a pair that is missing
+    return "tags" if empty and several < SEVERAL * len(lines) else "pairs"
 
 
 def _holds_series(corpus: Corpus, form: Format | None) -> bool:
@@ -113,9 +122,9 @@ def _head(name: str) -> bytes:
 
 
 def _holds_words_with_tags(head: bytes) -> bool:
-    """Whether blank lines part groups of lines of a word and its tag: BIO, universal, or few kinds behind tabs."""
-    groups = [group for group in _BLANK.split(head.replace(b"\r", b"")) if group.strip()]
-    lines = [line for group in groups for line in group.splitlines() if line.strip() and not line.startswith(b"#")]
+    """Whether blank lines part groups of lines of a word and its tag: BIO, universal, or as sentences would have it."""
+    groups = [some for group in _groups(head) if (some := [line for line in group if not line.startswith(b"#")])]
+    lines = [line for group in groups for line in group]
     lines = lines[:-1] if len(head) == _HEAD else lines
     if len(groups) < 2 or not lines:
         return False
@@ -126,14 +135,22 @@ def _holds_words_with_tags(head: bytes) -> bool:
     if count < 2 or most < MOSTLY * len(rows):
         return False
     tags = [row[-1].strip() for row in rows if len(row) == count]
-    if sum(bool(_SPAN.fullmatch(tag)) for tag in tags) >= MOSTLY * len(tags):
-        return any(tag != b"O" for tag in tags)
-    if sum(tag in _UNIVERSAL for tag in tags) >= MOSTLY * len(tags):
+    spans, universal = sum(bool(_SPAN.fullmatch(tag)) for tag in tags), sum(tag in _UNIVERSAL for tag in tags)
+    if max(spans, universal) >= MOSTLY * len(tags) and set(tags) - {b"O", b"X"}:
         return True
-    one_word = not any(b" " in row[0].strip() or b" " in row[-1].strip() for row in rows)
-    return tabs and one_word and len(set(tags)) * OFTEN <= len(tags)
+    words = [row[0].strip() for row in rows]
+    one_word = sum(b" " in word for word in words) < SEVERAL * len(words) and not any(b" " in tag for tag in tags)
+    repeated = len(set(tags)) * OFTEN <= len(tags) and len(set(words)) <= REPEATED * len(words)
+    sentences = len(groups) >= SENTENCES and WORDS[0] <= median(map(len, groups)) <= WORDS[1]
+    return tabs and count == 2 and one_word and repeated and sentences
+
+
+def _groups(head: bytes) -> list[list[bytes]]:
+    """The lines between blank ones, which may hold spaces."""
+    groups = _BLANK.split(head.replace(b"\r", b""))
+    return [[line for line in group.splitlines() if line.strip()] for group in groups if group.strip()]
 
 
 def _a_word_a_line(head: bytes) -> bool:
     """Whether blank lines stand between sentences, and each line holds but one word."""
-    return b"\n\n" in head.replace(b"\r", b"").strip(b"\n")
+    return len(_groups(head)) > 1
