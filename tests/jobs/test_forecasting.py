@@ -183,6 +183,24 @@ def test_rows_without_a_target_at_the_end_are_to_come(place: Path) -> None:
     assert asked()[0].splitlines()[1].startswith("2024-01-09 08:00:00,")
 
 
+def test_validation_follows_a_training_file_whose_last_values_are_missing(place: Path) -> None:
+    """They are to come only where no other file goes on behind them."""
+    write_series(place / "v.csv", steps=60, after=200)
+    whole = learn("whole", valid=("v.csv",))
+    lines = (place / "a.csv").read_text(encoding="utf-8").splitlines()
+    lines[-5:] = [line.split(",")[0] + ",," for line in lines[-5:]]
+    (place / "a.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    holed = learn("holed", valid=("v.csv",))
+    assert len(holed.corpora.valid[0]) == len(whole.corpora.valid[0]) == 60 - 6 + 1
+    note = "a.csv: 5 rows at the end without warm, wet: missing, as v.csv goes on behind them"
+    assert note in holed.corpora.notes
+    # a file that begins with what was to come follows what is left
+    write_series(place / "v.csv", steps=65, after=195)
+    again = learn("again", valid=("v.csv",))
+    assert len(again.corpora.valid[0]) == 65 - 6 + 1
+    assert "a.csv: 5 rows at the end without warm, wet: to come" in again.corpora.notes
+
+
 def test_a_forecast_begins_behind_the_last_value(place: Path) -> None:
     learn()
     text, notes = asked()

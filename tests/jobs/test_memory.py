@@ -48,6 +48,21 @@ def test_a_model_that_is_larger_than_the_memory_is_refused(machine: Path) -> Non
         refuse_too_large(600_000, CPU)
 
 
+def test_a_guess_refuses_nothing(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(name: str) -> int:
+        raise ValueError(name)
+
+    (machine / "meminfo").unlink()
+    monkeypatch.setattr(memory.os, "sysconf", unknown)
+    refuse_too_large(10**12, CPU)
+    assert free_bytes(CPU) == memory.GUESS
+    (machine / "memory.max").write_text("3000000\n")
+    (machine / "memory.current").write_text("1000000\n")
+    (machine / "memory.stat").write_text("anon 500000\n")
+    with pytest.raises(UserError, match="2 MB of memory are free"):
+        refuse_too_large(10**12, CPU)
+
+
 def test_it_is_told_before_it_is_built(machine: Path, tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in ("one", "two", "three")) * 9)
     wide = ("task.kind=translate", "model.width=100000", "model.depth=60", "model.mixer.heads=4")

@@ -141,6 +141,40 @@ def test_nodes_that_were_learnt_are_not_scored(place: Path) -> None:
     assert done.code == 0, done.error
     assert "2 nodes are scored: those of the validation, which chose the model too" in done.error
     assert "whole: 2 examples" in done.out
+    assert "; left out: 38 trained on" in done.error
+    # the order of the file says nothing; nodes that are new are scored too
+    header, *nodes = Path("nodes.tsv").read_text().splitlines()
+    Path("turned.tsv").write_text("\n".join([header, *reversed(nodes)]) + "\n")
+    turned = run("evaluate", "runs/whole", "--data", "turned.tsv", "edges.tsv")
+    assert "2 nodes are scored: those of the validation" in turned.error
+    Path("more.tsv").write_text("\n".join([header, "new\ta\t0 2", *nodes]) + "\n")
+    more = run("evaluate", "runs/whole", "--data", "more.tsv", "edges.tsv")
+    assert "3 nodes are scored: 2 of them of the validation" in more.error
+    assert "; left out: 38 trained on" in more.error
+
+
+def test_a_test_without_its_column_is_known_from_training(place: Path) -> None:
+    write_graph(Path(), split=False)
+    done = run("evaluate", f"{place}/runs/g", "--data", "nodes.tsv", "edges.tsv")
+    assert done.code == 0, done.error
+    assert "10 nodes are scored\n" in done.error
+
+
+def test_nodes_that_were_all_learnt_are_scored_and_it_is_told(place: Path) -> None:
+    header, *nodes = (place / "nodes.tsv").read_text().splitlines()
+    Path("n.tsv").write_text("\n".join([header, *(line for line in nodes if "\ttrain\t" in line)]) + "\n")
+    Path("e.tsv").write_text("n0\tn8\n")
+    done = run("evaluate", f"{place}/runs/g", "--data", "n.tsv", "e.tsv")
+    assert done.code == 0, done.error
+    assert "10 nodes are scored: all of them were trained on" in done.error
+
+
+def test_the_same_ids_in_another_graph_are_other_nodes(place: Path) -> None:
+    Path("n.tsv").write_text("id\tlabel\tfeatures\nn0\ta\t0 1\nn1\tb\t0 1\n")
+    Path("e.tsv").write_text("n0\tn1\n")
+    done = run("evaluate", f"{place}/runs/g", "--data", "n.tsv", "e.tsv", "--metrics", "accuracy")
+    assert done.code == 0, done.error
+    assert "2 nodes are scored\n" in done.error
 
 
 def test_other_graphs_of_the_same_features_are_scored_too(place: Path) -> None:

@@ -1,5 +1,7 @@
 """What a step asks of a machine: each part grows with what it is about, and with nothing else."""
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from seqloom.training.load import Lengths, Load, load_of
 from seqloom.training.optimisers import Muon
 
 SIZES = Sizes(500, 500)
+RECIPES = Path(__file__).parents[2] / "recipes"
 
 
 def _model(**others: Any) -> ModelSettings:
@@ -44,6 +47,22 @@ def test_a_recurrent_layer_has_steps_that_follow_each_other_and_products_of_few_
     assert (16.0, 64) in load.products, "256 tokens in rows of 16: 16 rows"
     assert min(load.products.values()) >= 0
     assert not _load().mixed
+
+
+def test_a_projected_cell_is_moved_by_what_its_matrices_hold() -> None:
+    mixer = {"kind": "recurrence", "cell": "lstm", "hidden": 256, "projection": True}
+    load = _load(256, 16, depth=1, mixer=mixer)
+    assert load.products[16.0, 256] == 3 * 2 * (4 * 256 * 64 + 256 * 64) * 256, "to the gates, and back to the width"
+
+
+@pytest.mark.parametrize("length", [8, 32])
+@pytest.mark.parametrize("path", sorted(RECIPES.glob("*.toml")), ids=lambda path: path.stem)
+def test_no_product_of_a_recipe_is_negative_or_lost(path: Path, length: int) -> None:
+    model = ModelSettings.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))["model"])
+    load = load_of(model, SIZES, Lengths(1024, length, 200))
+    whole = training_flops(model_cost(model, SIZES, length, 200)) * 1024
+    assert min(load.products.values()) >= 0
+    assert sum(load.products.values()) + sum(load.attention.values()) == pytest.approx(whole, rel=1e-4)
 
 
 def test_two_directions_are_twice_the_steps() -> None:

@@ -1,5 +1,6 @@
 """How much memory there is, and how much a token of a batch takes."""
 
+import math
 import os
 from pathlib import Path
 
@@ -14,27 +15,38 @@ from seqloom.training.step import Work
 FLOAT = 4  # bytes of a number
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
+GUESS = 4e9  # bytes, where the system does not say it
 
 
 def free_bytes(device: torch.device) -> float:
-    if device.type == "cuda":
-        return float(torch.cuda.mem_get_info(device)[0])
-    try:
-        pages = float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (ValueError, OSError):
-        pages = 4e9
-    return min(_available() or pages, _allowed())
+    measured = _measured(device)
+    return GUESS if measured is None else measured
 
 
 def refuse_too_large(parameters: int, device: torch.device) -> None:
     """A model whose weights and gradients alone are larger than the memory, before it is built."""
-    need, free = 2.0 * FLOAT * parameters, free_bytes(device)
-    if need > free:
+    need, free = 2.0 * FLOAT * parameters, _measured(device)
+    if free is not None and need > free:
         raise UserError(
             f"the model has {parameters:,} parameters, which with their gradients take {memory(need)}, and "
             f"{memory(free)} of memory are free ({device.type}); take a smaller one: another recipe, "
             "or --set model.width=… --set model.depth=…"
         )
+
+
+def _measured(device: torch.device) -> float | None:
+    """None: the system does not say it."""
+    if device.type == "cuda":
+        return float(torch.cuda.mem_get_info(device)[0])
+    free = min(_available() or _unused() or math.inf, _allowed())
+    return free if free < math.inf else None
+
+
+def _unused() -> float | None:
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (ValueError, OSError):  # a Mac knows no such number
+        return None
 
 
 def _available() -> float | None:
@@ -55,7 +67,7 @@ def _allowed() -> float:
         copies = int(parts.get("active_file", 0)) + int(parts.get("inactive_file", 0))
         return float(max(most - used + copies, 0))
     except (OSError, ValueError):  # no container, or one without a limit
-        return float("inf")
+        return math.inf
 
 
 def bytes_per_token(work: Work, order: Order) -> tuple[float, float]:

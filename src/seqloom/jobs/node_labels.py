@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from seqloom.data.graph import Graph, read_graph
+from seqloom.data.graph import Graph, Part, read_graph
 from seqloom.data.reading import Skipped
 from seqloom.data.settings import Bad
 from seqloom.jobs.answer_lines import OutputFormat
@@ -46,18 +46,40 @@ def graph_of(model: Model, files: Sequence[str], bad: Bad) -> tuple[Graph, Skipp
 
 
 def asked_nodes(graph: Graph, learnt: Graph) -> tuple[list[int], str]:
-    """The nodes to be scored: those of the test, else of the validation, of another graph all with a label.
+    """The nodes to be scored: those of the test, else all with a label; but none that was trained on.
 
     learnt: the graph of the training, which keeps some nodes for validation where no column says which.
     """
-    test = graph.numbers_of("test").tolist()
+    parts = _learnt_parts(graph, learnt)
     known = [number for number, label in enumerate(graph.labels) if label]
-    kept = [number for number in known if learnt.parts[number] == "valid"] if graph.ids == learnt.ids else []
-    numbers = test or kept or known
-    which = (
-        "" if test or not kept else ": those of the validation, which chose the model too, as no node is for the test"
-    )
-    return numbers, f"{len(numbers):,} nodes are scored{which}"
+    asked = graph.numbers_of("test").tolist() or [number for number in known if parts.get(number) == "test"] or known
+    numbers = [number for number in asked if parts.get(number) != "train"]
+    if not numbers:
+        return asked, f"{len(asked):,} nodes are scored: all of them were trained on, so that the score is too good"
+    kept = sum(parts.get(number) == "valid" for number in numbers) if asked is known else 0
+    which = "those" if kept == len(numbers) else f"{kept:,} of them"
+    note = f": {which} of the validation, which chose the model too, as no node is for the test" if kept else ""
+    left = len(asked) - len(numbers)
+    return numbers, f"{len(numbers):,} nodes are scored{note}" + (f"; left out: {left:,} trained on" if left else "")
+
+
+def _learnt_parts(graph: Graph, learnt: Graph) -> dict[int, Part]:
+    """What nodes were in training, wherever they stand in either file: those of the same id and the same features.
+
+    Another graph may have the same ids, which often are numbers from 0 on.
+    """
+    at = {name: number for number, name in enumerate(learnt.ids)}
+    own, others = _features(graph), _features(learnt)
+    both = ((number, at[name]) for number, name in enumerate(graph.ids) if name in at)
+    return {number: learnt.parts[other] for number, other in both if own.get(number) == others.get(other)}
+
+
+def _features(graph: Graph) -> dict[int, set[int]]:
+    """Which of them each node has; not of nodes without any."""
+    found: dict[int, set[int]] = {}
+    for number, feature in zip(graph.row_P.tolist(), graph.column_P.tolist(), strict=True):
+        found.setdefault(number, set()).add(feature)
+    return found
 
 
 def label_nodes(

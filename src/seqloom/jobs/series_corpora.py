@@ -125,15 +125,15 @@ def parts_of(
 ) -> Parts:
     """Files of their own for validation or test take the place of what would be kept back for it."""
     wanted = wanted_of(task, columns)
-    tables = [_past(read_table(file_of(corpus), wanted)) for corpus in corpora]
+    tables = [read_table(file_of(corpus), wanted) for corpus in corpora]
     first = tables[0]
     wanted = wanted_of(task, first.columns)
-    others = {
-        name: [_past(read_table(file_of(one), wanted)) for one in files]
-        for name, files in (("valid", valid), ("test", test))
-    }
-    for table in (*tables, *others["valid"], *others["test"]):
+    behind = [read_table(file_of(one), wanted) for one in (*valid, *test)]
+    for table in (*tables, *behind):
         refuse_other(table, first.columns, first)
+    went_on = _went_on(tables, behind)
+    tables, behind = ([_past(table, went_on) for table in some] for some in (tables, behind))
+    others = {"valid": behind[: len(valid)], "test": behind[len(valid) :]}
     train, found = list[Part](), {"valid": list[Part](), "test": list[Part]()}
     whole: dict[str, Series] = {}
     for table in tables:
@@ -152,21 +152,43 @@ def parts_of(
                 joined = _behind(whole.get(series.name), series, first)
                 found[name].append(joined)
                 whole[series.name] = joined.series
-    notes = [note for table in (*tables, *others["valid"], *others["test"]) for note in table.notes]
+    notes = [note for table in (*tables, *behind) for note in table.notes]
     if first.frequency is not None:
         notes.append(f"{first.file}: steps are {first.frequency.name} apart")
     return Parts(train, found["valid"], found["test"], first, notes)
 
 
-def _past(table: SeriesTable) -> SeriesTable:
-    """Without the rows at the end of series that have no target: they are there to be forecast."""
-    C, targets = len(table.columns.targets), table.columns.targets
-    series = tuple(one.past(C) if len(one.past(C)) else one for one in table.series)
-    left = sum(map(len, table.series)) - sum(map(len, series))
-    notes = list(_known_ahead(table))
-    if left:
-        notes.append(f"{table.file}: {counted(left, 'row')} at the end without {', '.join(targets[:NAMED])}: to come")
-    return replace(table, series=series, notes=(*table.notes, *notes))
+def _went_on(tables: Sequence[SeriesTable], behind: Sequence[SeriesTable]) -> dict[int, str]:
+    """Series, each by its id, that go on in a file of `behind`; and that file."""
+    last = {series.name: series for table in tables for series in table.series}
+    found = dict[int, str]()
+    for table in behind:
+        for series in table.series:
+            before = last.get(series.name)
+            if before is not None and _follows(before, series, tables[0]):
+                found[id(before)] = table.file
+            last[series.name] = series
+    return found
+
+
+def _past(table: SeriesTable, went_on: dict[int, str]) -> SeriesTable:
+    """Without the rows at the end of series that have no target: they are there to be forecast.
+
+    Where a series goes on in another file, its own are missing values as any others.
+    """
+    targets = ", ".join(table.columns.targets[:NAMED])
+    series, notes = list[Series](), list(_known_ahead(table))
+    left: dict[str | None, int] = {}
+    for one in table.series:
+        past, file = one.past(len(table.columns.targets)), went_on.get(id(one))
+        if len(past):
+            left[file] = left.get(file, 0) + len(one) - len(past)
+        series.append(past if len(past) and file is None else one)
+    for file, count in left.items():
+        if count:
+            why = "to come" if file is None else f"missing, as {file} goes on behind them"
+            notes.append(f"{table.file}: {counted(count, 'row')} at the end without {targets}: {why}")
+    return replace(table, series=tuple(series), notes=(*table.notes, *notes))
 
 
 def _known_ahead(table: SeriesTable) -> Iterator[str]:
@@ -223,14 +245,16 @@ def _refuse_twice(series: Series, whole: dict[str, Series]) -> None:
         )
 
 
+def _follows(before: Series, series: Series, first: SeriesTable) -> bool:
+    """Whether its first step is the one behind the other's last."""
+    if first.frequency is None:
+        return False
+    return bool(first.frequency.after(before.times_T[-1], np.array([1]))[0] == series.times_T[0])
+
+
 def _behind(before: Series | None, series: Series, first: SeriesTable) -> Part:
     """A series that goes on where training's ended may look back into it."""
-    follows = (
-        before is not None
-        and first.frequency is not None
-        and bool(first.frequency.after(before.times_T[-1], np.array([1]))[0] == series.times_T[0])
-    )
-    if not follows or before is None:
+    if before is None or not _follows(before, series, first):
         return Part(series, 0, len(series))
     joined = replace(
         series,

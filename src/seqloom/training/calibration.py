@@ -224,7 +224,7 @@ def _file() -> Path:
     return cache_folder() / "pace" / f"{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}.json"
 
 
-_FORM = 2
+_FORM = 3
 
 
 def _processor() -> str:

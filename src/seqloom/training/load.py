@@ -72,8 +72,9 @@ def load_of(settings: ModelSettings, sizes: Sizes, batch: Lengths, optimiser: Op
     without = model_cost(settings, sizes, NEARLY_NONE, NEARLY_NONE * ratio, batch.asked)
     linear = BOTH_WAYS * without.flops * batch.tokens
     layers = list(_layers(settings, batch))
-    moved = [layer.moved() for layer in layers]
-    products = _sum((((batch.tokens, settings.width), linear - sum(flops for _, flops in moved)), *moved))
+    moved = [each for layer in layers for each in layer.moved()]
+    left = max(linear - sum(flops for _, flops in moved), 0.0)
+    products = _sum((((batch.tokens, settings.width), left), *moved))
     numbers = sum(layer.tokens * layer.width * layer.sublayers for layer in layers)
     return Load(
         products=products,
@@ -146,10 +147,18 @@ class _Layer:
             yield f"{kind} steps", self.length * len(cells)
             yield kind, self.tokens * GATES[mixer.cell] * sum(cells)
 
-    def moved(self) -> tuple[tuple[float, int], float]:
-        """Products of a recurrent step, which have as many rows as the batch has sequences."""
-        rows, gates = max(1.0, self.tokens / self.length), GATES[getattr(self.mixer, "cell", "lstm")]
-        return (rows, self.width), BOTH_WAYS * 2 * gates * sum(cell**2 for cell in self.cells) * self.tokens
+    def moved(self) -> Iterator[tuple[tuple[float, int], float]]:
+        """Products of a recurrent step, which have as many rows as the batch has sequences; by each cell's width."""
+        match self.mixer:
+            case Recurrence() | AttentiveRecurrence() as mixer:
+                rows = max(1.0, self.tokens / self.length)
+                for hidden in self.cells:
+                    # from the state to the gates; and from them to a state of the layer's width
+                    out, projected = (self.width, hidden * self.width) if mixer.projection else (hidden, 0)
+                    numbers = GATES[mixer.cell] * hidden * out + projected
+                    yield (rows, hidden), BOTH_WAYS * 2 * numbers * self.tokens
+            case _:
+                return
 
 
 def _layers(settings: ModelSettings, batch: Lengths) -> Iterator[_Layer]:
