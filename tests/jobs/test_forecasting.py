@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import re
-import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -21,7 +19,6 @@ from seqloom.jobs.predict_series import AskingSeries, predict_series
 from seqloom.jobs.train import train
 from seqloom.settings import UserError
 from seqloom.tasks.forecast import ForecastTask
-from tests.cli.run import run
 from tests.jobs.series import learn, write_forecaster, write_series
 
 
@@ -337,20 +334,6 @@ def test_check_tells_what_is_odd(place: Path) -> None:
     assert "a.csv:61" in faulty.text()
 
 
-def test_runs_of_another_horizon_are_not_compared(place: Path) -> None:
-    learn()
-    shutil.copytree("run", "same")
-    learn("other", changes=["task.horizon=5"])
-    report, _ = evaluate(Evaluate(("run", "same"), ("a.csv",)))
-    assert report.systems == ("run", "same")
-    report, _ = evaluate(Evaluate(("one=run", "two=run"), ("a.csv",)))
-    assert report.systems == ("one", "two")
-    with pytest.raises(UserError, match="other: forecasts other windows than run"):
-        evaluate(Evaluate(("run", "other"), ("a.csv",)))
-    with pytest.raises(UserError, match=r"--metrics bleu: no metric of forecasts"):
-        evaluate(Evaluate(("run",), ("a.csv",), metrics=("bleu",)))
-
-
 def test_a_run_begins_from_another_and_measures_only_new_series(place: Path) -> None:
     write_series(place / "a.csv", shops=("north",))
     learn()
@@ -363,18 +346,6 @@ def test_a_run_begins_from_another_and_measures_only_new_series(place: Path) -> 
     assert other.scales.of["north"] == first.scales.of["north"]
     values_T = np.array([float(line.split(",")[2]) for line in (place / "b.csv").read_text().splitlines()[201:361]])
     assert other.scales.of["far-south"].mean_C[0] == pytest.approx(values_T.mean())  # 160 steps: the training part
-
-
-def test_a_series_that_is_not_known_is_scaled_by_what_was_before_the_first_forecast(place: Path) -> None:
-    write_series(place / "a.csv", shops=("north",))
-    learn()
-    write_series(place / "b.csv", shops=("west",), steps=60)
-    before, _ = evaluate(Evaluate(("run",), ("b.csv",), metrics=("mse", "mse-units")))
-    scores = {one.metric.name: one.score for one in before.measured}
-    lines = (place / "b.csv").read_text(encoding="utf-8").splitlines()[1:25]
-    deviation_C = np.array([line.split(",")[2:] for line in lines], float).std(0)
-    assert scores["mse-units"] / scores["mse"] < deviation_C.max() ** 2 * 1.001
-    assert scores["mse-units"] / scores["mse"] > deviation_C.min() ** 2 * 0.999
 
 
 def test_what_means_nothing_for_series_is_refused_or_said(place: Path) -> None:
@@ -404,13 +375,6 @@ def test_too_few_rows_are_told_before_all_else(place: Path) -> None:
     (place / "few.csv").write_text("date,a,b\n" + "".join(f"2024-01-0{day},{day},1\n" for day in range(1, 6)))
     with pytest.raises(UserError, match=r"^few\.csv: the longest series has 5 steps, too few .*give more rows$"):
         train(Command(data=("few.csv",), out=Path("few")), view="none")
-
-
-def test_what_is_counted_in_the_table_of_scores_is_named(place: Path) -> None:
-    learn()
-    done = run("evaluate", "run", "--data", "a.csv")
-    assert done.code == 0, done.error
-    assert re.match(r"run: \d+ blocks? of windows\n", done.out)
 
 
 def test_a_mean_of_models_is_said_to_be_one(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
