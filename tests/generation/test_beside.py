@@ -122,6 +122,27 @@ def test_a_changed_number_of_threads_has_other_hands() -> None:
     assert torch.get_num_threads() == 2
 
 
+def test_where_no_more_threads_can_be_had_one_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, begun_once = threading.Thread.start, list[threading.Thread]()
+
+    def start(self: threading.Thread) -> None:
+        if begun_once:
+            raise RuntimeError("can't start new thread")
+        begun_once.append(self)
+        real(self)
+
+    beside._Crew.dismiss()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        assert side_by_side([endless, endless], none) is None
+    assert not begun_once[0].is_alive()
+    found = list[int]()
+    thread = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+    thread.start()
+    thread.join()
+    assert found == [2]
+
+
 def test_items_are_read_where_answers_are_and_only_as_far_as_these_are_wanted() -> None:
     seen = list[str]()
 

@@ -171,6 +171,9 @@ class _Crew:
             self._begun.wait()
         except BaseException:
             self._begun.abort()
+            for thread in self.threads:
+                if thread.ident is not None:  # it has begun, and may be about to set its number
+                    thread.join()
             raise
         finally:
             torch.set_num_threads(before)  # which threads that others begin later take over
