@@ -7,15 +7,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seqloom.layers.apart import apart
 from seqloom.layers.layout import Packed
 from seqloom.layers.linear import Linear
+from seqloom.layers.linear import rectified as rectified_map
 from seqloom.layers.masks import Sight
+from seqloom.layers.positions import Sinusoidal
+from seqloom.layers.positions.absolute import SinusoidalPositions
 from seqloom.layers.varlen import attend_packed, seen
 
 pytest.importorskip("triton", reason="Triton comes with torch for a GPU")
 
 from seqloom.layers.kernels import columns, norm, tiles
-from seqloom.layers.kernels.columns import column_sums
+from seqloom.layers.kernels.columns import column_sums, rectified
 from seqloom.layers.kernels.loss import loss_in_place
 from seqloom.layers.kernels.lstm import lstm_step, lstm_steps
 from seqloom.layers.kernels.norm import How, Sum, added, added_normed, normed
@@ -234,6 +238,57 @@ def test_an_lstm_step_by_step_and_at_once(mapped: bool) -> None:
 def test_sums_of_columns() -> None:
     x = torch.randn(3001, 257, device="cuda", dtype=torch.bfloat16)
     assert _relative(column_sums(x), x.double().sum(0)) < 1e-5
+
+
+@pytest.mark.parametrize("shape", [(3001, 257), (1, 5), (64, 128), (9000, 2048)])
+def test_rectified_and_its_sums(shape: tuple[int, int]) -> None:
+    x, y = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    z, sums = rectified(x, y)
+    wanted = torch.where(y > 0, x, 0)
+    assert torch.equal(z, wanted)
+    assert float((sums - wanted.double().sum(0)).abs().max()) < 1e-2
+
+
+@pytest.mark.parametrize("order", ["interleaved", "halves"])
+def test_sinusoids(order: str) -> None:
+    positions = SinusoidalPositions(Sinusoidal.model_validate({"order": order}), 48)
+    at = torch.tensor([[0, 1, 5], [511, 16_384, 1_000_003]])
+    wanted = positions._sines(at, torch.float64)
+    assert float((positions(at.cuda(), torch.float32).cpu() - wanted).abs().max()) < 2e-6
+
+
+def test_a_rectified_map_in_half_precision() -> None:
+    layer = Linear(48, 96).cuda()
+    x = torch.randn(5, 70, 48, device="cuda", requires_grad=True)
+    with torch.autocast("cuda", torch.bfloat16):
+        y = rectified_map(layer, x)
+    wanted = F.linear(x.double(), layer.weight.double(), layer.bias.double()).relu()
+    assert y.dtype == torch.bfloat16
+    assert _relative(y, wanted) < 8e-3
+    pull = torch.randn_like(y)
+    given = (x, layer.weight, layer.bias)
+    for grad, other in zip(
+        torch.autograd.grad(y, given, pull), torch.autograd.grad(wanted, given, pull.double()), strict=True
+    ):
+        assert grad.dtype == torch.float32
+        assert _relative(grad, other) < 3e-2  # what is near 0 may be on the other side of it in half precision
+
+
+def test_gradients_of_heads_lie_side_by_side() -> None:
+    """Queries, keys and values that were projected together: no gradient is copied."""
+    layout = Packed.of([20, 40, 4], device="cuda")
+    heads = torch.randn(64, 6, 32, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    pull = torch.randn(64, 2, 32, device="cuda", dtype=torch.bfloat16)
+
+    def grad(parts: tuple[Tensor, ...]) -> Tensor:
+        q, k, v = parts
+        return torch.autograd.grad(attend_packed(q, k, v, layout, layout, 0.2, Sight()), heads, pull)[0]
+
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as watched:
+        one = grad(apart(heads, (2, 2, 2)))
+    copies = [event.key for event in watched.key_averages() if event.key == "aten::cat"]
+    assert not copies
+    assert torch.equal(one, grad(heads.split([2, 2, 2], -2)))
 
 
 def test_a_linear_map_in_half_precision() -> None:

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seqloom.layers.apart import apart
 from seqloom.layers.attend import attend
 from seqloom.layers.attention_parts import AttentionParts, attention_parts
 from seqloom.layers.cohorts import Cohorts, Room
@@ -212,7 +213,7 @@ class MemoryAttention(Mixer):
         if memory is not None and isinstance(memory.layout, Packed) and fast():
             if self.heads.project and self.heads.k_norm is None:
                 both = self.heads.both(memory.states)
-                keys, values = both.chunk(2, -2)
+                keys, values = apart(both, (self.heads.G, self.heads.G))
                 return PackedMemory(keys, values, memory.layout, both)
             return PackedMemory(*self._keys_values(memory), memory.layout)
         return self.start(rows, memory)

@@ -3,7 +3,6 @@
 
 from typing import Literal
 
-import torch
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
@@ -12,7 +11,7 @@ from seqloom.layers.activations import Activation, activate
 from seqloom.layers.cost import Cost, linear
 from seqloom.layers.dropout import dropped
 from seqloom.layers.faults import Faults
-from seqloom.layers.linear import Linear
+from seqloom.layers.linear import Linear, rectified
 from seqloom.layers.two_maps import fits, mapped_twice
 from seqloom.settings import Frozen
 
@@ -51,35 +50,12 @@ class DenseFeedForward(nn.Module):
         dropout = self.dropout if self.training else 0.0
         if not self.gated and fits(x, self.inputs, self.out, self.activation, dropout):
             return mapped_twice(x, self.inputs, self.out, self.activation, dropout)
-        if self._at_once(x):
-            # the activation comes with the product, which saves a kernel
-            flat_ND = torch._addmm_activation(self.inputs.bias, x.flatten(0, -2), self.inputs.weight.t())
-            return self.out(flat_ND.unflatten(0, x.shape[:-1]))
+        if self.activate is F.relu and not self.gated:
+            return self.out(dropped(rectified(self.inputs, x), dropout))
         hidden = self.inputs(x)
         if self.gated:
             gate, value = hidden.chunk(2, -1)
             hidden = self.activate(gate) * value
         else:
-            hidden = self._activated(hidden)
+            hidden = self.activate(hidden)
         return self.out(dropped(hidden, dropout))
-
-    def _at_once(self, x: Tensor) -> bool:
-        """Whether a GPU writes with weights that are of one type with what is read, and nobody looks."""
-        if not x.is_cuda or torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
-            return False
-        bias: Tensor | None = self.inputs.bias
-        return (
-            not self.training
-            and not self.gated
-            and self.activate is F.relu
-            and bias is not None
-            and x.dtype == self.inputs.weight.dtype == bias.dtype
-            and not self.inputs._forward_hooks
-        )
-
-    def _activated(self, hidden: Tensor) -> Tensor:
-        """In place, which saves a large copy, while there is no gradient and nobody looks at what goes in."""
-        alone = not torch.compiler.is_compiling() and torch.is_inference_mode_enabled()
-        if alone and self.activate is F.relu and not self.inputs._forward_hooks:
-            return torch.relu_(hidden)
-        return self.activate(hidden)

@@ -1,11 +1,11 @@
 """Heads: what all kinds of attention share (Vaswani et al. 2017, section 3.2.2)."""
 # H query heads  G key heads  K query width  J key width  V value width
 
-import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from seqloom.layers.activations import Activation, activate
+from seqloom.layers.apart import apart
 from seqloom.layers.cost import Cost, linear
 from seqloom.layers.faults import Faults
 from seqloom.layers.linear import Linear
@@ -102,7 +102,7 @@ class HeadProjections(nn.Module):
         if not self.project:
             one = x.unflatten(-1, (self.H, -1))
             return self._normed(one, self.q_norm), self._normed(one, self.k_norm), one
-        q, k, v = torch.split_with_sizes(self.side_by_side(x), (self.H, self.G, self.G), -2)
+        q, k, v = apart(self.side_by_side(x), (self.H, self.G, self.G))
         return (q, k, v) if self.q_norm is None else (self.q_norm(q), self._normed(k, self.k_norm), v)
 
     def side_by_side(self, x: Tensor) -> Tensor:
@@ -117,7 +117,7 @@ class HeadProjections(nn.Module):
         if not self.project:
             k = v = memory.unflatten(-1, (self.H, -1))
         else:
-            k, v = self.both(memory).chunk(2, -2)
+            k, v = apart(self.both(memory), (self.G, self.G))
         return self._normed(k, self.k_norm), v
 
     def both(self, memory: Tensor) -> Tensor:

@@ -18,7 +18,21 @@ class Linear(nn.Linear):
             return _NativeLinear.apply(x, self.weight, bias)  # type: ignore[no-untyped-call]
         if bias is None or not torch.is_grad_enabled() or not half(x):
             return super().forward(x)
-        return _Linear.apply(x, self.weight, bias)  # type: ignore[no-untyped-call]
+        return _Linear.apply(x, self.weight, bias, False)  # type: ignore[no-untyped-call]
+
+
+def rectified(layer: nn.Module, x: Tensor) -> Tensor:
+    """max(0, layer(x)); on a GPU, of a map with a bias, in the same kernels there and back."""
+    heard = bool(layer._forward_hooks or layer._forward_pre_hooks)  # they want what is not rectified
+    alone = torch.is_inference_mode_enabled() and not torch.compiler.is_compiling() and not heard
+    if type(layer) is Linear and not heard and x.is_cuda and not torch.compiler.is_compiling():
+        bias: Tensor | None = layer.bias
+        if bias is not None and torch.is_grad_enabled() and half(x):
+            return _Linear.apply(x, layer.weight, bias, True)  # type: ignore[no-untyped-call]
+        if bias is not None and alone and x.dtype == layer.weight.dtype == bias.dtype:
+            return torch._addmm_activation(bias, x.flatten(0, -2), layer.weight.t()).unflatten(0, x.shape[:-1])
+    y: Tensor = layer(x)
+    return torch.relu_(y) if alone else torch.relu(y)  # in place it saves a large copy, while nobody looks
 
 
 class _NativeLinear(torch.autograd.Function):
@@ -47,24 +61,32 @@ class _Linear(torch.autograd.Function):
     """To sum a bias's gradient over all tokens, torch takes as long as for a product."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, rectifies: bool) -> Tensor:
         dtype = torch.get_autocast_dtype("cuda")
         x_ND, w = x.flatten(0, -2).to(dtype), weight.to(dtype)
-        ctx.save_for_backward(x_ND, w)
         ctx.kinds, ctx.shape = (x.dtype, weight.dtype, bias.dtype), x.shape
         with torch.autocast("cuda", enabled=False):
-            y_NE = torch.addmm(bias.to(dtype), x_ND, w.T)
+            y_NE = (torch._addmm_activation if rectifies else torch.addmm)(bias.to(dtype), x_ND, w.T)
+        ctx.save_for_backward(x_ND, w, y_NE if rectifies else None)
         return y_NE.unflatten(0, x.shape[:-1]) if x.dim() != 2 else y_NE
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        from seqloom.layers.kernels.columns import column_sums
+        from seqloom.layers.kernels.columns import column_sums, rectified
 
-        x_ND, w = ctx.saved_tensors
+        x_ND, w, y_NE = ctx.saved_tensors
         kind, weight_kind, bias_kind = ctx.kinds
-        dy_NE = grads[0].flatten(0, -2).contiguous()
+        dy_NE, db = grads[0].flatten(0, -2).contiguous(), None
+        if y_NE is not None:
+            dy_NE, db = rectified(dy_NE, y_NE)
+        elif ctx.needs_input_grad[2]:
+            db = column_sums(dy_NE)
         dx = (dy_NE @ w).to(kind).view(ctx.shape) if ctx.needs_input_grad[0] else None
-        dw = (dy_NE.T @ x_ND).to(weight_kind) if ctx.needs_input_grad[1] else None
-        db = column_sums(dy_NE).to(bias_kind) if ctx.needs_input_grad[2] else None
-        return dx, dw, db
+        dw = _product(dy_NE.T, x_ND, weight_kind) if ctx.needs_input_grad[1] else None
+        return dx, dw, None if db is None else db.to(bias_kind), None
+
+
+def _product(a: Tensor, b: Tensor, dtype: torch.dtype) -> Tensor:
+    """In this type, without rounding to half precision on the way."""
+    return torch.mm(a, b, out_dtype=dtype) if dtype == torch.float32 else (a @ b).to(dtype)

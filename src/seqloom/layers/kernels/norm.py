@@ -11,8 +11,8 @@ from torch.autograd.function import once_differentiable
 
 from seqloom.layers.kernels.columns import column_sums
 
-TILE = 2048  # numbers that a program has in hand
-PROGRAMS = 1056  # of a way back: each sums the gradients of gain and bias over its share of the tokens
+WARP = 512  # numbers of a row, or of some, that a warp has in hand: within it, sums need not wait for others
+WARPS = 2112  # of a way back: its programs sum the gradients of gain and bias over their shares of the tokens
 
 
 @triton.jit
@@ -64,15 +64,15 @@ def _backward(  # type: ignore[no-untyped-def]
     dsum_ptr, dout_ptr, sum_ptr, dx_ptr, dy_ptr, gain_ptr, mean_ptr, inverse_ptr, sums_ptr, seed_ptr,
     carry, scale, rate, N, D, stride,
     ROWS: tl.constexpr, WIDTH: tl.constexpr, ADDS: tl.constexpr, NORMS: tl.constexpr, CENTRES: tl.constexpr,
-    GAIN: tl.constexpr, BIAS: tl.constexpr, DROPS: tl.constexpr, HEARS: tl.constexpr,
+    GAIN: tl.constexpr, BIAS: tl.constexpr, DROPS: tl.constexpr, HEARS: tl.constexpr, ALIKE: tl.constexpr,
 ):  # fmt: skip
-    """HEARS: the sum itself has a gradient too."""
+    """HEARS: the sum itself has a gradient too. ALIKE: dy is dx, and is not written."""
     wide = tl.arange(0, WIDTH)
     gain = tl.full((WIDTH,), 1.0, tl.float32)
     if GAIN:
         gain = tl.load(gain_ptr + wide, mask=wide < D, other=0.0).to(tl.float32)
-    dgain = tl.zeros((WIDTH,), tl.float32)
-    dbias = tl.zeros((WIDTH,), tl.float32)
+    dgain = tl.zeros((ROWS, WIDTH), tl.float32)  # rows meet once, at the end
+    dbias = tl.zeros((ROWS, WIDTH), tl.float32)
     for start in range(tl.program_id(0) * ROWS, N, stride):
         row = start + tl.arange(0, ROWS)
         part = (row < N)[:, None] & (wide < D)[None, :]
@@ -87,8 +87,8 @@ def _backward(  # type: ignore[no-untyped-def]
                 unit = unit - tl.load(mean_ptr + row, mask=row < N, other=0.0)[:, None]
             inverse = tl.load(inverse_ptr + row, mask=row < N, other=0.0)
             unit = tl.where(part, unit * inverse[:, None], 0.0)
-            dgain += tl.sum(dout * unit, 0)
-            dbias += tl.sum(dout, 0)
+            dgain += dout * unit
+            dbias += dout
             pull = dout * gain[None, :]
             along = tl.sum(pull * unit, 1) / D
             inner = pull - unit * along[:, None]
@@ -100,13 +100,14 @@ def _backward(  # type: ignore[no-untyped-def]
             dy = total
             if DROPS:
                 dy = tl.where(_kept(tl.load(seed_ptr).to(tl.uint32), at, rate), dy / (1.0 - rate), 0.0)
-            tl.store(dy_ptr + at, dy.to(dy_ptr.dtype.element_ty), mask=part)
+            if not ALIKE:
+                tl.store(dy_ptr + at, dy.to(dy_ptr.dtype.element_ty), mask=part)
             total = total * carry
         tl.store(dx_ptr + at, total.to(dx_ptr.dtype.element_ty), mask=part)
     to = sums_ptr + tl.program_id(0) * 2 * D + wide
     if GAIN or BIAS:
-        tl.store(to, dgain, mask=wide < D)
-        tl.store(to + D, dbias, mask=wide < D)
+        tl.store(to, tl.sum(dgain, 0), mask=wide < D)
+        tl.store(to + D, tl.sum(dbias, 0), mask=wide < D)
 
 
 class Sum(NamedTuple):
@@ -153,7 +154,7 @@ class _Normed(torch.autograd.Function):
         if N:
             _forward[(triton.cdiv(N, shape["ROWS"]),)](
                 x, x if y is None else y, total, out, _or(gain_D, x), _or(bias_D, x), mean_N, inverse_N, seed,
-                *add, 1.0 if how is None else how.epsilon, N, D, **shape, num_warps=4 if shape["WIDTH"] <= TILE else 8,
+                *add, 1.0 if how is None else how.epsilon, N, D, **shape, num_warps=_warps(D),
             )  # fmt: skip
         ctx.save_for_backward(total if how is not None else none, gain_D, mean_N, inverse_N, seed)
         ctx.add, ctx.shape, ctx.kinds = add, shape, (x.dtype, None if y is None else y.dtype)
@@ -174,13 +175,14 @@ class _Normed(torch.autograd.Function):
         shape["HEARS"], shape["NORMS"] = dsum is not None and shape["ADDS"], shape["NORMS"] and dout is not None
         first = given.contiguous()
         dx = torch.empty(given.shape, dtype=ctx.kinds[0], device=given.device)
-        dy = torch.empty(given.shape, dtype=ctx.kinds[1], device=given.device) if ctx.kinds[1] is not None else None
-        programs = min(PROGRAMS, triton.cdiv(max(N, 1), shape["ROWS"]))
+        alike = not shape["DROPS"] and ctx.add.carry == 1 and ctx.kinds[0] == ctx.kinds[1]
+        dy = dx if alike else None if ctx.kinds[1] is None else torch.empty_like(dx, dtype=ctx.kinds[1])
+        programs = min(WARPS // _warps(D), triton.cdiv(max(N, 1), shape["ROWS"]))
         sums_P2D = torch.empty(programs, 2, D, dtype=torch.float32, device=given.device)
         _backward[(programs,)](
             first if dsum is None else dsum.contiguous(), first if dout is None else dout.contiguous(),
             total, dx, dx if dy is None else dy, _or(gain_D, first), mean_N, inverse_N, sums_P2D, seed,
-            *ctx.add, N, D, programs * shape["ROWS"], **shape, num_warps=4 if shape["WIDTH"] <= TILE else 8,
+            *ctx.add, N, D, programs * shape["ROWS"], **shape, ALIKE=alike, num_warps=_warps(D),
         )  # fmt: skip
         if not shape["NORMS"] or (gain_D is None and ctx.bias is None):
             return dx, dy, None, None, None, None
@@ -209,5 +211,13 @@ def _or(x: Tensor | None, other: Tensor) -> Tensor:
 
 
 def _shape(width: int) -> dict[str, Any]:
-    wide = 1 << max(width - 1, 15).bit_length()
-    return {"WIDTH": wide, "ROWS": max(1, TILE // wide)}
+    wide = _wide(width)
+    return {"WIDTH": wide, "ROWS": max(1, WARP // wide)}
+
+
+def _warps(width: int) -> int:
+    return max(1, min(8, _wide(width) // WARP))
+
+
+def _wide(width: int) -> int:
+    return 1 << max(width - 1, 15).bit_length()

@@ -14,6 +14,8 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from seqloom.layers.apart import empty_beside, side_by_side
+
 LOG2_E = 1.4426950408889634
 QUERIES, KEYS = 64, 64  # of a tile
 WARPS = 4
@@ -212,7 +214,10 @@ class Tiled(torch.autograd.Function):
         q_NHK, k_MGK, v_MGK, y_NHK, spread_NH, seen_2N, seen_2M, seed = ctx.saved_tensors
         dy_NHK = grads[0] if grads[0].stride(-1) == 1 else grads[0].contiguous()
         (N, H, K), (M, G, _) = q_NHK.shape, k_MGK.shape
-        dq, dk, dv = (torch.empty_like(x, memory_format=torch.contiguous_format) for x in (q_NHK, k_MGK, v_MGK))
+        if side_by_side((q_NHK, k_MGK, v_MGK)) is not None:
+            dq, dk, dv = empty_beside((q_NHK, k_MGK, v_MGK))
+        else:  # of two sequences, perhaps
+            (dq,), (dk, dv) = empty_beside((q_NHK,)), empty_beside((k_MGK, v_MGK))
         delta_NH = torch.empty_like(spread_NH)
         scales = ctx.scale * LOG2_E, ctx.scale, ctx.dropout
         _backward_queries[triton.cdiv(N, QUERIES), H](

@@ -8,6 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from seqloom.layers.kernels import usable
 from seqloom.layers.native import usable_both_ways
 from seqloom.layers.positions.angles import angles
 from seqloom.settings import Frozen
@@ -61,7 +62,7 @@ class SinusoidalPositions(nn.Module):
 
     def forward(self, at: Tensor, dtype: torch.dtype) -> Tensor:
         """The first positions are looked up on a CPU, where sines take longer than a small model's layer."""
-        if at.is_cuda and not torch.compiler.is_compiling() and torch.is_inference_mode_enabled():
+        if at.is_cuda and not torch.compiler.is_compiling():
             return self._waves(at, dtype)
         if at.device.type != "cpu" or torch.compiler.is_compiling() or not at.numel():
             return self._sines(at, dtype)
@@ -73,7 +74,7 @@ class SinusoidalPositions(nn.Module):
         return nn.functional.embedding(at, self.table_PD)
 
     def _waves(self, at: Tensor, dtype: torch.dtype) -> Tensor:
-        """The same in few kernels, each of which a step waits for: sin(rate · pos + phase)."""
+        """The same in one kernel, or in few: sin(rate · pos + phase)."""
         if self.waves_2D is None or self.waves_2D.device != at.device:
             with torch.inference_mode(False):  # they outlive whoever asks first
                 one = torch.ones(1, dtype=torch.int64, device=at.device)
@@ -83,6 +84,10 @@ class SinusoidalPositions(nn.Module):
                 halves = self.order == "halves"
                 self.waves_2D = torch.stack([torch.cat(x) if halves else torch.stack(x, -1).flatten() for x in pairs])
         rate_D, phase_D = self.waves_2D
+        if usable(at):
+            from seqloom.layers.kernels.waves import waves
+
+            return waves(at, rate_D, phase_D, dtype)
         return (at[..., None] * rate_D).add_(phase_D).sin_().to(dtype)
 
     def _sines(self, at: Tensor, dtype: torch.dtype) -> Tensor:
