@@ -1,7 +1,7 @@
 """Writing on a GPU, greedily and with a beam of 5: seqloom and transformers' Marian with the same weights, in one run.
 
     python benchmarks/generation_gpu.py [--sentences 512] [--beams 1 5] [--rounds 7] [--many 8192] [--profile]
-        [--out benchmarks/results/generation_gpu.txt]
+        [--alone] [--out benchmarks/results/generation_gpu.txt]
 
 The model has the size of Vaswani's base (512 wide, 6 + 6 layers, 32,768 tokens), and copies its source: its weights are
 set by hand, so that every system has to write the same, and the share of sentences in which it does is told. Tokens
@@ -12,7 +12,8 @@ over the length.
 
 512 of 27     as many sentences as are written together, all of one length
 mixed         --many sentences, lengths lognormal with a mean of 27; transformers gets them sorted, in batches of 512
---profile     a step of seqloom's alone, and what it is made of; where the host spends its time
+--profile     a step of seqloom's, and what it and reading the sources are made of; where the host spends its time
+--alone       seqloom, by heart, and no other: to see what a change brings
 """
 
 import argparse
@@ -128,7 +129,7 @@ def mixed(count: int) -> Rows:
     return [source[:-1] for source, _ in sentences(count, BASE.vocabulary, 1, LENGTH)]
 
 
-def table(beams: Sequence[int], count: int, many: int, rounds: int) -> Iterator[str]:
+def table(beams: Sequence[int], count: int, many: int, rounds: int, alone: bool) -> Iterator[str]:
     works = [(f"{count} of {LENGTH}", even(count), rounds)]
     works += [(f"mixed, {many}", mixed(many), min(rounds, 3))] if many else []
     for beam in beams:
@@ -144,6 +145,8 @@ def table(beams: Sequence[int], count: int, many: int, rounds: int) -> Iterator[
             if whole:
                 systems["seqloom, 4096 rows"] = lambda beam=beam: ours(beam, True, True, 4096 // beam)[2]
                 del systems["seqloom, not by heart"], systems["seqloom, float32"]
+            if alone:
+                systems = {"seqloom": systems["seqloom"]}
             first = 0.0
             for system, build in systems.items():
                 figure = timed(build(), rows, times if system.startswith("seqloom") else min(times, 3))
@@ -185,12 +188,15 @@ def profile(beam: int, count: int) -> Iterator[str]:
             frame.intake.begin(range(count), items)
         torch.cuda.synchronize()
         read = (time.perf_counter() - began) / 5
+        reading = list(kernel_times(lambda: frame.intake.begin(range(count), items)))
     frame.clear()
     yield (
         f"\nbeam {beam}: a step {step * 1e6:.0f} µs; to start {start * 1e3:.2f} ms ({asked * 1e3:.2f} ms to ask for), "
         f"by heart {read * 1e3:.2f} ms"
     )
     yield from kernel_times(recording.play)
+    yield "reading the sources:"
+    yield from reading
     yield from host_times(lambda: run(rows))
 
 
@@ -201,6 +207,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--many", type=int, default=8192, help="sentences of mixed lengths; 0: leave these out")
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     if not torch.cuda.is_available():
@@ -212,7 +219,7 @@ def main() -> None:
         for beam in given.beams:
             for line in profile(beam, given.sentences):
                 print(line, flush=True)
-    for line in table(given.beams, given.sentences, given.many, given.rounds):
+    for line in table(given.beams, given.sentences, given.many, given.rounds, given.alone):
         print(line, flush=True)
         said.append(line)
     if given.out:

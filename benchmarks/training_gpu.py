@@ -212,7 +212,7 @@ def flops(size: Load) -> float:
     return 6 * (size.depth * layer + size.depth * (layer + 4 * size.width**2) + size.vocabulary * size.width)
 
 
-def lines(sizes: list[str], seconds: float, profile: bool) -> Iterator[str]:
+def lines(sizes: list[str], seconds: float, profile: bool, alone: bool) -> Iterator[str]:
     top = peak()
     yield f"a bf16 product of 8192 × 8192: {top / 1e12:.0f} TFLOP/s"
     for name in sizes:
@@ -226,6 +226,8 @@ def lines(sizes: list[str], seconds: float, profile: bool) -> Iterator[str]:
             "seqloom": lambda size=size, work=work: seqloom(size, work, True),
         }
         for system, build in systems.items():
+            if alone and system != "seqloom":
+                continue
             torch.manual_seed(0)
             torch.cuda.reset_peak_memory_stats()
             model, run = build()
@@ -243,12 +245,15 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", default=list(LOADS), choices=list(LOADS))
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--profile", action="store_true", help="what a recorded step is made of")
+    parser.add_argument(
+        "--alone", action="store_true", help="seqloom, recorded, and no other: to see what a change brings"
+    )
     parser.add_argument("--out")
     given = parser.parse_args()
     torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every new shape: peers would be much slower
     said = [describe()]
     print(said[0], flush=True)
-    for line in lines(given.sizes, given.seconds, given.profile):
+    for line in lines(given.sizes, given.seconds, given.profile, given.alone):
         print(line, flush=True)
         said.append(line)
     if given.out:

@@ -14,7 +14,7 @@ from seqloom.generation.sampling import Sampling
 from seqloom.generation.scorer import PairScorer, TextScorer
 from seqloom.generation.search import write
 from seqloom.generation.settings import GenerationSettings, LengthSettings, MeanLength, NoLength, WuLength
-from seqloom.generation.static_frame import Frame
+from seqloom.generation.static_frame import AHEAD, Frame
 from seqloom.generation.static_writing import Static, is_static
 from seqloom.layers.recording import NotRecordedError
 from seqloom.models import EncoderDecoder, Sizes, build_model
@@ -118,19 +118,37 @@ def test_who_shares_the_frame_does_not_matter(seed: int) -> None:
 
 def test_frames_narrow_down_and_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = list[int]()
-    run = Frame.run
+    run = Frame.run_until
 
-    def counted(self: Frame) -> None:
+    def counted(self: Frame, few: int) -> None:
         counts.append(self.count)
-        run(self)
+        run(self, few)
 
-    monkeypatch.setattr(Frame, "run", counted)
+    monkeypatch.setattr(Frame, "run_until", counted)
     scorer, static = scorer_of("attention"), Static(scorer_of("attention"))
     for _ in range(2):
         for _ in write(scorer, items_of(100), GenerationSettings(beam=1, batch=64), static=static):
             pass
     assert {64, 16} <= set(counts)
     assert len(static._frames) == 1
+
+
+def test_no_more_steps_than_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that are done long before their longest: the host stops a step behind the last one."""
+    played, steps = Frame._played, list[int]()
+
+    def counted(self: Frame, number: int) -> None:
+        steps.append(number)
+        played(self, number)
+
+    monkeypatch.setattr(Frame, "_played", counted)
+    scorer = scorer_of("attention")
+    items = [Item(item.source, item.number, 60) for item in items_of(16)]
+    longest = max(len(one.tokens) + 1 for _, (one,) in write(scorer, items, GenerationSettings(beam=1)))
+    found = list(write(scorer, items, GenerationSettings(beam=1), static=Static(scorer)))
+    assert len(found) == 16
+    assert longest < 50, "else this shows nothing"
+    assert longest <= sum(steps) <= longest + AHEAD + 1
 
 
 def test_wishes_are_the_others_search() -> None:
@@ -204,15 +222,15 @@ def test_a_state_that_cannot_be_static_goes_the_old_way(beam: int) -> None:
 def test_what_fails_on_the_way_is_written_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some answers are out when the recording breaks off; the others come by the other search, and none twice."""
     scorer, settings = scorer_of("convolution"), GenerationSettings(beam=1, batch=16)
-    run, times = Frame.run, [0]
+    run, times = Frame.run_until, [0]
 
-    def breaks(self: Frame) -> None:
+    def breaks(self: Frame, few: int) -> None:
         times[0] += 1
         if times[0] == 4:
             raise NotRecordedError("a kernel waits")
-        run(self)
+        run(self, few)
 
-    monkeypatch.setattr(Frame, "run", breaks)
+    monkeypatch.setattr(Frame, "run_until", breaks)
     static, found = Static(scorer), list[tuple[int, list[Written]]]()
     found += write(scorer, items_of(80), settings, static=static)
     plain = dict(write(scorer, items_of(80), settings))
@@ -225,10 +243,10 @@ def test_what_fails_on_the_way_is_written_all_the_same(monkeypatch: pytest.Monke
 
 
 def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: Frame) -> None:
+    def fails(self: Frame, few: int) -> None:
         raise RuntimeError("a mistake of ours")
 
-    monkeypatch.setattr(Frame, "run", fails)
+    monkeypatch.setattr(Frame, "run_until", fails)
     scorer = scorer_of("attention")
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         list(write(scorer, items_of(5), GenerationSettings(beam=1), static=Static(scorer)))
