@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from seqloom.generation import static_writing
 from seqloom.generation.contract import Item, Scorer, Written
+from seqloom.generation.greedy_books import GreedyBooks
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.scorer import PairScorer, TextScorer
@@ -134,21 +136,19 @@ def test_frames_narrow_down_and_are_kept(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_no_more_steps_than_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers that are done long before their longest: the host stops a step behind the last one."""
-    played, steps = Frame._played, list[int]()
+    """Answers that are done long before their longest: the host stops a step behind them."""
+    choose, steps = GreedyBooks.choose, [0]
 
-    def counted(self: Frame, number: int) -> None:
-        steps.append(number)
-        played(self, number)
+    def chosen(self: GreedyBooks, log_prob: Tensor, token: Tensor, end: int) -> tuple[Tensor, None]:
+        steps[0] += 1
+        return choose(self, log_prob, torch.full_like(token, end) if steps[0] == 12 else token, end)
 
-    monkeypatch.setattr(Frame, "_played", counted)
+    monkeypatch.setattr(GreedyBooks, "choose", chosen)
     scorer = scorer_of("attention")
     items = [Item(item.source, item.number, 60) for item in items_of(16)]
-    longest = max(len(one.tokens) + 1 for _, (one,) in write(scorer, items, GenerationSettings(beam=1)))
-    found = list(write(scorer, items, GenerationSettings(beam=1), static=Static(scorer)))
-    assert len(found) == 16
-    assert longest < 50, "else this shows nothing"
-    assert longest <= sum(steps) <= longest + AHEAD + 1
+    found = dict(write(scorer, items, GenerationSettings(beam=1), static=Static(scorer)))
+    assert {len(one.tokens) for (one,) in found.values()} == {11}
+    assert steps[0] == 12 + AHEAD
 
 
 def test_wishes_are_the_others_search() -> None:
