@@ -6,17 +6,15 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from seqloom.generation import static_writing
 from seqloom.generation.contract import Item, Scorer, Written
-from seqloom.generation.greedy_books import GreedyBooks
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.scorer import PairScorer, TextScorer
 from seqloom.generation.search import write
 from seqloom.generation.settings import GenerationSettings, LengthSettings, MeanLength, NoLength, WuLength
-from seqloom.generation.static_frame import AHEAD, Frame
+from seqloom.generation.static_frame import Frame
 from seqloom.generation.static_writing import Static, is_static
 from seqloom.layers.recording import NotRecordedError
 from seqloom.models import EncoderDecoder, Sizes, build_model
@@ -120,35 +118,19 @@ def test_who_shares_the_frame_does_not_matter(seed: int) -> None:
 
 def test_frames_narrow_down_and_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = list[int]()
-    run = Frame.run_until
+    run = Frame.run
 
-    def counted(self: Frame, few: int) -> None:
+    def counted(self: Frame) -> None:
         counts.append(self.count)
-        run(self, few)
+        run(self)
 
-    monkeypatch.setattr(Frame, "run_until", counted)
+    monkeypatch.setattr(Frame, "run", counted)
     scorer, static = scorer_of("attention"), Static(scorer_of("attention"))
     for _ in range(2):
         for _ in write(scorer, items_of(100), GenerationSettings(beam=1, batch=64), static=static):
             pass
     assert {64, 16} <= set(counts)
     assert len(static._frames) == 1
-
-
-def test_no_more_steps_than_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers that are done long before their longest: the host stops a step behind them."""
-    choose, steps = GreedyBooks.choose, [0]
-
-    def chosen(self: GreedyBooks, log_prob: Tensor, token: Tensor, end: int) -> tuple[Tensor, None]:
-        steps[0] += 1
-        return choose(self, log_prob, torch.full_like(token, end) if steps[0] == 12 else token, end)
-
-    monkeypatch.setattr(GreedyBooks, "choose", chosen)
-    scorer = scorer_of("attention")
-    items = [Item(item.source, item.number, 60) for item in items_of(16)]
-    found = dict(write(scorer, items, GenerationSettings(beam=1), static=Static(scorer)))
-    assert {len(one.tokens) for (one,) in found.values()} == {11}
-    assert steps[0] == 12 + AHEAD
 
 
 def test_wishes_are_the_others_search() -> None:
@@ -222,15 +204,15 @@ def test_a_state_that_cannot_be_static_goes_the_old_way(beam: int) -> None:
 def test_what_fails_on_the_way_is_written_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some answers are out when the recording breaks off; the others come by the other search, and none twice."""
     scorer, settings = scorer_of("convolution"), GenerationSettings(beam=1, batch=16)
-    run, times = Frame.run_until, [0]
+    run, times = Frame.run, [0]
 
-    def breaks(self: Frame, few: int) -> None:
+    def breaks(self: Frame) -> None:
         times[0] += 1
         if times[0] == 4:
             raise NotRecordedError("a kernel waits")
-        run(self, few)
+        run(self)
 
-    monkeypatch.setattr(Frame, "run_until", breaks)
+    monkeypatch.setattr(Frame, "run", breaks)
     static, found = Static(scorer), list[tuple[int, list[Written]]]()
     found += write(scorer, items_of(80), settings, static=static)
     plain = dict(write(scorer, items_of(80), settings))
@@ -243,10 +225,10 @@ def test_what_fails_on_the_way_is_written_all_the_same(monkeypatch: pytest.Monke
 
 
 def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: Frame, few: int) -> None:
+    def fails(self: Frame) -> None:
         raise RuntimeError("a mistake of ours")
 
-    monkeypatch.setattr(Frame, "run_until", fails)
+    monkeypatch.setattr(Frame, "run", fails)
     scorer = scorer_of("attention")
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         list(write(scorer, items_of(5), GenerationSettings(beam=1), static=Static(scorer)))

@@ -262,18 +262,18 @@ def test_a_rectified_map_in_half_precision() -> None:
     x = torch.randn(5, 70, 48, device="cuda", requires_grad=True)
     with torch.autocast("cuda", torch.bfloat16):
         y = rectified_map(layer, x)
-    wanted = F.linear(x.double(), layer.weight.double(), layer.bias.double()).relu()
+    wanted = F.linear(x.double(), layer.weight.double(), layer.bias.double())
     assert y.dtype == torch.bfloat16
-    assert _relative(y, wanted) < 8e-3
+    assert _relative(y, wanted.relu()) < 8e-3
     pull = torch.randn_like(y)
     given = (x, layer.weight, layer.bias)
-    for grad, other in zip(
-        torch.autograd.grad(y, given, pull), torch.autograd.grad(wanted, given, pull.double()), strict=True
-    ):
+    above = (pull * (y > 0)).double()  # what is near 0 may be on its other side in half precision
+    for grad, other in zip(torch.autograd.grad(y, given, pull), torch.autograd.grad(wanted, given, above), strict=True):
         assert grad.dtype == torch.float32
-        assert _relative(grad, other) < 3e-2  # what is near 0 may be on the other side of it in half precision
+        assert _relative(grad, other) < 1e-2
 
 
+@pytest.mark.filterwarnings("ignore:.*Profiler clears events")
 def test_gradients_of_heads_lie_side_by_side() -> None:
     """Queries, keys and values that were projected together: no gradient is copied."""
     layout = Packed.of([20, 40, 4], device="cuda")

@@ -1,7 +1,6 @@
 """Items that are written together on buffers that stay where they are: they come, are written step by step, and go."""
 # A items  K hypotheses to each  R = A·K rows
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,9 +19,7 @@ from seqloom.layers.mixer import State
 from seqloom.layers.recording import Recording, Tape
 from seqloom.layers.static_state import Places, Rows, Size, first, move, put, settle, static_like
 
-BLIND = 8  # steps that are asked for at once, without a look at who is done
-AHEAD = 1  # steps that are asked for before the device is done with the last one
-MOST = 64  # steps until those that are done are handed out
+LOOK = 8  # steps between two looks at who is done, which make host and device wait for each other
 FEWEST = 16  # items: with fewer, a step is no faster
 
 
@@ -126,23 +123,9 @@ class Frame:
 
     @torch.inference_mode()
     def run(self) -> None:
-        """Some steps, or as many as the longest answers may still take; nobody waits for the device."""
-        self._played(self._left(BLIND))
-
-    @torch.inference_mode()
-    def run_until(self, few: int) -> None:
-        """Until so few are left, or a step or two longer; or until the longest answers are done, or for long."""
-        looks = deque[OnItsWay]()
-        for _ in range(self._left(MOST)):
-            self._played(1)
-            looks.append(OnItsWay((self.books.done_A[: self.count],)))
-            if len(looks) > AHEAD and self.count - int(looks.popleft().read()[0].sum()) <= few:
-                return
-
-    def _left(self, most: int) -> int:
-        return min(most, max(writ.item.longest + 1 - writ.steps for writ in self.writs.values()))
-
-    def _played(self, steps: int) -> None:
+        """Some steps: as many as can be done without looking, or as the longest answers may still take."""
+        left = max(writ.item.longest + 1 - writ.steps for writ in self.writs.values())
+        steps = min(LOOK, left)
         if self.count not in self._recordings:
             self._recordings[self.count] = Recording(self._work(self.count), self.tape)
         for _ in range(steps):

@@ -1,7 +1,7 @@
 """Greedy writing and beam search on buffers that never move, so that a GPU does each step by heart.
 
 The same answers as `Greedy` and `Writing` give. Those look at the tokens after each step, on the host; here the host
-only counts who is done, a step behind the device, and lets others take their places when there are many.
+looks every few steps whether somebody is done, and lets others take their places.
 """
 
 from collections import deque
@@ -136,26 +136,17 @@ class Static:
             while frame.writs or waiting or ready is not None:
                 with self.tape.running():
                     ready = self._begin(frame, waiting, ready, room)
-                    makes = ready is None and bool(waiting) and not frame.intake.works
-                    if left.items or makes:
-                        frame.run()
-                    if makes:  # while the device writes, the next ones are made ready behind it
+                    frame.run()
+                    if ready is None and waiting and not frame.intake.works:
+                        # while the device writes, the next ones are made ready behind it
                         ready = self._started(waiting, -(-room // COHORTS))
                 yield from left.answers()  # and what was written before is handed out
                 with self.tape.running():
-                    frame.run_until(self._few(frame, len(waiting) if ready is None else len(ready.items), room))
                     left = frame.done()
             yield from left.answers()
         finally:
             if frame.writs:  # whoever reads stopped, or something failed
                 frame.clear()
-
-    def _few(self, frame: Frame, waiting: int, room: int) -> int:
-        """How many may be left when others can begin, or when fewer rows can take part."""
-        if waiting:
-            return room - min(waiting, -(-room // COHORTS))
-        half = frame.count // 2
-        return half if half >= FEWEST else 0
 
     def _begin(self, frame: Frame, waiting: deque[Item], ready: "_Begun | None", room: int) -> "_Begun | None":
         """Those who wait take the places that are free, if these are many enough. Returns who is ready still."""
