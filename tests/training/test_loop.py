@@ -278,3 +278,26 @@ def test_the_time_of_the_last_validation_is_kept_free(made: Small) -> None:
     assert loop.done == pytest.approx(0.5, abs=0.01)
     loop.place.validation_seconds = 10.0
     assert loop.done == pytest.approx(50 / (100 - SPARE * 10), abs=0.01)
+
+
+def test_a_slow_first_validation_does_not_keep_others_away(made: Small) -> None:
+    """It makes recordings; those behind it take a hundredth of its time."""
+    took = iter([0.5, *[0.005] * 1000])
+
+    def validate(model: Model) -> dict[str, float]:
+        time.sleep(next(took))
+        return {"loss": 1.0}
+
+    loop = made.loop(validate=validate, limits=Limits(None, 3.0), every=1)
+    place = loop.train()
+    assert place.validations > 8  # with nine times the first one's time between them: one, and the last
+    assert place.validating < 0.5 + 0.2 * place.seconds
+
+
+def test_slow_validations_take_a_tenth_of_the_time(made: Small) -> None:
+    def validate(model: Model) -> dict[str, float]:
+        time.sleep(0.1)
+        return {"loss": 1.0}
+
+    place = made.loop(validate=validate, limits=Limits(None, 3.0), every=1).train()
+    assert 3 <= place.validations <= 6  # the first two, one each second, the last
