@@ -39,9 +39,9 @@ def train(terminal: Terminal, steps: int = 30, total: int | None = 60, tick: flo
     clock = Clock()
     clock.tick = tick
     watcher = Watcher(stream=terminal, clock=clock)
-    watcher.began(Facts("runs/[mine]", steps=total, about=["1.2 M [parameters]"]))
+    watcher.began(Facts("runs/[mine]", steps=total, about=["1.2 M [parameters]"], full=100 / 0.37))
     for step in range(1, steps + 1):
-        watcher.step(step, 1 / step, 100, peak_share=0.37, memory=5.12e8)
+        watcher.step(step, 1 / step, 100, memory=5.12e8)
         if step == 20:
             watcher.validated(20, 0.5, 87.1, "accuracy", best=True)
             watcher.note("noted [here]")

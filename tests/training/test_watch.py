@@ -101,8 +101,8 @@ def test_an_unknown_total_and_a_given_share(clock: Clock, stream: io.StringIO) -
     run(watcher, clock, range(1, 2))
     assert lines(stream) == ["step 1   loss 1.234   100 tokens/s"]
     clock.now += 29
-    watcher.step(2, 1.234, 100, done=0.25, peak_share=0.371, memory=5.12e8)
-    assert lines(stream)[1] == "step 2   25%   loss 1.234   3 tokens/s   37% of peak   512 MB   1 m 30 s left"
+    watcher.step(2, 1.234, 100, done=0.25, memory=5.12e8)
+    assert lines(stream)[1] == "step 2   25%   loss 1.234   3 tokens/s   512 MB   1 m 30 s left"
 
 
 def test_a_run_that_goes_on_counts_its_own_time(clock: Clock, stream: io.StringIO) -> None:
@@ -130,8 +130,18 @@ def test_the_time_of_a_validation_does_not_slow_the_steps(clock: Clock, stream: 
     run(watcher, clock, range(1, 11))
     clock.now += 100
     watcher.validated(10, 1.0)
+    clock.now += 50  # to save it
     run(watcher, clock, range(11, 12))
     assert "100 tokens/s" in lines(stream)[-1]
+    run(watcher, clock, range(12, 40), 0.5)
+    assert "200 tokens/s" in lines(stream)[-1]
+
+
+def test_the_share_of_the_peak_is_that_of_the_speed(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x", full=400.0))
+    run(watcher, clock, range(1, 12))
+    assert "100 tokens/s   25% of peak" in lines(stream)[-1]
 
 
 def test_nothing_is_shown_to_who_wants_nothing(clock: Clock, stream: io.StringIO) -> None:

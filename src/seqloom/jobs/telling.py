@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,7 +26,6 @@ class Telling:
         self.run, self.main, self.best = run, main, "loss"
         self.watcher = Watcher(view)
         self.events: EventWriter | None = None
-        self.flops_per_token = self.peak = 0.0
         self.read = 1.0
         self.lines: list[dict[str, Any]] = []
         self.drawn = self.last = 0.0
@@ -35,10 +35,10 @@ class Telling:
         self.lines = self.run.read_metrics()
         while len(self.lines) > MOST_LINES:
             self.lines = thinned(self.lines)
-        self.flops_per_token, self.peak, self.read = flops_per_token, peak, read
+        self.read = read
         self.events = EventWriter(self.run.path, after=facts.after if facts.after else None)
         self.last, self.best = time.monotonic(), facts.best
-        self.watcher.began(facts)
+        self.watcher.began(replace(facts, full=peak / flops_per_token * read if peak and flops_per_token else None))
 
     def note(self, text: str) -> None:
         self.watcher.note(text)
@@ -46,9 +46,8 @@ class Telling:
     def step(self, metrics: Mapping[str, float], tokens: int, done: float) -> None:
         now = time.monotonic()
         speed, self.last = tokens / max(now - self.last, 1e-9), now
-        share = speed * self.flops_per_token / self.peak if self.peak else None
         read, reward = round(tokens * self.read), metrics.get("reward")
-        self.watcher.step(int(metrics["step"]), metrics["loss"], read, done, share, reward=reward)
+        self.watcher.step(int(metrics["step"]), metrics["loss"], read, done, reward=reward)
         self._add(metrics, {"speed/tokens per second": speed * self.read})
 
     def validated(self, metrics: Mapping[str, float], better: bool) -> None:

@@ -37,6 +37,8 @@ class Facts:
     """Lines to say first: the model, the data, the machine."""
     best: str = ""
     """The score that decides which model is the best."""
+    full: float | None = None
+    """Tokens a second at the peak of the machine."""
 
 
 class History:
@@ -124,7 +126,6 @@ class Watcher:
         loss: float,
         tokens: int,
         done: float | None = None,
-        peak_share: float | None = None,
         memory: float | None = None,
         reward: float | None = None,
     ) -> None:
@@ -135,7 +136,6 @@ class Watcher:
         seen, now = self._seen, self._clock()
         seen.step = step
         seen.done = step / seen.facts.steps if done is None and seen.facts.steps else done
-        seen.peak_share = seen.peak_share if peak_share is None else peak_share
         seen.memory = seen.memory if memory is None else memory
         self._smooth(loss)
         if reward is not None:
@@ -158,8 +158,7 @@ class Watcher:
         seen.step, seen.valid_loss, seen.score, seen.score_name, seen.chooser = step, loss, score, score_name, chooser
         if best:
             seen.best = step, ", ".join(_score_words(seen) or [f"valid loss {figure(loss)}"])
-        # the time of a validation is not the time of steps
-        self._marks = deque([(self._clock(), self._tokens)])
+        self._marks.clear()  # the time of a validation, and of what is saved behind it, is not that of steps
         self._display.validated(seen, best)
 
     def note(self, text: str) -> None:
@@ -196,6 +195,7 @@ class Watcher:
         since, before = marks[0]
         if now > since:
             seen.speed = (self._tokens - before) / (now - since)
+            seen.peak_share = seen.speed / seen.facts.full if seen.facts.full else None
         gained = (seen.done or 0.0) - seen.facts.done
         seen.left = (now - seen.began) * (1 - (seen.done or 0.0)) / gained if gained > 0 else None
 
