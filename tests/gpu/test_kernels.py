@@ -14,6 +14,7 @@ from seqloom.layers.linear import rectified as rectified_map
 from seqloom.layers.masks import Sight
 from seqloom.layers.positions import Sinusoidal
 from seqloom.layers.positions.absolute import SinusoidalPositions
+from seqloom.layers.positions.rotary import Rotary, RotaryRelative
 from seqloom.layers.varlen import attend_packed, seen
 
 pytest.importorskip("triton", reason="Triton comes with torch for a GPU")
@@ -255,6 +256,23 @@ def test_sinusoids(order: str) -> None:
     at = torch.tensor([[0, 1, 5], [511, 16_384, 1_000_003]])
     wanted = positions._sines(at, torch.float64)
     assert float((positions(at.cuda(), torch.float32).cpu() - wanted).abs().max()) < 2e-6
+
+
+@pytest.mark.parametrize("order", ["halves", "interleaved"])
+@pytest.mark.parametrize(("width", "fraction"), [(64, 1.0), (32, 0.5), (20, 1.0), (6, 0.4)])
+def test_rotary_positions(order: str, width: int, fraction: float) -> None:
+    settings = Rotary.model_validate({"order": order, "fraction": fraction})
+    relative, plain = RotaryRelative(settings, width), RotaryRelative(settings, width)
+    heads = torch.randn(50, 9, width, device="cuda", requires_grad=True)
+    exact = heads.detach().cpu().double().requires_grad_()
+    at = torch.randint(20_000, (50,), device="cuda")
+    y, wanted = relative.turn(heads[:, 2:6], at), plain.turn(exact[:, 2:6], at.cpu())
+    assert _relative(y.cpu(), wanted) < 1e-6
+    pull = torch.randn_like(y)
+    (grad,), (other,) = (torch.autograd.grad(y, heads, pull), torch.autograd.grad(wanted, exact, pull.cpu().double()))
+    assert _relative(grad.cpu(), other) < 1e-6
+    rows = relative.turn(heads.detach()[None, :, :4].bfloat16(), at[None])
+    assert _relative(rows[0].cpu(), plain.turn(exact[:, :4], at.cpu())) < 8e-3
 
 
 def test_a_rectified_map_in_half_precision() -> None:

@@ -7,6 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from seqloom.layers.kernels import usable
 from seqloom.layers.positions.angles import angles
 from seqloom.layers.positions.relative import Relative
 from seqloom.settings import Frozen
@@ -34,8 +35,17 @@ class RotaryRelative(Relative):
         super().__init__()
         self.turning = 2 * int(head_width * settings.fraction / 2)
         self.order, self.base = settings.order, settings.base
+        self.rate_R: Tensor | None = None
 
     def turn(self, x: Tensor, at: Tensor) -> Tensor:
+        if usable(x) and x.dtype != torch.float64:
+            from seqloom.layers.kernels.turn import turned
+
+            if self.rate_R is None or self.rate_R.device != x.device:
+                with torch.inference_mode(False):  # they outlive whoever asks first
+                    one = torch.ones(1, dtype=torch.int64, device=x.device)
+                    self.rate_R = angles(one, self.turning, self.base, torch.float64)[0]
+            return turned(x, at.expand(x.shape[:-2]), self.rate_R, self.order == "interleaved")
         # float32 at least: bfloat16 cannot tell position 257 from 256
         precision = torch.promote_types(x.dtype, torch.float32)
         angle_R = angles(at, self.turning, self.base, precision)[..., None, :]
@@ -43,8 +53,8 @@ class RotaryRelative(Relative):
         moving, rest = x[..., : self.turning], x[..., self.turning :]
         if self.order == "halves":
             a, b = moving.chunk(2, -1)
-            turned = torch.cat((a * cos_R - b * sin_R, b * cos_R + a * sin_R), -1)
+            moved = torch.cat((a * cos_R - b * sin_R, b * cos_R + a * sin_R), -1)
         else:
             a, b = moving[..., ::2], moving[..., 1::2]
-            turned = torch.stack((a * cos_R - b * sin_R, b * cos_R + a * sin_R), -1).flatten(-2)
-        return torch.cat((turned, rest), -1) if rest.shape[-1] else turned
+            moved = torch.stack((a * cos_R - b * sin_R, b * cos_R + a * sin_R), -1).flatten(-2)
+        return torch.cat((moved, rest), -1) if rest.shape[-1] else moved
