@@ -1,4 +1,4 @@
-"""y = xWᵀ + b. torch's own, but in training on a CPU, and for the bias's way back in half precision on a GPU."""
+"""y = xWᵀ + b. torch's own, but in training: on a CPU, and in half precision on a GPU."""
 # N tokens  D inputs  E outputs
 
 from typing import Any
@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from seqloom.layers.halves import half_of
 from seqloom.layers.kernels import half
 from seqloom.layers.native import product
 
@@ -16,16 +17,18 @@ class Linear(nn.Linear):
         bias: Tensor | None = self.bias
         if torch.is_grad_enabled() and product.fits(x, self.weight, bias):
             return _NativeLinear.apply(x, self.weight, bias)  # type: ignore[no-untyped-call]
-        if bias is None or not torch.is_grad_enabled() or not half(x):
+        if not torch.is_grad_enabled() or not half(x):
             return super().forward(x)
         return _Linear.apply(x, self.weight, bias, False)  # type: ignore[no-untyped-call]
 
 
 def rectified(layer: nn.Module, x: Tensor) -> Tensor:
     """max(0, layer(x)); on a GPU, of a map with a bias, in the same kernels there and back."""
+    if torch.compiler.is_compiling():
+        return torch.relu(layer(x))
     heard = bool(layer._forward_hooks or layer._forward_pre_hooks)  # they want what is not rectified
-    alone = torch.is_inference_mode_enabled() and not torch.compiler.is_compiling() and not heard
-    if type(layer) is Linear and not heard and x.is_cuda and not torch.compiler.is_compiling():
+    alone = torch.is_inference_mode_enabled() and not heard
+    if type(layer) is Linear and not heard and x.is_cuda:
         bias: Tensor | None = layer.bias
         if bias is not None and torch.is_grad_enabled() and half(x):
             return _Linear.apply(x, layer.weight, bias, True)  # type: ignore[no-untyped-call]
@@ -58,15 +61,18 @@ class _NativeLinear(torch.autograd.Function):
 
 
 class _Linear(torch.autograd.Function):
-    """To sum a bias's gradient over all tokens, torch takes as long as for a product."""
+    """To sum a bias's gradient, torch takes as long as for a product; and it rounds the gradients of weights."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, rectifies: bool) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, rectifies: bool) -> Tensor:
         dtype = torch.get_autocast_dtype("cuda")
-        x_ND, w = x.flatten(0, -2).to(dtype), weight.to(dtype)
-        ctx.kinds, ctx.shape = (x.dtype, weight.dtype, bias.dtype), x.shape
+        x_ND, w = x.flatten(0, -2).to(dtype), half_of(weight, dtype)
+        ctx.kinds, ctx.shape = (x.dtype, weight.dtype, None if bias is None else bias.dtype), x.shape
         with torch.autocast("cuda", enabled=False):
-            y_NE = (torch._addmm_activation if rectifies else torch.addmm)(bias.to(dtype), x_ND, w.T)
+            if bias is None:
+                y_NE = x_ND @ w.T
+            else:
+                y_NE = (torch._addmm_activation if rectifies else torch.addmm)(half_of(bias, dtype), x_ND, w.T)
         ctx.save_for_backward(x_ND, w, y_NE if rectifies else None)
         return y_NE.unflatten(0, x.shape[:-1]) if x.dim() != 2 else y_NE
 

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 
 from seqloom.layers.chain import Chain
+from seqloom.layers.halves import Halves
+from seqloom.layers.linear import Linear
 from seqloom.layers.mixer import Mixer
 from seqloom.layers.recording import NotRecordedError, Tape
 from seqloom.tasks import Batch, Frame
@@ -81,6 +83,11 @@ class Recorder:
         self._stopped = False
         self.prepares = False  # whether the latest step takes longer than those like it will
         self._stepwise = any(isinstance(part, Mixer | Chain) and part.stepwise for part in work.model.modules())
+        maps = [part for part in work.model.modules() if type(part) is Linear]
+        weights = {id(own): own for part in maps for own in part.parameters(recurse=False)}  # shared ones once
+        self._halves = Halves(
+            list(weights.values()) if work.precision is not None else [], work.precision or torch.float32
+        )
         self._pads: bool | None = None  # whether the model ever fills rows up; not known before the first step
         self._seen: set[Frame] = set()
         self._large: set[Frame] = set()  # frames that need more memory than there is
@@ -181,7 +188,7 @@ class Recorder:
         work, model = self.work, self.work.model
         model.zero_grad(set_to_none=True)
         framed = frame.read(batch, numbers)
-        with work.autocast():
+        with self._halves.at_hand(), work.autocast():
             loss = work.task.loss(model, framed, work.goals)
         assert isinstance(framed.counted, Tensor)
         loss = loss / framed.counted.clamp(min=1)
