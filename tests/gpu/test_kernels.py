@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seqloom.layers.activations import Activation, activate
 from seqloom.layers.apart import apart
 from seqloom.layers.layout import Packed
 from seqloom.layers.linear import Linear
@@ -21,6 +22,7 @@ pytest.importorskip("triton", reason="Triton comes with torch for a GPU")
 
 from seqloom.layers.kernels import columns, norm, tiles
 from seqloom.layers.kernels.columns import column_sums, rectified
+from seqloom.layers.kernels.gate import gated
 from seqloom.layers.kernels.loss import loss_in_place
 from seqloom.layers.kernels.lstm import lstm_step, lstm_steps
 from seqloom.layers.kernels.norm import How, Sum, added, added_normed, normed
@@ -273,6 +275,21 @@ def test_rotary_positions(order: str, width: int, fraction: float) -> None:
     assert _relative(grad.cpu(), other) < 1e-6
     rows = relative.turn(heads.detach()[None, :, :4].bfloat16(), at[None])
     assert _relative(rows[0].cpu(), plain.turn(exact[:, :4], at.cpu())) < 8e-3
+
+
+@pytest.mark.parametrize("activation", ["silu", "gelu", "gelu-tanh", "relu"])
+@pytest.mark.parametrize("shape", [(50, 24), (3, 7, 3000), (0, 8)], ids=str)
+def test_gates(activation: Activation, shape: tuple[int, ...]) -> None:
+    hidden = torch.randn(shape, device="cuda", requires_grad=True)
+    exact = hidden.detach().double().requires_grad_()
+    gate, value = exact.chunk(2, -1)
+    y, wanted = gated(hidden, activation), activate(activation)(gate) * value
+    torch.testing.assert_close(y.double(), wanted, atol=1e-5, rtol=1e-5)
+    pull = torch.randn_like(y)
+    (grad,) = torch.autograd.grad(y, hidden, pull)
+    (other,) = torch.autograd.grad(wanted, exact, pull.double())
+    torch.testing.assert_close(grad.double(), other, atol=1e-5, rtol=1e-5)
+    assert gated(hidden.bfloat16(), activation).dtype == torch.bfloat16
 
 
 def test_a_rectified_map_in_half_precision() -> None:

@@ -3,6 +3,7 @@
 
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from seqloom.layers.activations import Activation, activate
 from seqloom.layers.cost import Cost, linear
 from seqloom.layers.dropout import dropped
 from seqloom.layers.faults import Faults
+from seqloom.layers.kernels import usable
 from seqloom.layers.linear import Linear, rectified
 from seqloom.layers.two_maps import fits, mapped_twice
 from seqloom.settings import Frozen
@@ -53,9 +55,14 @@ class DenseFeedForward(nn.Module):
         if self.activate is F.relu and not self.gated:
             return self.out(dropped(rectified(self.inputs, x), dropout))
         hidden = self.inputs(x)
-        if self.gated:
-            gate, value = hidden.chunk(2, -1)
-            hidden = self.activate(gate) * value
-        else:
-            hidden = self.activate(hidden)
+        hidden = self._gated(hidden) if self.gated else self.activate(hidden)
         return self.out(dropped(hidden, dropout))
+
+    def _gated(self, hidden: Tensor) -> Tensor:
+        if usable(hidden) and hidden.dtype != torch.float64:
+            from seqloom.layers.kernels.gate import KINDS, gated
+
+            if self.activation in KINDS:
+                return gated(hidden, self.activation)
+        gate, value = hidden.chunk(2, -1)
+        return self.activate(gate) * value
