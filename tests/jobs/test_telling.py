@@ -35,9 +35,25 @@ def test_the_speed_is_that_of_what_is_read(tmp_path: Path, monkeypatch: pytest.M
     told = list[int]()
     with Telling(RunFolder(tmp_path), "loss", "none") as telling:
         monkeypatch.setattr(telling.watcher, "step", lambda step, loss, tokens, *rest, **more: told.append(tokens))
-        telling.begin(Facts("x"), 1.0, 1.0, read=30.0)
+        telling.begin(Facts("x"), 2.0, 100.0, read=30.0)
         telling.step({"step": 1, "loss": 1.0}, 10, 0.5)
+        assert telling.watcher._seen.facts.full == 1500.0  # 50 that count, 30 that are read for each
     assert told == [300]
+
+
+def test_tensorboard_hears_of_steps_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a validation a checkpoint is saved: the first step behind it has no speed."""
+    heard = dict[int, set[str]]()
+    with Telling(RunFolder(tmp_path), "loss", "none") as telling:
+        telling.begin(Facts("x"), 1.0, 1.0)
+        assert telling.events is not None
+        monkeypatch.setattr(telling.events, "scalars", lambda step, values: heard.setdefault(step, set(values)))
+        for step in 1, 2, 3:
+            telling.step({"step": step, "loss": 1.0}, 10, 0.5)
+            if step == 1:
+                telling.validated({"step": 1, "valid.loss": 1.0}, True)
+    speeds = {step for step, names in heard.items() if any(name.startswith("speed/") for name in names)}
+    assert speeds == {1, 3}
 
 
 def test_many_validations_are_thinned_too() -> None:

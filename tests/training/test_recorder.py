@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from seqloom.layers.chain import Chain
+from seqloom.layers.linear import Linear
 from seqloom.layers.recording import Tape
 from seqloom.models.build import Model
 from seqloom.tasks import Batch, Frame, Goals
+from seqloom.training import recorder as module
 from seqloom.training import recorder as training_recorder
 from seqloom.training.ema import Ema, MovingAverage
 from seqloom.training.optimisers import SGD, AdamW, Muon, OptimiserSettings, build_optimiser, clip
@@ -198,3 +201,25 @@ def test_a_frame_gives_back_what_was_written(made: Small) -> None:
         assert torch.equal(other.layout.unpad(other.layout.pad(filled_ND))[:real], x_ND)
     assert read.goal[: len(batch.goal)].equal(batch.goal)
     assert int(read.counted) == batch.count
+
+
+def test_weights_in_half_precision_are_those_of_the_step(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU with Triton: turned together before each step, and at hand in all of it."""
+    monkeypatch.setattr(module, "has_triton", lambda: True)
+    model = made.model(mixer=MIXERS[0], cross=CROSS).float()
+    work = Work(made.task, model, Goals(0.1), torch.device("cpu"), torch.bfloat16, 1, lambda text: None)
+    recorder = Recorder(work, build_optimiser(SGD(rate=0.1), model), None, None, BUDGET, lambda text: None)
+    maps = [part for part in model.modules() if type(part) is Linear]
+    seen = list[bool]()
+
+    def sees(part: nn.Module, given: object) -> None:
+        assert isinstance(part, Linear)
+        seen.append(part.halved is not None and torch.equal(part.halved[0], part.weight.bfloat16()))
+
+    for part in maps:
+        part.register_forward_pre_hook(sees)
+    for number, batch in enumerate(_batches(made), 1):
+        assert recorder.step(number, batch, Knobs(0.5)) is not None
+    assert len(seen) >= 4 * len(maps)
+    assert all(seen)
+    assert all(part.halved is None for part in maps)

@@ -137,6 +137,18 @@ def test_the_time_of_a_validation_does_not_slow_the_steps(clock: Clock, stream: 
     assert "200 tokens/s" in lines(stream)[-1]
 
 
+def test_a_validation_behind_each_step(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x"))
+    run(watcher, clock, range(1, 2), 20.0)  # the first one is slow
+    for step in range(2, 9):
+        run(watcher, clock, range(step, step + 1), 10.0)
+        clock.now += 30
+        watcher.validated(step, 1.0)
+    run(watcher, clock, range(9, 10), 10.0)
+    assert "10 tokens/s" in lines(stream)[-1]
+
+
 def test_the_share_of_the_peak_is_that_of_the_speed(clock: Clock, stream: io.StringIO) -> None:
     watcher = Watcher("lines", stream, clock)
     watcher.began(Facts("x", full=400.0))

@@ -29,6 +29,7 @@ class Telling:
         self.read = 1.0
         self.lines: list[dict[str, Any]] = []
         self.drawn = self.last = 0.0
+        self.behind = False  # whether the next step is the first one behind a validation
 
     def begin(self, facts: Facts, flops_per_token: float, peak: float, read: float = 1.0) -> None:
         """read: tokens, as the budget of a batch counts them, for each that counts: a class is one of a whole text."""
@@ -48,7 +49,8 @@ class Telling:
         speed, self.last = tokens / max(now - self.last, 1e-9), now
         read, reward = round(tokens * self.read), metrics.get("reward")
         self.watcher.step(int(metrics["step"]), metrics["loss"], read, done, reward=reward)
-        self._add(metrics, {"speed/tokens per second": speed * self.read})
+        self._add(metrics, {} if self.behind else {"speed/tokens per second": speed * self.read})
+        self.behind = False
 
     def validated(self, metrics: Mapping[str, float], better: bool) -> None:
         score = metrics.get(f"valid.{self.main}") if self.main != "loss" else None
@@ -58,7 +60,7 @@ class Telling:
         self._record(EventWriter.flush)
         if time.monotonic() - self.drawn > DRAWN_EVERY:
             self.draw()
-        self.last = time.monotonic()
+        self.behind = True  # a checkpoint is saved now, whose time is not the step's
 
     def _add(self, metrics: Mapping[str, float], more: Mapping[str, float]) -> None:
         self.lines.append(dict(metrics))

@@ -6,31 +6,29 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-_at_hand: dict[int, Tensor] = {}  # by the number of the parameter that each is of
-
-
-def half_of(weight: Tensor, dtype: torch.dtype) -> Tensor:
-    half = _at_hand.get(id(weight))
-    return weight.to(dtype) if half is None or half.dtype != dtype else half
+from seqloom.layers.linear import Linear
 
 
 class Halves:
-    """Of these weights, on one device. They stay where they are, so that a recording finds them."""
+    """Of all linear maps of a model. They stay where they are, so that a recording finds them."""
 
-    def __init__(self, weights: list[nn.Parameter], dtype: torch.dtype) -> None:
-        self.whole = [weight for weight in weights if weight.dtype == torch.float32]
-        self.half: list[Tensor] = [torch.empty_like(weight, dtype=dtype) for weight in self.whole]
+    def __init__(self, model: nn.Module, dtype: torch.dtype) -> None:
+        maps = [part for part in model.modules() if type(part) is Linear and part.weight.dtype == torch.float32]
+        whole = {id(own): own for part in maps for own in part.parameters(recurse=False)}  # what is shared once
+        half = {number: torch.empty_like(own, dtype=dtype) for number, own in whole.items()}
+        self.whole, self.half = list[Tensor](whole.values()), list(half.values())
+        self.maps = [(part, (half[id(part.weight)], half.get(id(part.bias)))) for part in maps]
 
     @contextmanager
     def at_hand(self) -> Iterator[None]:
         """As the weights are now: nobody may change them before it is over."""
-        with torch.no_grad():
-            if self.whole:
-                torch._foreach_copy_(self.half, list[Tensor](self.whole))
-        own = {id(whole): half for whole, half in zip(self.whole, self.half, strict=True)}
-        _at_hand.update(own)
+        if self.whole:
+            with torch.no_grad():
+                torch._foreach_copy_(self.half, self.whole)
         try:
+            for part, half in self.maps:
+                part.halved = half
             yield
         finally:
-            for number in own:
-                _at_hand.pop(number, None)
+            for part, _ in self.maps:
+                part.halved = None

@@ -6,36 +6,56 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.nn.modules import module as modules
 
-from seqloom.layers.halves import half_of
 from seqloom.layers.kernels import half
 from seqloom.layers.native import product
 
+EVERYBODYS = (
+    "_global_forward_hooks",
+    "_global_forward_pre_hooks",
+    "_global_backward_hooks",
+    "_global_backward_pre_hooks",
+)
+"""Hooks on all layers that there are."""
+
 
 class Linear(nn.Linear):
+    halved: tuple[Tensor, Tensor | None] | None = None
+    """The weight and the bias in half precision, where they are at hand (see `Halves`)."""
+
     def forward(self, x: Tensor) -> Tensor:
         bias: Tensor | None = self.bias
         if torch.is_grad_enabled() and product.fits(x, self.weight, bias):
             return _NativeLinear.apply(x, self.weight, bias)  # type: ignore[no-untyped-call]
-        if not torch.is_grad_enabled() or not half(x):
-            return super().forward(x)
-        return _Linear.apply(x, self.weight, bias, False)  # type: ignore[no-untyped-call]
+        return _Linear.apply(x, self.weight, bias, self.halved, False) if _in_half(x) else super().forward(x)  # type: ignore[no-untyped-call]
 
 
 def rectified(layer: nn.Module, x: Tensor) -> Tensor:
     """max(0, layer(x)); on a GPU, of a map with a bias, in the same kernels there and back."""
     if torch.compiler.is_compiling():
         return torch.relu(layer(x))
-    heard = bool(layer._forward_hooks or layer._forward_pre_hooks)  # they want what is not rectified
+    heard = _heard(layer)
     alone = torch.is_inference_mode_enabled() and not heard
     if type(layer) is Linear and not heard and x.is_cuda:
         bias: Tensor | None = layer.bias
-        if bias is not None and torch.is_grad_enabled() and half(x):
-            return _Linear.apply(x, layer.weight, bias, True)  # type: ignore[no-untyped-call]
+        if bias is not None and _in_half(x):
+            return _Linear.apply(x, layer.weight, bias, layer.halved, True)  # type: ignore[no-untyped-call]
         if bias is not None and alone and x.dtype == layer.weight.dtype == bias.dtype:
             return torch._addmm_activation(bias, x.flatten(0, -2), layer.weight.t()).unflatten(0, x.shape[:-1])
     y: Tensor = layer(x)
     return torch.relu_(y) if alone else torch.relu(y)  # in place it saves a large copy, while nobody looks
+
+
+def _in_half(x: Tensor) -> bool:
+    """Whether it trains in half precision on a GPU."""
+    return torch.is_grad_enabled() and half(x) and x.dim() > 1 and x.dtype != torch.float64
+
+
+def _heard(layer: nn.Module) -> bool:
+    """Whether somebody listens to a layer: what is not rectified, or its gradient, is what they want."""
+    own = layer._forward_hooks, layer._forward_pre_hooks, layer._backward_hooks, layer._backward_pre_hooks
+    return any(own) or any(getattr(modules, name) for name in EVERYBODYS)
 
 
 class _NativeLinear(torch.autograd.Function):
@@ -64,33 +84,39 @@ class _Linear(torch.autograd.Function):
     """To sum a bias's gradient, torch takes as long as for a product; and it rounds the gradients of weights."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, rectifies: bool) -> Tensor:
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        halves: tuple[Tensor, Tensor | None] | None,
+        rectifies: bool,
+    ) -> Tensor:
         dtype = torch.get_autocast_dtype("cuda")
-        x_ND, w = x.flatten(0, -2).to(dtype), half_of(weight, dtype)
+        w, b = (weight, bias) if halves is None else halves
+        x_ND, w, b = x.flatten(0, -2).to(dtype), w.to(dtype), None if b is None else b.to(dtype)
         ctx.kinds, ctx.shape = (x.dtype, weight.dtype, None if bias is None else bias.dtype), x.shape
         with torch.autocast("cuda", enabled=False):
-            if bias is None:
-                y_NE = x_ND @ w.T
-            else:
-                y_NE = (torch._addmm_activation if rectifies else torch.addmm)(half_of(bias, dtype), x_ND, w.T)
+            mapped = torch._addmm_activation if rectifies else torch.addmm
+            y_NE = x_ND @ w.T if b is None else mapped(b, x_ND, w.T)
         ctx.save_for_backward(x_ND, w, y_NE if rectifies else None)
         return y_NE.unflatten(0, x.shape[:-1]) if x.dim() != 2 else y_NE
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        from seqloom.layers.kernels.columns import column_sums, rectified
+        from seqloom.layers.kernels.columns import column_sums, rectified_back
 
         x_ND, w, y_NE = ctx.saved_tensors
         kind, weight_kind, bias_kind = ctx.kinds
         dy_NE, db = grads[0].flatten(0, -2).contiguous(), None
         if y_NE is not None:
-            dy_NE, db = rectified(dy_NE, y_NE)
+            dy_NE, db = rectified_back(dy_NE, y_NE)
         elif ctx.needs_input_grad[2]:
             db = column_sums(dy_NE)
         dx = (dy_NE @ w).to(kind).view(ctx.shape) if ctx.needs_input_grad[0] else None
         dw = _product(dy_NE.T, x_ND, weight_kind) if ctx.needs_input_grad[1] else None
-        return dx, dw, None if db is None else db.to(bias_kind), None
+        return dx, dw, None if db is None else db.to(bias_kind), None, None
 
 
 def _product(a: Tensor, b: Tensor, dtype: torch.dtype) -> Tensor:

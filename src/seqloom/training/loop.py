@@ -93,7 +93,9 @@ class Loop:
             objective=setup.objective,
         )
         clip = training.clip or None
-        self.steps = Steps(self.work, self.optimiser, self.ema, clip, self._recorder(), self._refuse, self._tell)
+        recorder = self._recorder()
+        self.records = recorder is not None
+        self.steps = Steps(self.work, self.optimiser, self.ema, clip, recorder, self._refuse, self._tell)
         self.place = Place()
         self.saved_at = self.validated_at = self.began = time.monotonic()
         self.validated = 0  # times, since it began or went on
@@ -196,13 +198,15 @@ class Loop:
             self.save()
 
     def _affordable(self) -> bool:
-        """A run against the clock does not spend more than a tenth of its time on validations.
+        """A run against the clock does not spend much more than a tenth of its time on validations.
 
-        The first one takes longer than others, as kernels and recordings are made: the second, which tells how long
-        they take, comes soon.
+        Where steps are recorded, the first one takes much longer than others, as they are too: the second, which tells
+        how long they take, comes soon.
         """
-        since, times = time.monotonic() - self.validated_at, 1 if self.validated == 1 else 9
-        return self.setup.limits.seconds is None or since >= times * self.place.validation_seconds
+        place, since = self.place, time.monotonic() - self.validated_at
+        first = self.validated == 1 or (self.validated == 0 and place.validations == 1)
+        times = 1 if first and self.records else 9
+        return self.setup.limits.seconds is None or since >= times * place.validation_seconds
 
     def _over(self) -> str | None:
         """Why the run is at its end, if it is."""

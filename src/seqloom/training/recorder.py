@@ -7,6 +7,7 @@ A step that is nonsense therefore changes no weight, and none after it does, unt
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from seqloom.layers.chain import Chain
 from seqloom.layers.halves import Halves
-from seqloom.layers.linear import Linear
+from seqloom.layers.kernels import has_triton
 from seqloom.layers.mixer import Mixer
 from seqloom.layers.recording import NotRecordedError, Tape
 from seqloom.tasks import Batch, Frame
@@ -83,11 +84,7 @@ class Recorder:
         self._stopped = False
         self.prepares = False  # whether the latest step takes longer than those like it will
         self._stepwise = any(isinstance(part, Mixer | Chain) and part.stepwise for part in work.model.modules())
-        maps = [part for part in work.model.modules() if type(part) is Linear]
-        weights = {id(own): own for part in maps for own in part.parameters(recurse=False)}  # shared ones once
-        self._halves = Halves(
-            list(weights.values()) if work.precision is not None else [], work.precision or torch.float32
-        )
+        self._halves = None if work.precision is None or not has_triton() else Halves(work.model, work.precision)
         self._pads: bool | None = None  # whether the model ever fills rows up; not known before the first step
         self._seen: set[Frame] = set()
         self._large: set[Frame] = set()  # frames that need more memory than there is
@@ -169,6 +166,7 @@ class Recorder:
 
     def _stop(self, why: str) -> None:
         self._stopped = True
+        self._halves = None
         self._recordings.clear()
         torch.cuda.synchronize(self.work.device)
         self.note(f"steps are not recorded ({why}): training is slower than it could be, and right")
@@ -188,7 +186,7 @@ class Recorder:
         work, model = self.work, self.work.model
         model.zero_grad(set_to_none=True)
         framed = frame.read(batch, numbers)
-        with self._halves.at_hand(), work.autocast():
+        with nullcontext() if self._halves is None else self._halves.at_hand(), work.autocast():
             loss = work.task.loss(model, framed, work.goals)
         assert isinstance(framed.counted, Tensor)
         loss = loss / framed.counted.clamp(min=1)

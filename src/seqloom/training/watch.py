@@ -113,6 +113,10 @@ class Watcher:
         self._weight = 0.0
         self._tokens = 0
         self._marks: deque[tuple[float, int]] = deque()
+        self._since, self._skips = (
+            0,
+            False,
+        )  # steps since a validation; whether the first is left out, as there are others
 
     def began(self, facts: Facts) -> None:
         self._seen = Seen(facts, self._clock(), facts.after, facts.done or None)
@@ -158,7 +162,9 @@ class Watcher:
         seen.step, seen.valid_loss, seen.score, seen.score_name, seen.chooser = step, loss, score, score_name, chooser
         if best:
             seen.best = step, ", ".join(_score_words(seen) or [f"valid loss {figure(loss)}"])
-        self._marks.clear()  # the time of a validation, and of what is saved behind it, is not that of steps
+        # the time of a validation is not the time of steps, nor is that of what is saved behind it
+        self._marks = deque([(self._clock(), self._tokens)])
+        self._skips, self._since = self._since > 1, 0
         self._display.validated(seen, best)
 
     def note(self, text: str) -> None:
@@ -189,6 +195,9 @@ class Watcher:
     def _time(self, now: float, tokens: int) -> None:
         seen, marks = self._seen, self._marks
         self._tokens += tokens
+        self._since += 1
+        if self._skips and self._since == 1:
+            marks.clear()
         marks.append((now, self._tokens))
         while len(marks) > 2 and now - marks[0][0] > _WINDOW:
             marks.popleft()

@@ -15,7 +15,10 @@ from seqloom.layers.paths import fast
 
 
 def usable(x: Tensor) -> bool:
-    """Whether our kernels may work on this tensor. A compiler gets the plain lines: it makes kernels of its own."""
+    """Whether our kernels may work on this tensor. A compiler gets the plain lines: it makes kernels of its own.
+
+    Gradients that they make have no gradients.
+    """
     return x.is_cuda and fast() and has_triton()
 
 

@@ -40,7 +40,7 @@ def column_sums(x_ND: Tensor) -> Tensor:
     return _summed(sums_PD, sums_PD, sums_PD, 1)[0]
 
 
-def rectified(x_ND: Tensor, y_ND: Tensor) -> tuple[Tensor, Tensor]:
+def rectified_back(x_ND: Tensor, y_ND: Tensor) -> tuple[Tensor, Tensor]:
     """z_ND: x where y is above 0, else 0; and its sum over the tokens, sum_D in float32. Both lie end to end."""
     z_ND = torch.empty_like(x_ND)
     sums_PD = _summed(x_ND, y_ND, z_ND, _programs(x_ND))

@@ -22,9 +22,9 @@ def _waves(at_ptr, rate_ptr, phase_ptr, out_ptr, N, D, ROWS: tl.constexpr, WIDTH
     rate = tl.load(rate_ptr + wide, mask=wide < D, other=0.0)
     phase = tl.load(phase_ptr + wide, mask=wide < D, other=0.0)
     turns = (at[:, None] * rate[None, :] + phase[None, :]) / TURN
-    wave = tl.sin(((turns - tl.floor(turns)).to(tl.float32) - 0.5) * TURN)
+    wave = tl.sin((turns - tl.floor(turns + 0.5)).to(tl.float32) * TURN)
     to = out_ptr + row.to(tl.int64)[:, None] * D + wide[None, :]
-    tl.store(to, (-wave).to(out_ptr.dtype.element_ty), mask=(row < N)[:, None] & (wide < D)[None, :])
+    tl.store(to, wave.to(out_ptr.dtype.element_ty), mask=(row < N)[:, None] & (wide < D)[None, :])
 
 
 def waves(at: Tensor, rate_D: Tensor, phase_D: Tensor, dtype: torch.dtype) -> Tensor:

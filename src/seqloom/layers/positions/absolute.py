@@ -84,7 +84,7 @@ class SinusoidalPositions(nn.Module):
                 halves = self.order == "halves"
                 self.waves_2D = torch.stack([torch.cat(x) if halves else torch.stack(x, -1).flatten() for x in pairs])
         rate_D, phase_D = self.waves_2D
-        if usable(at):
+        if usable(at) and dtype != torch.float64:
             from seqloom.layers.kernels.waves import waves
 
             return waves(at, rate_D, phase_D, dtype)
