@@ -119,7 +119,7 @@ def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Gen
     writing = Writing(scorer, settings, attention=False)
     writing.begin([_checked(item, settings)])
     while True:
-        for draft in writing.step():
+        for draft in writing.step(1):
             return draft.answers(settings.n_best, distinct=settings.sample is None)
         yield writing.sure()
 

@@ -116,7 +116,8 @@ static inline __attribute__((always_inline)) void head(const float *restrict q, 
     for (int j = 0; j < width; j++) out[j] *= share;
 }
 
-/* Which rows of keys queries read, where only some of them go on: `many`, in order, counted from `first` on. */
+/* Which rows queries are, where only some of them go on, in order, counted from `first` on; of those that share keys all
+   do. */
 typedef struct {
     const int64_t *rows;
     int64_t first;
@@ -124,7 +125,7 @@ typedef struct {
 
 /* rows: of queries; fan of them after each other share what lies in one row of keys. lengths: of each such row, or of
    each query's row where there are writers; null: all have `even`. k, v: of the new step; null: there is none. going:
-   whose rows of keys these are; null: of all, in their order. */
+   which rows these are; null: all. */
 static void attend_going(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v, int64_t v_row,
                          float *keys, float *values, int64_t row, int64_t key_head, int64_t fork, int64_t step,
                          const int64_t *lengths, int64_t even, int64_t *writers, int64_t writers_row, float *out,
@@ -138,11 +139,11 @@ static void attend_going(const float *q, int64_t q_row, const float *k, int64_t 
     for (int64_t i = 0; i < items; i++)
         for (int g = 0; g < groups; g++)
             for (int f = 0; f < fan; f++) {
-                int64_t a = going ? going->rows[i] - going->first : i;
-                int64_t next = i + 1 == items ? a : going ? going->rows[i + 1] - going->first : i + 1;
-                int64_t r = i * fan + f, at = a * row + g * key_head;
-                int64_t n = !lengths ? even : writers ? lengths[r] : lengths[a], ahead = writers || f ? 0 : (next - a) * row;
-                Past past = {keys + at, values + at, step, ahead, writers ? writers + r * writers_row : 0, fork};
+                int64_t a = going ? (going->rows[i * fan] - going->first) / fan : i;
+                int64_t next = i + 1 == items ? a : going ? (going->rows[(i + 1) * fan] - going->first) / fan : i + 1;
+                int64_t r = i * fan + f, own = a * fan + f, at = a * row + g * key_head;
+                int64_t n = !lengths ? even : lengths[writers ? own : a], ahead = writers || f ? 0 : (next - a) * row;
+                Past past = {keys + at, values + at, step, ahead, writers ? writers + own * writers_row : 0, fork};
                 if (k) {
                     int64_t new = at + (writers ? f * fork : 0) + n * step;
                     memcpy(keys + new, k + r * k_row + g * width, width * sizeof(float));
@@ -150,14 +151,14 @@ static void attend_going(const float *q, int64_t q_row, const float *k, int64_t 
                     n++;
                 }
                 for (int h = g * share; h < (g + 1) * share; h++) {
-                    const float *own = q + r * q_row + h * width;
+                    const float *asks = q + r * q_row + h * width;
                     float *to = out + (r * heads + h) * width;
                     if (width == 32)
-                        head(own, &past, n, scale, to, 32);
+                        head(asks, &past, n, scale, to, 32);
                     else if (width == 64)
-                        head(own, &past, n, scale, to, 64);
+                        head(asks, &past, n, scale, to, 64);
                     else
-                        head(own, &past, n, scale, to, width);
+                        head(asks, &past, n, scale, to, width);
                 }
             }
 }
