@@ -7,7 +7,8 @@ from seqloom.generation.contract import Scorer
 
 STEPS = 32  # at the most in one call, and
 FIRST = 4  # in the first one, where nobody knows how long they take,
-TURN = 0.05  # seconds, as far as the last one tells
+TURN = 0.05  # seconds, as far as the last one tells;
+LONG = 0.2  # where nobody else is waiting: each call lays what is remembered anew
 ALONE = 8  # rows: for so few, what takes as long as a step is to ask for some
 
 _known: WeakKeyDictionary[Scorer, tuple[int, float]] = WeakKeyDictionary()
@@ -16,7 +17,7 @@ _known: WeakKeyDictionary[Scorer, tuple[int, float]] = WeakKeyDictionary()
 
 class Pace:
     def __init__(self, runner: Scorer | None) -> None:
-        self._runner = runner
+        self._runner, self.turn = runner, TURN
         self._some = 0  # steps of the next call; 0: nobody knows yet
         self._began, self._rows = 0.0, 0
 
@@ -27,12 +28,12 @@ class Pace:
         if self._some:
             return self._some
         known, each = (0, 0.0) if self._runner is None else _known.get(self._runner, (0, 0.0))
-        return _in_a_turn(each) if rows <= known else FIRST
+        return self._in_a_turn(each) if rows <= known else FIRST
 
     def end(self, steps: int) -> None:
         """It took so many."""
         each = max(time.monotonic() - self._began, 1e-6) / steps
-        self._some = _in_a_turn(each)
+        self._some = self._in_a_turn(each)
         if self._runner is not None and self._rows <= ALONE:
             _known[self._runner] = self._rows, each
 
@@ -40,7 +41,6 @@ class Pace:
         """More rows take longer, and nobody is to wait for it."""
         self._some = self._some * before // now
 
-
-def _in_a_turn(each: float) -> int:
-    """Steps that take so many seconds each."""
-    return max(1, min(STEPS, int(TURN / each)))
+    def _in_a_turn(self, each: float) -> int:
+        """Steps that take so many seconds each."""
+        return max(1, min(STEPS, int(self.turn / each)))

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.generation import GenerationSettings, Item, TextScorer, Written, pace, write
+from seqloom.generation import GenerationSettings, Item, TextScorer, Written, pace, search, write
 from seqloom.generation.contract import Goal
 from seqloom.generation.search import write_steps, write_tree
 from seqloom.generation.settings import MeanLength, NoLength, WuLength
@@ -147,7 +147,7 @@ def test_the_same_as_the_plain_lines(other: dict[str, Any], way: str) -> None:
 
 def test_calls_are_few_and_rows_that_are_done_do_not_stop_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many that what they remember is too much to stay near: some items are written before others."""
-    monkeypatch.setattr(pace, "TURN", 60.0)  # however slow the machine is
+    monkeypatch.setattr(search, "LONG", 60.0)  # however slow the machine is
     items = [Item([3 + (n * 7 + place) % 30 for place in range(101 - n % 5)], n, 1 + n % 23) for n in range(120)]
     scorer, settings = scorer_of(), GenerationSettings(beam=4, batch=120)
     found, calls = in_c(scorer, settings, items)
@@ -158,7 +158,7 @@ def test_calls_are_few_and_rows_that_are_done_do_not_stop_others(monkeypatch: py
 
 def test_every_row_signs_its_own_steps_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first items fill their buffers before others begin."""
-    monkeypatch.setattr(pace, "TURN", 60.0)
+    monkeypatch.setattr(search, "LONG", 60.0)
     monkeypatch.setattr(pace, "FIRST", 32)
     items = [Item([5, 6 + n % 20] * 40, n, 60) for n in range(120)]
     scorer, settings = ending(scorer_of(), -9.0), GenerationSettings(beam=4, batch=120)
