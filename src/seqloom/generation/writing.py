@@ -120,8 +120,9 @@ class Writing:
 
     def _run(self, most: int) -> list[Draft] | None:
         """Some steps at once of a search that has nothing to obey; None: one by one."""
-        if self.runner is None or self.beam == 1 or self._one or not self._free:
+        if self.runner is None or self.beam == 1 or not self._free:
             return None
+        self._fan_out()
         left = [draft.item.longest - steps for draft, steps in zip(self.drafts, self.steps, strict=True)]
         h = self.hypotheses.roomier(max(self.steps) + most)
         parts = h.tokens_AKT, h.log_probs_AKT, h.total_AK, h.best_AN

@@ -215,15 +215,23 @@ def test_a_vocabulary_of_fewer_tokens_than_are_looked_at() -> None:
             alike(found, dict(write(scorer, ITEMS, settings)))
 
 
-def test_hypotheses_of_the_first_step_are_one() -> None:
-    """Where one row to an item is asked for, it is not C that searches."""
+def test_rows_that_hold_nothing_are_not_asked() -> None:
+    """All hypotheses to an item begin as one."""
     writing = Writing(scorer_of(), GenerationSettings(beam=3), attention=False)
     writing.begin(ITEMS[:3])
-    writing.step()
-    assert (writing.went, writing.given) == (1, 3)
-    writing.step(2)
-    assert writing.went == 2
-    assert writing.given <= 6
+    writing.step(1)
+    (cache,) = writing.state.decoder.layers[0].mixer.parts
+    assert cache.keys_AGKSD[:, :, 0, 0].abs().sum() > 0
+    assert cache.keys_AGKSD[:, :, 1:, 0].abs().sum() == 0
+    writing.step(1)
+    assert (cache.keys_AGKSD[:, :, :, 1].abs().sum((1, 3)) > 0).all()
+
+
+def test_steps_and_tokens_are_counted() -> None:
+    writing = Writing(scorer_of(), GenerationSettings(beam=3), attention=False)
+    writing.begin([Item([5, 6], 0, 1), Item([5, 6], 1, 9)])
+    assert [draft.item.number for draft in writing.step(4)] == [0]
+    assert (writing.went, writing.given) == (4, 2 + 4)
 
 
 def test_one_step_at_a_time_for_whoever_listens() -> None:

@@ -156,38 +156,40 @@ static void noted(Run *run, Crowd *crowd, const int64_t *next)
     }
 }
 
-/* The rows of an item remember what those remember that they go on from. */
+/* The rows of an item, from the first on, remember what those remember that they go on from. */
 static void fork_past(Part *past, const int64_t *pasts, int64_t blocks, int64_t row, const Way *ways, char *table)
 {
     for (int64_t b = 0; b < blocks; b++)
         for (int64_t p = 0, first = 0; p < pasts[b]; first += past->rows, p++, past++) {
             if (row < first || row >= first + past->rows) continue;
             int64_t *writers = past->writers + (row - first) * past->writers_row;
-            fork_rows((char *)writers, past->writers_row * sizeof *writers, past->lengths[row - first] * sizeof *writers,
-                      ways, past->fan, table);
+            int64_t *lengths = (int64_t *)past->lengths + row - first;
+            fork_rows((char *)writers, past->writers_row * sizeof *writers, lengths[0] * sizeof *writers, ways, past->fan,
+                      table);
+            for (int64_t k = 1; k < past->fan; k++) lengths[k] = lengths[0];
         }
 }
 
-/* The same of a search: an item goes on with all its rows, or is done. */
-static void searched(const Decoder *d, Run *run, Crowd *crowd)
+/* The same of a search: an item goes on with all rows that hold something, or is done. next: space for all rows. */
+static void searched(const Decoder *d, Run *run, Crowd *crowd, int64_t *next)
 {
     Search *s = run->search;
-    int64_t count = crowd->count, K = s->fan, most = ways_to(s);
+    int64_t count = 0, K = s->fan, most = ways_to(s);
     Way ways[most];
-    for (int64_t c = 0; c < count; c++) run->bad |= s->likely[c * most] != s->likely[c * most];
+    for (int64_t c = 0; c < crowd->count; c++) run->bad |= s->likely[c * most] != s->likely[c * most];
     if (run->bad) return;
-    crowd->count = 0;
-    for (int64_t c = 0; c < count; c += K) {
+    for (int64_t c = 0, many; c < crowd->count; c += many) {
         int64_t row = crowd->rows[c], a = row / K;
-        if (!item_goes(s, a, s->likely + c * most, s->likely_tokens + c * most, run->end, ways)) continue;
+        many = standing(s, a);
+        if (!item_goes(s, a, many, s->likely + c * most, s->likely_tokens + c * most, run->end, ways)) continue;
         go_on(s, a, ways);
         fork_past(run->past, run->pasts, d->count, row, ways, s->table);
-        for (int64_t k = 0; k < K; k++) {
-            run->last[row + k] = ways[k].token;
-            run->lengths[row + k]++;
-            crowd->rows[crowd->count++] = row + k;
-        }
+        for (int64_t k = 0, length = run->lengths[row] + 1; k < K; k++)
+            run->last[row + k] = ways[k].token, run->lengths[row + k] = length;
+        for (int64_t k = 0, all = standing(s, a); k < all; k++) next[count++] = row + k;
     }
+    memcpy(crowd->rows, next, count * sizeof *next);
+    crowd->count = count;
 }
 
 /* One step of some rows; those that are done leave them. */
@@ -203,7 +205,7 @@ static void written_on(const Decoder *d, Run *run, Crowd *crowd, int64_t *next, 
     if (run->bad) return;
     grown(run->past, run->pasts, d->count, crowd);
     if (run->search)
-        searched(d, run, crowd);
+        searched(d, run, crowd, next);
     else
         noted(run, crowd, next);
     crowd->step++;
@@ -233,8 +235,9 @@ void write_on(const Decoder *d, Run *run, int64_t *space, int threads)
     for (int64_t i = 0; !run->search && i < run->steps * rows; i++) run->tokens[i] = NONE;
     run->done = run->bad = 0;
     for (int64_t begin = 0; begin < rows; begin += each) {
-        Crowd crowd = {space, smaller_of(each, rows - begin), 0};
-        for (int64_t c = 0; c < crowd.count; c++) space[c] = begin + c;
+        Crowd crowd = {space, 0, 0};
+        for (int64_t r = begin; r < smaller_of(begin + each, rows); r++)
+            if (!run->search || stands(run->search, r)) space[crowd.count++] = r;
         while (crowd.count && crowd.step < run->steps) {
             written_on(d, run, &crowd, space + rows, threads);
             if (run->bad) return;

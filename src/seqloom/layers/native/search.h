@@ -38,11 +38,23 @@ typedef struct {
 
 static int ways_to(const Search *s) { return 2 * s->fan; } /* of which half may be ends */
 
-/* The best of an item, the best first; of equals the earlier hypothesis, then the lower token. Returns how many. */
-static int ways_of(const Search *s, const double *totals, const float *log_probs, const int64_t *tokens, Way *ways)
+/* Whether a row holds something; an item's first one is always asked. */
+static int stands(const Search *s, int64_t row) { return row % s->fan == 0 || s->totals[row] > -INFINITY; }
+
+/* Rows of an item that do: those behind them do not. */
+static int64_t standing(const Search *s, int64_t a)
+{
+    int64_t k = 1;
+    while (k < s->fan && stands(s, a * s->fan + k)) k++;
+    return k;
+}
+
+/* The best of so many, the best first; of equals the earlier hypothesis, then the lower token. Returns how many. */
+static int ways_of(const Search *s, int64_t count, const double *totals, const float *log_probs, const int64_t *tokens,
+                   Way *ways)
 {
     int most = ways_to(s), have = 0;
-    for (int64_t k = 0; k < s->fan; k++)
+    for (int64_t k = 0; k < count; k++)
         for (int c = 0; c < most; c++) {
             int64_t at = k * most + c;
             double sum = totals[k] + log_probs[at];
@@ -85,11 +97,12 @@ static void fork_rows(char *rows, int64_t row, int64_t used, const Way *ways, in
 }
 
 /* One step of an item: keeps what ends. Its ways on, one to each hypothesis, to `ways`; 0: it is done, and stays as it is.
-   log_probs, tokens: of the best few of each hypothesis. */
-static int item_goes(Search *s, int64_t a, const float *log_probs, const int64_t *tokens, int64_t end, Way *ways)
+   log_probs, tokens: of the best few of each of so many hypotheses. */
+static int item_goes(Search *s, int64_t a, int64_t many, const float *log_probs, const int64_t *tokens, int64_t end,
+                     Way *ways)
 {
     int64_t K = s->fan, count = 0;
-    int have = ways_of(s, s->totals + a * K, log_probs, tokens, ways), fits = s->steps[a] < s->longest[a];
+    int have = ways_of(s, many, s->totals + a * K, log_probs, tokens, ways), fits = s->steps[a] < s->longest[a];
     for (int w = 0; w < have; w++)
         if (ways[w].token == end) {
             if (w < K) keep(s, a, ways + w);
