@@ -120,13 +120,14 @@ class Writing:
 
     def _run(self, most: int) -> list[Draft] | None:
         """Some steps at once of a search that has nothing to obey; None: one by one."""
-        if self.runner is None or self.beam == 1 or not self._free:
+        if self.runner is None or self.beam == 1 or not self.last_R.is_cpu or not self._free:
             return None
         self._fan_out()
         left = [draft.item.longest - steps for draft, steps in zip(self.drafts, self.steps, strict=True)]
         h = self.hypotheses.roomier(max(self.steps) + most)
         parts = h.tokens_AKT, h.log_probs_AKT, h.total_AK, h.best_AN
-        search = Search(*parts, self.steps, self.penalties.up_to(int(h.longest_A.max()) + 1))
+        longest = max(draft.item.longest for draft in self.drafts)
+        search = Search(*parts, self.steps, self.penalties.up_to(longest + 1))
         made = self.runner.run(self.last_R, self.state, Goal(left, most, search=search))
         if made is None:
             return None
