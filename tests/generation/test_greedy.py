@@ -16,7 +16,6 @@ from seqloom.generation.greedy import Greedy, is_greedy, is_plain
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import shortlist_of
 from seqloom.generation.settings import MeanLength
-from seqloom.generation.writing import staying
 from seqloom.layers.mixer import State
 from seqloom.layers.shortlist import Shortlist
 from seqloom.models.heads import TokenHead
@@ -90,24 +89,12 @@ def test_items_join_and_leave_at_any_step(name: str) -> None:
         assert written.score == pytest.approx(alone[number].score, abs=3e-5)
 
 
-def test_who_is_done_does_not_wait_as_long_as_few_rows_may_go_on() -> None:
-    """How many steps one call takes is known of few rows: with many more, it is fewer."""
-    scorer = PairScorer(pair_model("attention", 1, sharpness=3), BEGIN, END, never=[4])
-    greedy = Greedy(scorer, GenerationSettings(beam=1))
-    greedy.begin(ITEMS[:1])
-    greedy._some = 32
-    greedy.begin([Item([2, 3], 100 + number, 8) for number in range(7)])
-    assert greedy._some == 4
-    greedy.begin([Item([2, 3], 200 + number, 8) for number in range(80)])
-    assert greedy._some == 0, "nobody knows"
-
-
 class SeveralSteps(PairScorer):
     """Three steps in a call, of which the first row has one and the second two: -1 stands behind them."""
 
     def run(self, last_R: Tensor, state: State, goal: Goal) -> tuple[Stretch, Tensor, State]:
         tokens_TR = [[END, 2, 2], [-1, END, 2], [-1, -1, 2]]
-        found = SimpleNamespace(tokens_TR=tokens_TR, log_probs_TR=[[-1.0] * 3] * 3, bad=False)
+        found = SimpleNamespace(steps=3, tokens_TR=tokens_TR, log_probs_TR=[[-1.0] * 3] * 3, bad=False)
         return found, last_R, state
 
 
@@ -189,9 +176,3 @@ class NoNumbers:
 def test_scores_that_are_no_numbers_are_told() -> None:
     with pytest.raises(NoNumbersError):
         list(write(NoNumbers(), ITEMS[:2], GenerationSettings(beam=1)))
-
-
-def test_rows_stay_with_their_cohort_and_few_of_them_move() -> None:
-    assert staying([4, 3], {1, 4}) == ([0, 3, 2, 6, 5], [3, 2])
-    assert staying([2, 2], {0, 1}) == ([2, 3], [2])
-    assert staying([3], {2}) == ([0, 1], [2])

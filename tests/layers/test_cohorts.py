@@ -7,7 +7,7 @@ from torch import Tensor
 
 from seqloom.layers.attention import Attention, SelfAttention
 from seqloom.layers.cache import Cache
-from seqloom.layers.cohorts import FEW, MOST, Cohorts, alike
+from seqloom.layers.cohorts import FEW, MOST, Cohorts, alike, staying
 from seqloom.layers.cross_attention import CrossAttention, MemoryAttention, SharedMemory
 from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.layout.parts import parts_of
@@ -144,3 +144,9 @@ def test_sorted_rows_are_read_in_parts_that_stand_as_they_stood() -> None:
     with only_plain():
         wanted, _ = both(x_ND, layout)
     assert torch.allclose(both(x_ND, layout)[0], wanted, atol=1e-5)
+
+
+def test_rows_stay_with_their_cohort_and_few_of_them_move() -> None:
+    assert staying([4, 3], {1, 4}) == ([0, 3, 2, 6, 5], [3, 2])
+    assert staying([2, 2], {0, 1}) == ([2, 3], [2])
+    assert staying([3], {2}) == ([0, 1], [2])

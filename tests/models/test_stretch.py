@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 import torch
 
-from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, greedy, write
+from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, search, write
 from seqloom.generation.contract import Goal
 from seqloom.generation.drawing import Drawing
 from seqloom.generation.no_numbers import NoNumbersError
@@ -155,7 +155,7 @@ def test_the_best_few_of_many_rows(way: str) -> None:
 
 def test_many_rows_end_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many that what they remember is too much to stay near: some are written before others, step by step."""
-    monkeypatch.setattr(greedy, "TURN", 60.0)  # however slow the machine is
+    monkeypatch.setattr(search, "LONG", 60.0)  # however slow the machine is
     items = [Item([3 + (n * 7 + place) % 30 for place in range(101 - n % 5)], n, 1 + n % 23) for n in range(300)]
     scorer, settings = scorer_of(), GenerationSettings(beam=1, batch=300)
     found, calls = calls_of_c(lambda: dict(write(scorer, items, settings)))

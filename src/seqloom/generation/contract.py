@@ -11,6 +11,7 @@ from torch import Tensor
 from seqloom.generation.sampling import Sampling
 from seqloom.layers.mixer import State
 from seqloom.layers.native.run import Chance
+from seqloom.layers.native.search import Search
 from seqloom.layers.shortlist import Shortlist
 
 
@@ -88,8 +89,11 @@ class Stretch(Protocol):
     """Some steps at once. bad: some number was none, and nothing holds."""
 
     @property
+    def steps(self) -> int: ...
+
+    @property
     def tokens_TR(self) -> list[list[int]]:
-        """-1 of rows that were done before."""
+        """-1 of rows that were done before. Empty where rows were searched: the search knows."""
         ...
 
     @property
@@ -105,8 +109,9 @@ class Stretch(Protocol):
 class Goal:
     """What some steps at once are to write.
 
-    left: tokens that each row may still get. log_probs: somebody asks how likely they are. shortlist: where nobody
-    does. chance: None: the likeliest token. most: steps.
+    left: tokens that each row, or each item of a search, may still get. log_probs: somebody asks how likely they are.
+    shortlist: where nobody does. chance: None: the likeliest token. most: steps. search: rows are hypotheses, and go
+    on as `Writing` has them; items that are done must leave.
     """
 
     left: list[int]
@@ -114,6 +119,7 @@ class Goal:
     log_probs: bool = True
     shortlist: Shortlist | None = None
     chance: Chance | None = None
+    search: Search | None = None
 
 
 @runtime_checkable

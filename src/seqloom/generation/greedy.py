@@ -6,10 +6,8 @@ is enough, and what a step costs besides the model is what counts where few are 
 # A items
 
 import math
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -19,20 +17,13 @@ from seqloom.generation.contract import Goal, Item, Pointer, Runner, Scorer, Wri
 from seqloom.generation.draft import Draft, Found
 from seqloom.generation.length import penalty
 from seqloom.generation.no_numbers import NoNumbersError
+from seqloom.generation.pace import STEPS, Pace
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import GenerationSettings
-from seqloom.generation.writing import ROOM, staying
-from seqloom.layers.cohorts import alike
+from seqloom.generation.writing import ROOM
+from seqloom.layers.cohorts import alike, staying
 from seqloom.layers.mixer import State, join, reorder, roomy
 from seqloom.layers.shortlist import Shortlist
-
-STEPS = 32  # at the most in one call, and
-FIRST = 4  # in the first one, where nobody knows how long they take,
-TURN = 0.05  # seconds, as far as the last one tells, so that others are heard in between
-ALONE = 8  # rows: for so few, what takes as long as a step is to ask for some
-
-_paces: WeakKeyDictionary[Scorer, tuple[int, float]] = WeakKeyDictionary()
-"""Rows, and seconds of each step, when few of them were last written."""
 
 
 def is_greedy(settings: GenerationSettings, attention: bool) -> bool:
@@ -94,7 +85,7 @@ class Greedy:
         self.pointer = scorer if shortlist is not None and isinstance(scorer, Pointer) else None
         self.lines: list[Line] = []
         self.went, self.given = 0, 0  # steps, and tokens of all lines, when it was last asked for some
-        self._some = 0  # that it takes in one call; 0: nobody knows yet
+        self.pace = Pace(self.runner)
         self.cohorts: list[int] = []  # of the lines so many began together, with sources of like length
 
     @property
@@ -119,7 +110,7 @@ class Greedy:
         self.state, self.last_A = state, last_A
         before = len(self.lines)
         self.lines += [Line(Draft(item, 1)) for item in items]
-        self._some = self._some * before // len(self.lines)  # more rows take longer, and nobody is to wait for it
+        self.pace.joined(before, len(self.lines))
         self.cohorts += sizes
 
     @torch.inference_mode()
@@ -127,22 +118,14 @@ class Greedy:
         """One more token to each, or up to so many while all go on; the drafts that are complete with the last."""
         if not self.lines:
             return []
-        self.went, self.given, began, rows = 1, 0, time.monotonic(), len(self.lines)
-        done = self._run(min(most, self._some or self._at_first(rows)))
+        self.went, self.given = 1, 0
+        done = self._run(min(most, self.pace.begin(len(self.lines))))
         if done is None:
             done = self._written() if self.shortlist is None else self._pointed(self.shortlist)
-        each = max(time.monotonic() - began, 1e-6) / self.went
-        self._some = _in_a_turn(each)
-        if self.runner is not None and rows <= ALONE:
-            _paces[self.runner] = rows, each
+        self.pace.end(self.went)
         complete = list({id(draft): draft for a in done if not (draft := self.lines[a].draft).parts}.values())
         self.leave(set(done))
         return complete
-
-    def _at_first(self, rows: int) -> int:
-        """Steps, while nobody knows how long these take: as many as others had, of which there were not fewer."""
-        known, each = (0, 0.0) if self.runner is None else _paces.get(self.runner, (0, 0.0))
-        return _in_a_turn(each) if rows <= known else FIRST
 
     def _run(self, most: int) -> list[int] | None:
         """The lines that are done with the last of some tokens; None where these are to be asked for one by one."""
@@ -155,7 +138,7 @@ class Greedy:
         found, self.last_A, self.state = made
         if found.bad:
             raise NoNumbersError
-        self.went, done = len(found.tokens_TR), list[int]()
+        self.went, done = found.steps, list[int]()
         lines = list(enumerate(self.lines))
         for step, tokens in enumerate(found.tokens_TR):
             ended = self._added(lines, tokens, found.log_probs_TR[step] if self.likely else None)
@@ -225,11 +208,6 @@ class Greedy:
         self.lines = [self.lines[a] for a in kept]
         rows = torch.tensor(kept, device=self.last_A.device)
         self.last_A, self.state = self.last_A[rows], reorder(self.state, rows)
-
-
-def _in_a_turn(each: float) -> int:
-    """Steps that take so many seconds each."""
-    return max(1, min(STEPS, int(TURN / each)))
 
 
 def _likeliest(scores_AV: Tensor) -> tuple[Tensor, Tensor]:

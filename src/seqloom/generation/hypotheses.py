@@ -128,6 +128,13 @@ class Hypotheses:
         attention_AKTS = attention_AKTS.scatter(2, at, new_AKS[:, :, None])
         return replace(self, attention_AKTS=attention_AKTS, read_AKS=_wide(self.read_AKS, S) + new_AKS)
 
+    def roomier(self, steps: int) -> "Hypotheses":
+        """With room for tokens up to so many, which somebody may write in place."""
+        if self.tokens_AKT.shape[2] >= steps:
+            return self
+        size = max(steps, self.tokens_AKT.shape[2] + ROOM)
+        return replace(self, tokens_AKT=_wide(self.tokens_AKT, size), log_probs_AKT=_wide(self.log_probs_AKT, size))
+
     def extended(self, going: Candidates, most: int) -> "Hypotheses":
         """Behind these candidates. most: tokens of the longest hypothesis before."""
         tokens_AKT, log_probs_AKT = self.tokens_AKT, self.log_probs_AKT

@@ -2,6 +2,7 @@
 
 from typing import TypeVar, assert_never
 
+import torch
 from torch import Tensor
 
 from seqloom.generation.settings import LengthSettings, MeanLength, NoLength, WuLength
@@ -20,3 +21,16 @@ def penalty(settings: LengthSettings, length: L) -> L:
             return length**0
         case _:
             assert_never(settings)
+
+
+class Penalties:
+    """Of many lengths, made once."""
+
+    def __init__(self, settings: LengthSettings) -> None:
+        self._settings, self._made = settings, torch.empty(0, dtype=torch.float64)
+
+    def up_to(self, longest: int) -> Tensor:
+        """Of all lengths from 0 on."""
+        if len(self._made) <= longest:
+            self._made = penalty(self._settings, torch.arange(longest + 1, dtype=torch.float64))
+        return self._made

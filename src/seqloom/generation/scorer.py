@@ -256,7 +256,8 @@ class _Wanted:
 
     def of(self, goal: Goal) -> Wanted:
         outputs = None if goal.shortlist is None or goal.log_probs else goal.shortlist.outputs()
-        return Wanted(goal.left, goal.most, self.never_V, self.end, goal.log_probs, outputs, goal.chance, self.nothing)
+        asked = goal.log_probs, outputs, goal.chance, self.nothing, goal.search
+        return Wanted(goal.left, goal.most, self.never_V, self.end, *asked)
 
 
 def _in(half: torch.dtype | None, device: torch.device) -> AbstractContextManager[object]:

@@ -11,6 +11,7 @@ from seqloom.generation.contract import Item, Scorer, Shared, Written
 from seqloom.generation.draft import Draft
 from seqloom.generation.drawing import Drawing, is_drawn
 from seqloom.generation.greedy import Greedy, is_greedy, is_plain
+from seqloom.generation.pace import LONG
 from seqloom.generation.phrases import conflict
 from seqloom.generation.settings import ROWS, GenerationSettings
 from seqloom.generation.static_writing import Static, is_static
@@ -106,6 +107,7 @@ def _written(
 def _steps(writing: Greedy | Writing, take: Take, together: int) -> Iterator[list[Draft]]:
     """The drafts that are complete with each step, until nothing is left to take."""
     cohort, more = -(-together // COHORTS), True
+    writing.pace.turn = LONG
     while more or writing.items:
         while more and together - writing.items >= cohort:
             new = take(cohort)
@@ -119,7 +121,7 @@ def write_steps(scorer: Scorer, item: Item, settings: GenerationSettings) -> Gen
     writing = Writing(scorer, settings, attention=False)
     writing.begin([_checked(item, settings)])
     while True:
-        for draft in writing.step():
+        for draft in writing.step(1):
             return draft.answers(settings.n_best, distinct=settings.sample is None)
         yield writing.sure()
 

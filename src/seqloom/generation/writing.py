@@ -11,25 +11,27 @@ from torch import Tensor
 
 from seqloom.generation.beam import NOTHING, Candidates, ranked
 from seqloom.generation.choice import Choice, constrained, diverse, drawn, followed_up, searched, ways
-from seqloom.generation.contract import Item, Ranker, Scorer, Written
+from seqloom.generation.contract import Goal, Item, Ranker, Runner, Scorer, Written
 from seqloom.generation.coverage import coverage
 from seqloom.generation.draft import Draft, Found
 from seqloom.generation.hypotheses import Hypotheses
-from seqloom.generation.length import penalty
+from seqloom.generation.length import Penalties, penalty
 from seqloom.generation.limits import limited
 from seqloom.generation.no_numbers import NoNumbersError
+from seqloom.generation.pace import STEPS, Pace
 from seqloom.generation.phrases import Constraint, Phrases, Progress
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.tree import Tree
-from seqloom.layers.cohorts import alike
+from seqloom.layers.cohorts import alike, staying
 from seqloom.layers.mixer import State, fan_out, fork, join, reorder, roomy
+from seqloom.layers.native.search import Search
 from seqloom.settings import UserError
 
 ROOM = 8  # steps by which the buffers of a state grow
 
 
 class Writing:
-    went, given = 1, 0  # steps at a time, and tokens of all answers in the last
+    went, given = 1, 0  # steps, and tokens of all answers, when it was last asked for some
     hypotheses: Hypotheses
     last_R: Tensor
     state: State
@@ -44,9 +46,13 @@ class Writing:
         self.trace = attention or settings.coverage > 0
         plain = settings.sample is None and settings.groups == 1 and not settings.no_repeat
         self.ranker = scorer if plain and isinstance(scorer, Ranker) else None
+        # a tree is told of all that was considered
+        self.runner = scorer if plain and tree is None and isinstance(scorer, Runner) else None
+        self.pace = Pace(self.runner)
         self.drafts: list[Draft] = []  # one to each item and sample, in the order of the hypotheses
         self.steps: list[int] = []
         self.cohorts: list[int] = []  # of the drafts so many began together
+        self.penalties = Penalties(settings.length)
         self._one = False  # the state has one row to an item: all its hypotheses are still the same
         self.phrases: Phrases | None = None
         self.progress: Progress | None = None
@@ -84,6 +90,7 @@ class Writing:
             state, last_B = join([self.state, state]), torch.cat((self.last_R, last_B))
             new = Hypotheses.join([self.hypotheses, new])
         self.state, self.last_R, self.hypotheses = state, last_B, new
+        self.pace.joined(len(self.drafts), len(self.drafts) + len(each))
         self.drafts += each
         self.steps += [0] * len(each)
         self.cohorts += sizes
@@ -100,11 +107,47 @@ class Writing:
         self.phrases, self.progress = self.phrases.joined(self.progress, rows)
 
     @torch.inference_mode()
-    def step(self, most: int = 1) -> list[Draft]:
-        """One more token to each hypothesis, whatever is the most; the drafts that are complete with it."""
+    def step(self, most: int = STEPS) -> list[Draft]:
+        """One more token to each hypothesis, or up to so many; the drafts that are complete with the last."""
         if not self.drafts:
             return []
-        self.given = len(self.drafts)
+        self.went, self.given = 1, len(self.drafts)
+        complete = self._run(min(most, self.pace.begin(len(self.drafts) * self.beam)))
+        if complete is None:
+            complete = self._stepped()
+        self.pace.end(self.went)
+        return complete
+
+    def _run(self, most: int) -> list[Draft] | None:
+        """Some steps at once of a search that has nothing to obey; None: one by one."""
+        if self.runner is None or self.beam == 1 or not self.last_R.is_cpu or not self._free:
+            return None
+        self._fan_out()
+        left = [draft.item.longest - steps for draft, steps in zip(self.drafts, self.steps, strict=True)]
+        h = self.hypotheses.roomier(max(self.steps) + most)
+        parts = h.tokens_AKT, h.log_probs_AKT, h.total_AK, h.best_AN
+        longest = max(draft.item.longest for draft in self.drafts)
+        search = Search(*parts, self.steps, self.penalties.up_to(longest + 1))
+        made = self.runner.run(self.last_R, self.state, Goal(left, most, search=search))
+        if made is None:
+            return None
+        found, self.last_R, self.state = made
+        if found.bad:
+            raise NoNumbersError
+        self.went, self.given = found.steps, sum(search.steps) - sum(self.steps) + len(search.done)
+        self.hypotheses, self.steps = replace(h, step_A=torch.tensor(search.steps)), search.steps
+        for one in search.ended:
+            self.drafts[one.item].add(Found(one.score, one.tokens, one.log_probs, ended=True), self.wanted)
+        for a in (a for a, stuck in search.done.items() if stuck and self._wants(a, False)):
+            self._cut(self.hypotheses, a)
+        complete = [self.drafts[a] for a in search.done]
+        for draft in complete:
+            draft.parts -= 1
+        self.leave(set(search.done))
+        return complete
+
+    def _stepped(self) -> list[Draft]:
+        """One step; the drafts that are complete with it."""
         h, choice, no_number_R = self._ranked() or self._considered()
         score_AC = self._score(h, choice.ended)
         if self.tree is not None:
@@ -136,11 +179,17 @@ class Writing:
         # one NaN among a row's scores makes all of them NaN; the end mark's stands for them
         return h, self._choice(h, log_probs_RV.float()), log_probs_RV[:, self.scorer.end].isnan()
 
+    @property
+    def _free(self) -> bool:
+        """Nobody has wishes, or asks where the model looks."""
+        h = self.hypotheses
+        bound = self.trace or h.shortest or h.prefix_AP.shape[1] or self.phrases is not None
+        return not bound and all(draft.item.refuses is None for draft in self.drafts)
+
     def _ranked(self) -> tuple[Hypotheses, Choice, Tensor] | None:
         """The same of a search that has nothing to obey, if the scorer can tell the best few of each row alone."""
         h, count = self.hypotheses, ways(self.beam)
-        free = not (self.trace or h.shortest or h.prefix_AP.shape[1]) and self.phrases is None
-        if self.ranker is None or not free or any(draft.item.refuses is not None for draft in self.drafts):
+        if self.ranker is None or not self._free:
             return None
         made = self.ranker.best(self.last_R, self.state, count)
         if made is None:
@@ -268,19 +317,23 @@ class Writing:
             self._keep(h, [a for a, _ in ends], ended.origin_AC[at], score_AC[at], ended.log_prob_AC[at])
         now = {a for a, _ in ends}
         for a in (a for a, place in events if place == C + 1 and self._wants(a, a in now)):
-            held = (h.total_AK[a] > NOTHING).nonzero()[:, 0]
-            score_E = h.total_AK[a, held] / penalty(self.settings.length, float(max(1, self.steps[a])))
-            if self.settings.coverage and h.read_AKS is not None:
-                score_E = score_E + coverage(h.read_AKS[a, held], h.source_A[a], self.settings.coverage)
-            if self.tree is not None:
-                self.tree.cut(held.tolist(), h.total_AK[a, held].tolist(), score_E.tolist(), self.steps[a])
-            self._keep(h, [a] * len(held), held, score_E, None)
+            self._cut(h, a)
         complete = []
         for draft in (self.drafts[a] for a, place in events if place == C):
             draft.parts -= 1
             if not draft.parts:
                 complete.append(draft)
         return complete
+
+    def _cut(self, h: Hypotheses, a: int) -> None:
+        """All hypotheses to an item as they stand."""
+        held = (h.total_AK[a] > NOTHING).nonzero()[:, 0]
+        score_E = h.total_AK[a, held] / penalty(self.settings.length, float(max(1, self.steps[a])))
+        if self.settings.coverage and h.read_AKS is not None:
+            score_E = score_E + coverage(h.read_AKS[a, held], h.source_A[a], self.settings.coverage)
+        if self.tree is not None:
+            self.tree.cut(held.tolist(), h.total_AK[a, held].tolist(), score_E.tolist(), self.steps[a])
+        self._keep(h, [a] * len(held), held, score_E, None)
 
     def _wants(self, a: int, ended: bool) -> bool:
         """Too few have ended, so that those that are cut are needed. ended: one did in this very step."""
@@ -331,21 +384,6 @@ class Writing:
 
 def _or(own: int | None, other: int) -> int:
     return other if own is None else own
-
-
-def staying(cohorts: Sequence[int], done: set[int]) -> tuple[list[int], list[int]]:
-    """Those that are not done, of which as few as can be change their places: states are large.
-
-    cohorts: how many began together, one cohort after the other; all stay with theirs. Returns these numbers, too.
-    """
-    kept, sizes, begin = list[int](), list[int](), 0
-    for size in cohorts:
-        left = size - sum(begin <= a < begin + size for a in done)
-        last = [a for a in range(begin + left, begin + size) if a not in done]
-        kept += [last.pop() if a in done else a for a in range(begin, begin + left)]
-        sizes += [left] if left else []
-        begin += size
-    return kept, sizes
 
 
 def _real(attention_TS: np.ndarray) -> np.ndarray:

@@ -45,6 +45,21 @@ def alike(lengths: Sequence[int]) -> tuple[int, ...]:
     return tuple(sizes) if filled <= WORTH * lengths[0] * len(lengths) else (len(lengths),)
 
 
+def staying(cohorts: Sequence[int], done: set[int]) -> tuple[list[int], list[int]]:
+    """Those that are not done, of which as few as can be change their places: states are large.
+
+    cohorts: how many began together, one cohort after the other; all stay with theirs. Returns these numbers, too.
+    """
+    kept, sizes, begin = list[int](), list[int](), 0
+    for size in cohorts:
+        left = size - sum(begin <= a < begin + size for a in done)
+        last = [a for a in range(begin + left, begin + size) if a not in done]
+        kept += [last.pop() if a in done else a for a in range(begin, begin + left)]
+        sizes += [left] if left else []
+        begin += size
+    return kept, sizes
+
+
 class Part(Protocol):
     """The state of one cohort."""
 

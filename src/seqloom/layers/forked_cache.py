@@ -119,12 +119,29 @@ class ForkedCache:
         keys, values, writer_AKS = after.keys_AGKSD, after.values_AGKSD, after.writer_AKS
         return numbers_of(keys, values, self.lengths_B, keys.shape[3], self.rows, self.fan, writer_AKS), after
 
+    def for_a_run(self, steps: int) -> "tuple[list[int], ForkedCache, Tensor] | None":
+        """What C must know to extend it by up to so many steps, and to fork it in place; the same with room for them;
+        and lengths that C counts up: these must live as long as its call. See `after`."""
+        wide = self._roomier(steps)
+        if wide is None:
+            return None
+        keys, values, lengths_B = wide.keys_AGKSD, wide.values_AGKSD, self.lengths_B.clone()
+        return numbers_of(keys, values, lengths_B, keys.shape[3], self.rows, self.fan, wide.writer_AKS), wide, lengths_B
+
+    def after(self, steps: int) -> "ForkedCache":
+        """Behind so many more, that somebody wrote there."""
+        return replace(self, lengths_B=self.lengths_B + steps, free=self.free - steps)
+
+    def _roomier(self, steps: int) -> "ForkedCache | None":
+        """With room for so many more; None where C cannot write there."""
+        wide = self._wide(steps)
+        fit = fits(wide.keys_AGKSD, wide.values_AGKSD) and wide.writer_AKS.is_contiguous()
+        return wide if fit else None
+
     def _after_one(self) -> "ForkedCache | None":
         """With one step more, which is still to be written."""
-        wide = self._wide(1)
-        if not fits(wide.keys_AGKSD, wide.values_AGKSD) or not wide.writer_AKS.is_contiguous():
-            return None
-        return replace(wide, lengths_B=self.lengths_B + 1, free=wide.free - 1)
+        wide = self._roomier(1)
+        return None if wide is None else wide.after(1)
 
     @property
     def all_steps(self) -> tuple[Tensor, Tensor]:

@@ -17,6 +17,7 @@ from seqloom.layers.cache import Cache
 from seqloom.layers.cohorts import Cohorts
 from seqloom.layers.cross_attention import SharedMemory
 from seqloom.layers.embedding import TokenEmbedding
+from seqloom.layers.forked_cache import ForkedCache
 from seqloom.layers.mixer import State
 from seqloom.layers.native import block as native
 from seqloom.layers.native import readable, usable
@@ -65,9 +66,10 @@ class Plan:
 
 
 class Stretch(NamedTuple):
-    """What came next: tokens of each step, -1 where a row was done before; and the state behind them, for rows that are
-    not. bad: some number was none, and nothing holds."""
+    """What came next: tokens of each step, -1 where a row was done before, and none of a search; and the state behind
+    them, for rows that are not. bad: some number was none, and nothing holds."""
 
+    steps: int
     tokens_TR: list[list[int]]
     log_probs_TR: list[list[float]]
     last_R: Tensor
@@ -88,15 +90,18 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
         return None
     if wanted.nothing or not 0 <= int(last_R.min()) <= int(last_R.max()) < plan.known:
         return None  # the plain lines say what is to be said
+    search, fan = wanted.search, 1 if wanted.search is None else wanted.search.fan
+    if search is not None and search.ways > plan.form.tokens:
+        return None
     rows, steps = len(last_R), min(wanted.steps, max(wanted.left) + 1)
-    if len(state.lengths_B) != rows or len(wanted.left) != rows:
+    if len(state.lengths_B) != rows or len(wanted.left) * fan != rows:
         raise ValueError(f"{rows} rows of tokens, but the state has {len(state.lengths_B)}")
     if plan.places is not None and int(state.lengths_B.max()) + steps > plan.places:
         steps = plan.places - int(state.lengths_B.max())
         if steps < 1:
             return None
     steps = min(steps, _free(state) or steps)  # buffers grow only when they are full: all is copied then
-    past, memory = _Given(rows), _Given(rows)
+    past, memory = _Given(rows, fan), _Given(rows, fan)
     for layer in state.layers:
         if layer is None or not past.add(layer.mixer, steps):
             return None
@@ -108,14 +113,13 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
     if wanted.outputs is None:
         plan.head.ready(rows)
     found = ran(lib, plan.form, plan.blocks, steps, last_R, state.lengths_B, past.parts, memory.parts, wanted)
-    count = len(found.tokens_TR)
     layers = tuple(
-        BlockState(_ahead(own, count), layer.cross)
+        BlockState(_ahead(own, found.steps), layer.cross)
         for own, layer in zip(past.wide, state.layers, strict=True)
         if layer is not None
     )
-    after = DecoderState(state.lengths_B + count, layers)
-    return Stretch(found.tokens_TR, found.log_probs_TR, found.last_R, after, found.bad)
+    after = DecoderState(state.lengths_B + found.steps, layers)
+    return Stretch(found.steps, found.tokens_TR, found.log_probs_TR, found.last_R, after, found.bad)
 
 
 def in_c(model: EncoderDecoder | DecoderOnly) -> bool:
@@ -149,20 +153,21 @@ def _free(state: DecoderState) -> int:
     """Steps for which all buffers have room."""
     mixers = [layer.mixer for layer in state.layers if layer is not None]
     parts = [part for mixer in mixers for part in (mixer.parts if isinstance(mixer, Cohorts) else (mixer,))]
-    return min((part.free for part in parts if isinstance(part, Cache)), default=0)
+    return min((part.free for part in parts if isinstance(part, Cache | ForkedCache)), default=0)
 
 
 class _Given:
-    """What rows of several blocks remember, as C reads it."""
+    """What rows of several blocks remember, as C reads it. fan: so many after each other fork, and share a memory."""
 
-    def __init__(self, rows: int) -> None:
-        self.rows, self.parts = rows, native.Parts([], [])
+    def __init__(self, rows: int, fan: int) -> None:
+        self.rows, self.fan, self.parts = rows, fan, native.Parts([], [])
         self.wide: list[State] = []
         self.held: list[Tensor | None] = []
 
     def add(self, state: State, steps: int) -> bool:
         each: Sequence[State] = state.parts if isinstance(state, Cohorts) else (state,)
-        if not all(isinstance(part, Cache | SharedMemory) for part in each):
+        kinds = (Cache, SharedMemory) if self.fan == 1 else (ForkedCache, SharedMemory)
+        if not all(isinstance(part, kinds) and self.fan == getattr(part, "fan", 1) for part in each):
             return False
         if sum(part.rows for part in each) != self.rows:
             raise ValueError(f"{self.rows} rows of tokens, but the state has {sum(part.rows for part in each)}")
@@ -187,7 +192,7 @@ class _Given:
 def _ahead(state: State, steps: int) -> State:
     if isinstance(state, Cohorts):
         return Cohorts(tuple(part.after(steps) for part in state.parts))
-    assert isinstance(state, Cache)
+    assert isinstance(state, Cache | ForkedCache)
     return state.after(steps)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from seqloom.generation.draft import Draft
-from seqloom.generation.greedy import STEPS
+from seqloom.generation.pace import STEPS
 from seqloom.jobs.writing import Writer, nothing_said, together
 from seqloom.serving.ticket import Going, Said, Ticket, Together
 

@@ -116,15 +116,20 @@ static inline __attribute__((always_inline)) void head(const float *restrict q, 
     for (int j = 0; j < width; j++) out[j] *= share;
 }
 
-/* Which rows of keys queries read, where only some of them go on: `many`, in order, counted from `first` on. */
+/* Which rows queries are, where only some of them go on, in order, counted from `first` on. */
 typedef struct {
     const int64_t *rows;
     int64_t first;
 } Going;
 
+static inline int64_t row_of(const Going *going, int64_t r) { return going ? going->rows[r] - going->first : r; }
+
+/* The item of a row: fan of them share its keys. */
+static inline int64_t item_of(int64_t row, int fan) { return fan == 1 ? row : (uint32_t)row / (uint32_t)fan; }
+
 /* rows: of queries; fan of them after each other share what lies in one row of keys. lengths: of each such row, or of
    each query's row where there are writers; null: all have `even`. k, v: of the new step; null: there is none. going:
-   whose rows of keys these are; null: of all, in their order. */
+   which rows these are; null: all. */
 static void attend_going(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v, int64_t v_row,
                          float *keys, float *values, int64_t row, int64_t key_head, int64_t fork, int64_t step,
                          const int64_t *lengths, int64_t even, int64_t *writers, int64_t writers_row, float *out,
@@ -132,34 +137,36 @@ static void attend_going(const float *q, int64_t q_row, const float *k, int64_t 
                          int threads)
 {
     int share = heads / groups;
-    int64_t items = rows / fan;
 #pragma omp parallel for collapse(2) num_threads(threads) schedule(static) \
     if (threads > 1 && rows * heads * width * (even + 1) >= LITTLE)
-    for (int64_t i = 0; i < items; i++)
-        for (int g = 0; g < groups; g++)
-            for (int f = 0; f < fan; f++) {
-                int64_t a = going ? going->rows[i] - going->first : i;
-                int64_t next = i + 1 == items ? a : going ? going->rows[i + 1] - going->first : i + 1;
-                int64_t r = i * fan + f, at = a * row + g * key_head;
-                int64_t n = !lengths ? even : writers ? lengths[r] : lengths[a], ahead = writers || f ? 0 : (next - a) * row;
-                Past past = {keys + at, values + at, step, ahead, writers ? writers + r * writers_row : 0, fork};
+    for (int64_t i = 0; i < rows; i++)
+        for (int g = 0; g < groups; g++) {
+            int64_t a = item_of(row_of(going, i), fan), end = i + 1;
+            if (i && item_of(row_of(going, i - 1), fan) == a) continue; /* with the item's first row */
+            while (end < rows && item_of(row_of(going, end), fan) == a) end++;
+            int64_t next = end == rows ? a : item_of(row_of(going, end), fan), at = a * row + g * key_head;
+            for (int64_t r = i; r < end; r++) {
+                int64_t own = row_of(going, r), n = !lengths ? even : lengths[writers ? own : a];
+                int64_t ahead = writers || r > i ? 0 : (next - a) * row;
+                Past past = {keys + at, values + at, step, ahead, writers ? writers + own * writers_row : 0, fork};
                 if (k) {
-                    int64_t new = at + (writers ? f * fork : 0) + n * step;
+                    int64_t new = at + (writers ? (own - a * fan) * fork : 0) + n * step;
                     memcpy(keys + new, k + r * k_row + g * width, width * sizeof(float));
                     memcpy(values + new, v + r * v_row + g * width, width * sizeof(float));
                     n++;
                 }
                 for (int h = g * share; h < (g + 1) * share; h++) {
-                    const float *own = q + r * q_row + h * width;
+                    const float *asks = q + r * q_row + h * width;
                     float *to = out + (r * heads + h) * width;
                     if (width == 32)
-                        head(own, &past, n, scale, to, 32);
+                        head(asks, &past, n, scale, to, 32);
                     else if (width == 64)
-                        head(own, &past, n, scale, to, 64);
+                        head(asks, &past, n, scale, to, 64);
                     else
-                        head(own, &past, n, scale, to, width);
+                        head(asks, &past, n, scale, to, width);
                 }
             }
+        }
 }
 
 void attend_one(const float *q, int64_t q_row, const float *k, int64_t k_row, const float *v, int64_t v_row, float *keys,

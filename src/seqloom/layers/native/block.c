@@ -165,6 +165,18 @@ typedef struct {
     int64_t steps;
 } Some;
 
+/* Who writes the next step: rows that do not go on may have no place for one. */
+static void sign_going(const Part *past, int64_t pasts, int64_t rows, const Some *some)
+{
+    for (int64_t p = 0, first = 0, c = 0; p < pasts; first += past->rows, p++, past++) {
+        if (past->writers && !some) sign(past->writers, past->writers_row, past->lengths, past->rows, past->fan);
+        for (; some && c < rows && some->rows[c] < first + past->rows; c++) {
+            int64_t r = some->rows[c] - first;
+            if (past->writers) past->writers[r * past->writers_row + past->lengths[r]] = r % past->fan;
+        }
+    }
+}
+
 static void attended(const Block *block, const Heads *heads, const Part *parts, int64_t count, int own, float *x,
                      int64_t rows, const Some *some, float *space, int threads)
 {
@@ -210,8 +222,7 @@ static void fed_forward(const Block *block, float *x, int64_t rows, float *space
 static void block_step(const Block *block, float *x, int64_t rows, const Some *some, const Part *past, int64_t pasts,
                        const Part *memory, int64_t memories, float *space, int threads)
 {
-    for (int64_t p = 0; p < pasts; p++)
-        if (past[p].writers) sign(past[p].writers, past[p].writers_row, past[p].lengths, past[p].rows, past[p].fan);
+    sign_going(past, pasts, rows, some);
     attended(block, &block->self, past, pasts, 1, x, rows, some, space, threads);
     if (block->cross.heads) attended(block, &block->cross, memory, memories, 0, x, rows, some, space, threads);
     fed_forward(block, x, rows, space, threads);

@@ -140,6 +140,11 @@ class Parts(NamedTuple):
     numbers: list[int]
     counts: list[int]
 
+    @property
+    def widest(self) -> int:
+        """Columns of the widest table of writers."""
+        return max(self.numbers[9::12], default=0)
+
 
 class Blocks:
     """Blocks one upon the other, of one width. held: what they are made of, and must live as long as they do."""

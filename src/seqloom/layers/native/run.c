@@ -1,6 +1,8 @@
-/* Some steps of a decoder in one call, from the last tokens to the next ones: always the likeliest, or by chance.
-   A row that is done takes no further part. */
+/* Some steps of a decoder in one call, from the last tokens to the next ones: always the likeliest, by chance, or those
+   of a search. A row that is done takes no further part. */
 #include "block.c"
+#include "scores.h"
+#include "search.h"
 #include "shortlist.c"
 
 #define NEAR 32
@@ -16,11 +18,6 @@ typedef struct {
     double shrink; /* of what the head reads */
 } Decoder;
 
-/* Which tokens may be drawn: see generation/sampling.py. */
-typedef struct {
-    double heat, top_k, top_p, min_p;
-} Limits;
-
 typedef struct {
     int64_t rows, steps;
     int64_t *last, *lengths; /* of each row: its last token, and how many steps it has */
@@ -33,6 +30,7 @@ typedef struct {
     const uint64_t *keys;   /* of each row's chance; null: the likeliest token */
     const int64_t *drawn;   /* tokens that each row drew before */
     const Limits *limits;   /* of each row */
+    Search *search;         /* null: each row goes its own way; else left, tokens and log_probs are not asked for */
     int64_t *tokens;        /* of each step and row; NONE: it was done before */
     float *log_probs;       /* the same; null: nobody asks */
     float *x, *space, *scores; /* scores: of all rows, or NEAR; three times as many where tokens are drawn */
@@ -48,15 +46,6 @@ typedef struct {
     int64_t *rows, count, step;
 } Crowd;
 
-static uint64_t mixed(uint64_t bits)
-{
-    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9u;
-    bits = (bits ^ bits >> 27) * 0x94D049BB133111EBu;
-    return bits ^ bits >> 31;
-}
-
-#define GOLDEN 0x9E3779B97F4A7C15u
-
 static void read_tokens(const Decoder *d, const Run *run, const Crowd *crowd, float *x)
 {
     int64_t D = d->width;
@@ -70,154 +59,6 @@ static void read_tokens(const Decoder *d, const Run *run, const Crowd *crowd, fl
         } else
             for (int64_t i = 0; i < D; i++) x[i] = v[i] * factor;
     }
-}
-
-static int all_finite(const float *x, int64_t count)
-{
-    int none = 0;
-#pragma omp simd reduction(| : none)
-    for (int64_t i = 0; i < count; i++) none |= !(fabsf(x[i]) <= 3.402823466e38f);
-    return !none;
-}
-
-static float high_of(const float *x, int64_t count)
-{
-    float most = -INFINITY;
-#pragma omp simd reduction(max : most)
-    for (int64_t i = 0; i < count; i++) most = x[i] > most ? x[i] : most;
-    return most;
-}
-
-/* log(sum(e^x)); most: the largest x */
-static float total_below(const float *x, int64_t count, float most)
-{
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < count; i++) sum += power(x[i] - most);
-    return most + logf(sum);
-}
-
-static float total(const float *x, int64_t count) { return total_below(x, count, high_of(x, count)); }
-
-/* The place of the largest that may be written; of equals the lower one. -1: some score is no number. */
-static int64_t likeliest_of(const float *scores, const uint8_t *never, int64_t count)
-{
-    int64_t best = -1;
-    int none = 0;
-    for (int64_t begin = 0; begin < count; begin += 64) {
-        int64_t end = smaller_of(begin + 64, count);
-        float high = -INFINITY;
-#pragma omp simd reduction(max : high) reduction(| : none)
-        for (int64_t i = begin; i < end; i++) {
-            high = scores[i] > high ? scores[i] : high;
-            none |= scores[i] != scores[i];
-        }
-        if (best >= 0 && !(high > scores[best])) continue;
-        for (int64_t i = begin; i < end; i++)
-            if (!never[i] && (best < 0 || scores[i] > scores[best])) best = i;
-    }
-    return none ? -1 : best;
-}
-
-#define SOME 64 /* scores whose largest is looked for first */
-
-/* The largest so many of those that may be written, the largest first, and where they stand; of equals the lower place.
-   highs: the largest of each SOME. */
-static void best_of(const float *scores, const float *highs, const uint8_t *never, int64_t count, int many, float *best,
-                    int64_t *places)
-{
-    int have = 0;
-    for (int64_t begin = 0; begin < count; begin += SOME) {
-        int64_t end = smaller_of(begin + SOME, count);
-        if (have == many && !(highs[begin / SOME] > best[many - 1])) continue;
-        for (int64_t i = begin; i < end; i++) {
-            float v = never[i] ? -INFINITY : scores[i];
-            if (have == many && !(v > best[many - 1])) continue;
-            int place = have < many ? have++ : many - 1;
-            for (; place > 0 && v > best[place - 1]; place--) best[place] = best[place - 1], places[place] = places[place - 1];
-            best[place] = v, places[place] = i;
-        }
-    }
-}
-
-/* so that the largest stands first */
-static void sink(float *heap, int64_t size, int64_t at)
-{
-    for (int64_t next; (next = 2 * at + 1) < size; at = next) {
-        if (next + 1 < size && heap[next + 1] > heap[next]) next++;
-        if (!(heap[next] > heap[at])) return;
-        float other = heap[at];
-        heap[at] = heap[next], heap[next] = other;
-    }
-}
-
-static void normalise(float *x, int64_t count)
-{
-    float less = total(x, count);
-    if (less > -INFINITY)
-        for (int64_t i = 0; i < count; i++) x[i] -= less;
-}
-
-/* Only the so many likeliest, or the fewest that hold this mass together; of equals the lower ones. heap: space. */
-static void likeliest_only(float *x, int64_t count, float *heap, int64_t many, double mass)
-{
-    int64_t size = 0, taken = 0, room;
-    for (int64_t i = 0; i < count; i++)
-        if (x[i] > -INFINITY) heap[size++] = x[i];
-    for (int64_t i = size / 2; i-- > 0;) sink(heap, size, i);
-    float border = -INFINITY;
-    double held = 0;
-    while (size && (!taken || (taken < many && held < mass))) { /* somebody always stays */
-        border = heap[0], held += exp(border), taken++;
-        heap[0] = heap[--size];
-        sink(heap, size, 0);
-    }
-    room = taken;
-    for (int64_t i = 0; i < count; i++) room -= x[i] > border;
-    for (int64_t i = 0; i < count; i++)
-        if (x[i] < border || (x[i] == border && room-- <= 0)) x[i] = -INFINITY;
-}
-
-/* The log-probabilities that are drawn from, in place of the scores. */
-static void limit(float *x, const uint8_t *never, int64_t count, const Limits *by, float *heap)
-{
-    float most = -INFINITY, heat = by->heat;
-    for (int64_t i = 0; i < count; i++) {
-        x[i] = never[i] ? -INFINITY : x[i];
-        most = x[i] > most ? x[i] : most;
-    }
-    for (int64_t i = 0; i < count; i++) x[i] = (x[i] - most) / heat;
-    normalise(x, count);
-    int64_t many = by->top_k > 0 && by->top_k < count ? (int64_t)by->top_k : count;
-    if (many < count) {
-        likeliest_only(x, count, heap, many, INFINITY);
-        normalise(x, count);
-    }
-    if (by->top_p < 1) likeliest_only(x, count, heap, many, by->top_p - 1e-6);
-    if (by->min_p > 0) {
-        most = -INFINITY;
-        for (int64_t i = 0; i < count; i++) most = x[i] > most ? x[i] : most;
-        float least = most + (float)log(by->min_p);
-        for (int64_t i = 0; i < count; i++) x[i] = x[i] < least ? -INFINITY : x[i];
-    }
-    if (by->top_p < 1 || by->min_p > 0) normalise(x, count);
-}
-
-/* By chance: each token waits E / p, with E exponential, and the first to come is drawn, as generation/sampling.py says.
-   log(1 / u) >= 1 - u: most tokens are too late by that already, and no logarithm is needed. */
-static int64_t drawn_of(const float *log_probs, int64_t count, uint64_t key)
-{
-    double soonest = INFINITY, best = -INFINITY;
-    int64_t first = 0;
-    for (int64_t i = 0; i < count; i++) {
-        if (log_probs[i] == -INFINITY) continue;
-        double u = ((mixed(key + (uint64_t)(i + 1) * GOLDEN) >> 11) + 0.5) * 0x1p-53;
-        double p = power(log_probs[i]);
-        if (1 - u > soonest * p) continue;
-        double wait = -log(u), early = log_probs[i] - log(wait);
-        if (early > best) best = early, soonest = wait / p * (1 + 1e-5), first = i; /* p has few digits */
-    }
-    return first;
 }
 
 /* One row's next token, from all its scores. limited: space for twice as many. -1: some number is none. */
@@ -249,33 +90,6 @@ static void grown(Part *past, const int64_t *pasts, int64_t blocks, const Crowd 
         }
 }
 
-/* The next token of each of these rows, to `to`. */
-static void chosen_tokens(const Decoder *d, Run *run, const Crowd *crowd, int64_t *to, int threads)
-{
-    int64_t rows = crowd->count, D = d->width;
-    float *x = run->x, *rest = run->space, *probs = run->log_probs ? run->log_probs + crowd->step * run->rows : 0;
-    normed_in(&d->last, x, x, rows, D, threads);
-    if (d->shrink != 1)
-        for (int64_t i = 0; i < rows * D; i++) x[i] *= (float)d->shrink;
-    run->bad = !all_finite(x, rows * D);
-    if (run->bad) return;
-    if (run->shortlist) {
-        largest(run->shortlist, x, rows, (uint8_t *)(rest + rows), (int32_t *)rest, (int32_t *)run->scores, to, threads);
-        return;
-    }
-    for (int64_t begin = 0, some = at_once(&d->head, rows); begin < rows; begin += some) {
-        int64_t many = smaller_of(some, rows - begin), V = d->tokens;
-        map(d->products, &d->head, x + begin * D, many, run->scores, rest, threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && many * V >= LITTLE)
-        for (int64_t i = 0; i < many; i++) {
-            float *limited = run->scores + (some + 2 * i) * V;
-            int64_t r = crowd->rows[begin + i];
-            to[begin + i] = next_of(d, run, r, crowd->step, run->scores + i * V, limited, probs ? probs + r : 0);
-        }
-    }
-    for (int64_t r = 0; r < rows; r++) run->bad |= to[r] < 0;
-}
-
 /* The best few tokens of each row, the best first, with their log-probabilities; NaN where some number is none. x: what
    the head reads. */
 void best_tokens(const Decoder *d, const float *x, int64_t rows, const uint8_t *never, int many, float *scores,
@@ -297,10 +111,91 @@ void best_tokens(const Decoder *d, const float *x, int64_t rows, const uint8_t *
     }
 }
 
+/* The next token of each of these rows, to `to`. */
+static void chosen_tokens(const Decoder *d, Run *run, const Crowd *crowd, int64_t *to, int threads)
+{
+    int64_t rows = crowd->count, D = d->width;
+    float *x = run->x, *rest = run->space, *probs = run->log_probs ? run->log_probs + crowd->step * run->rows : 0;
+    normed_in(&d->last, x, x, rows, D, threads);
+    if (d->shrink != 1)
+        for (int64_t i = 0; i < rows * D; i++) x[i] *= (float)d->shrink;
+    run->bad = !all_finite(x, rows * D);
+    if (run->bad) return;
+    if (run->shortlist) {
+        largest(run->shortlist, x, rows, (uint8_t *)(rest + rows), (int32_t *)rest, (int32_t *)run->scores, to, threads);
+        return;
+    }
+    if (run->search) {
+        best_tokens(d, x, rows, run->never, ways_to(run->search), run->scores, rest, run->search->likely,
+                    run->search->likely_tokens, threads);
+        return;
+    }
+    for (int64_t begin = 0, some = at_once(&d->head, rows); begin < rows; begin += some) {
+        int64_t many = smaller_of(some, rows - begin), V = d->tokens;
+        map(d->products, &d->head, x + begin * D, many, run->scores, rest, threads);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && many * V >= LITTLE)
+        for (int64_t i = 0; i < many; i++) {
+            float *limited = run->scores + (some + 2 * i) * V;
+            int64_t r = crowd->rows[begin + i];
+            to[begin + i] = next_of(d, run, r, crowd->step, run->scores + i * V, limited, probs ? probs + r : 0);
+        }
+    }
+    for (int64_t r = 0; r < rows; r++) run->bad |= to[r] < 0;
+}
+
+/* What was chosen is written down; rows that are done leave the others. */
+static void noted(Run *run, Crowd *crowd, const int64_t *next)
+{
+    int64_t count = crowd->count, *tokens = run->tokens + crowd->step * run->rows;
+    crowd->count = 0;
+    for (int64_t c = 0; c < count; c++) {
+        int64_t r = crowd->rows[c];
+        tokens[r] = run->last[r] = next[c];
+        run->lengths[r]++;
+        if (next[c] != run->end && crowd->step < run->left[r]) crowd->rows[crowd->count++] = r;
+    }
+}
+
+/* The rows of an item, from the first on, remember what those remember that they go on from. */
+static void fork_past(Part *past, const int64_t *pasts, int64_t blocks, int64_t row, const Way *ways, char *table)
+{
+    for (int64_t b = 0; b < blocks; b++)
+        for (int64_t p = 0, first = 0; p < pasts[b]; first += past->rows, p++, past++) {
+            if (row < first || row >= first + past->rows) continue;
+            int64_t *writers = past->writers + (row - first) * past->writers_row;
+            int64_t *lengths = (int64_t *)past->lengths + row - first;
+            fork_rows((char *)writers, past->writers_row * sizeof *writers, lengths[0] * sizeof *writers, ways, past->fan,
+                      table);
+            for (int64_t k = 1; k < past->fan; k++) lengths[k] = lengths[0];
+        }
+}
+
+/* The same of a search: an item goes on with all rows that hold something, or is done. next: space for all rows. */
+static void searched(const Decoder *d, Run *run, Crowd *crowd, int64_t *next)
+{
+    Search *s = run->search;
+    int64_t count = 0, K = s->fan, most = ways_to(s);
+    Way ways[most];
+    for (int64_t c = 0; c < crowd->count; c++) run->bad |= s->likely[c * most] != s->likely[c * most];
+    if (run->bad) return;
+    for (int64_t c = 0, many; c < crowd->count; c += many) {
+        int64_t row = crowd->rows[c], a = row / K;
+        many = standing(s, a);
+        if (!item_goes(s, a, many, s->likely + c * most, s->likely_tokens + c * most, run->end, ways)) continue;
+        go_on(s, a, ways);
+        fork_past(run->past, run->pasts, d->count, row, ways, s->table);
+        for (int64_t k = 0, length = run->lengths[row] + 1; k < K; k++)
+            run->last[row + k] = ways[k].token, run->lengths[row + k] = length;
+        for (int64_t k = 0, all = standing(s, a); k < all; k++) next[count++] = row + k;
+    }
+    memcpy(crowd->rows, next, count * sizeof *next);
+    crowd->count = count;
+}
+
 /* One step of some rows; those that are done leave them. */
 static void written_on(const Decoder *d, Run *run, Crowd *crowd, int64_t *next, int threads)
 {
-    int64_t count = crowd->count, *tokens = run->tokens + crowd->step * run->rows;
+    int64_t count = crowd->count;
     Some some = {crowd->rows, crowd->step};
     read_tokens(d, run, crowd, run->x);
     normed_in(&d->norm, run->x, run->x, count, d->width, threads);
@@ -309,13 +204,10 @@ static void written_on(const Decoder *d, Run *run, Crowd *crowd, int64_t *next, 
     chosen_tokens(d, run, crowd, next, threads);
     if (run->bad) return;
     grown(run->past, run->pasts, d->count, crowd);
-    crowd->count = 0;
-    for (int64_t c = 0; c < count; c++) {
-        int64_t r = crowd->rows[c];
-        tokens[r] = run->last[r] = next[c];
-        run->lengths[r]++;
-        if (next[c] != run->end && crowd->step < run->left[r]) crowd->rows[crowd->count++] = r;
-    }
+    if (run->search)
+        searched(d, run, crowd, next);
+    else
+        noted(run, crowd, next);
     crowd->step++;
 }
 
@@ -329,9 +221,10 @@ static int64_t crowd_of(const Decoder *d, const Run *run)
         for (int64_t p = 0; p < run->pasts[b]; p++, past++)
             bytes += past->rows * (past->even + run->steps) * self->groups * self->width * 2 * sizeof(float);
         for (int64_t p = 0; p < run->memories[b]; p++, memory++)
-            bytes += memory->rows * memory->even * cross->groups * cross->width * 2 * sizeof(float);
+            bytes += memory->rows / memory->fan * memory->even * cross->groups * cross->width * 2 * sizeof(float);
     }
     int64_t some = bytes ? (int64_t)((double)run->rows * CLOSE / bytes) : run->rows;
+    if (run->search) some -= some % run->search->fan;
     return run->steps > 1 && some >= ENOUGH ? some : run->rows;
 }
 
@@ -339,11 +232,12 @@ static int64_t crowd_of(const Decoder *d, const Run *run)
 void write_on(const Decoder *d, Run *run, int64_t *space, int threads)
 {
     int64_t rows = run->rows, each = crowd_of(d, run);
-    for (int64_t i = 0; i < run->steps * rows; i++) run->tokens[i] = NONE;
+    for (int64_t i = 0; !run->search && i < run->steps * rows; i++) run->tokens[i] = NONE;
     run->done = run->bad = 0;
     for (int64_t begin = 0; begin < rows; begin += each) {
-        Crowd crowd = {space, smaller_of(each, rows - begin), 0};
-        for (int64_t c = 0; c < crowd.count; c++) space[c] = begin + c;
+        Crowd crowd = {space, 0, 0};
+        for (int64_t r = begin; r < smaller_of(begin + each, rows); r++)
+            if (!run->search || stands(run->search, r)) space[crowd.count++] = r;
         while (crowd.count && crowd.step < run->steps) {
             written_on(d, run, &crowd, space + rows, threads);
             if (run->bad) return;

@@ -12,6 +12,7 @@ from torch import Tensor
 from seqloom.layers.native.block import Blocks, Map, Norm, Parts, mapped, products
 from seqloom.layers.native.library import Library
 from seqloom.layers.native.scratch import scratch
+from seqloom.layers.native.search import Search, Told
 from seqloom.layers.native.shortlist import Outputs
 
 NEAR = 32  # as in the source
@@ -30,7 +31,8 @@ class Run(Structure):
         ("rows", c_int64), ("steps", c_int64), ("last", c_void_p), ("lengths", c_void_p), ("left", c_void_p),
         ("past", c_void_p), ("memory", c_void_p), ("pasts", c_void_p), ("memories", c_void_p),
         ("never", c_void_p), ("end", c_int64), ("shortlist", c_void_p),
-        ("keys", c_void_p), ("drawn", c_void_p), ("limits", c_void_p), ("tokens", c_void_p), ("log_probs", c_void_p),
+        ("keys", c_void_p), ("drawn", c_void_p), ("limits", c_void_p), ("search", c_void_p),
+        ("tokens", c_void_p), ("log_probs", c_void_p),
         ("x", c_void_p), ("space", c_void_p), ("scores", c_void_p), ("done", c_int64), ("bad", c_int64),
     ]  # fmt: skip
 
@@ -45,10 +47,12 @@ class Chance(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """left: tokens that each row may still get. steps: at the most. never_V: a byte to each token that is not written.
+    """left: tokens that each row, or item of a search, may still get. steps: at the most. never_V: a byte to each token
+    that is not written.
 
     outputs: nobody asks how likely tokens are, and the likeliest is looked for among these. chance: None: the likeliest
-    one is written. nothing: no token may be written, which C does not know how to.
+    one is written. nothing: no token may be written, which C does not know how to. search: so many rows are the
+    hypotheses of an item, and what comes of them is told there.
     """
 
     left: list[int]
@@ -59,11 +63,14 @@ class Wanted(NamedTuple):
     outputs: Outputs | None = None
     chance: Chance | None = None
     nothing: bool = False
+    search: Search | None = None
 
 
 class Ran(NamedTuple):
-    """tokens_TR: -1 where a row was done before. bad: some number was none, and nothing of it holds."""
+    """tokens_TR: -1 where a row was done before; of a search there are none. bad: some number was none, and nothing of
+    it holds."""
 
+    steps: int
     tokens_TR: list[list[int]]
     log_probs_TR: list[list[float]]
     last_R: Tensor
@@ -78,8 +85,9 @@ def ran(
     rows, V, chance = len(last_R), form.tokens, wanted.chance
     last_R, lengths_R = last_R.clone(), lengths_R.clone()
     given = [array("q", part) for part in (*past, *memory, wanted.left)]  # all must live as long as the call
-    tokens_TR = torch.empty(steps, rows, dtype=torch.int64)
-    log_probs_TR = torch.empty(steps, rows) if wanted.log_probs else None
+    search = None if wanted.search is None else Told(wanted.search, wanted.left, past.widest)
+    tokens_TR = torch.empty(0 if search else steps, rows, dtype=torch.int64)
+    log_probs_TR = torch.empty(steps, rows) if wanted.log_probs and not search else None
     near = rows if wanted.outputs is not None else _near(form, rows)
     x, scores = scratch("x", rows * form.width), scratch("scores", near * V * (1 if chance is None else 3))
     space = scratch("space", rows * (4 * max(blocks.longest, form.width) + 2))
@@ -93,13 +101,16 @@ def ran(
         wanted.never_V.data_ptr(), wanted.end,
         None if wanted.outputs is None else ctypes.addressof(wanted.outputs.form),
         *((None,) * 3 if drawn is None else (each.buffer_info()[0] for each in drawn)),
-        tokens_TR.data_ptr(), None if log_probs_TR is None else log_probs_TR.data_ptr(),
+        None if search is None else search.address, tokens_TR.data_ptr(),
+        None if log_probs_TR is None else log_probs_TR.data_ptr(),
         x.data_ptr(), space.data_ptr(), scores.data_ptr(),
     )  # fmt: skip
     numbers = torch.empty(2, rows, dtype=torch.int64)
     lib.write_on(ctypes.addressof(form), ctypes.addressof(run), numbers.data_ptr(), torch.get_num_threads())
+    if search is not None:
+        search.note()
     probs = [] if log_probs_TR is None else log_probs_TR[: run.done].tolist()
-    return Ran(tokens_TR[: run.done].tolist(), probs, last_R, bool(run.bad))
+    return Ran(run.done, tokens_TR[: run.done].tolist(), probs, last_R, bool(run.bad))
 
 
 def best(lib: ctypes.CDLL, form: Decoder, x_RD: Tensor, never_V: Tensor, count: int) -> tuple[Tensor, Tensor]:
