@@ -216,7 +216,9 @@ def test_nobody_asks_how_likely(other: dict[str, Any]) -> None:
         assert all(answers[0].score != answers[0].score for answers in found.values())
 
 
-@pytest.mark.parametrize("settings", [GREEDY, GenerationSettings(sample=Sampling(), batch=5)])
+@pytest.mark.parametrize(
+    "settings", [GREEDY, GenerationSettings(sample=Sampling(), batch=5), GenerationSettings(beam=3, batch=5)]
+)
 def test_in_eight_bits(settings: GenerationSettings) -> None:
     """A last bit may change a rounding, and so an answer: nearly all are the same."""
     scorer = scorer_of(eight=True)

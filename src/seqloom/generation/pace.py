@@ -39,7 +39,8 @@ class Pace:
 
     def joined(self, before: int, now: int) -> None:
         """More rows take longer, and nobody is to wait for it."""
-        self._some = self._some * before // now
+        known = self._some > 0 and before > 0
+        self._some = max(1, self._some * before // now) if known else 0
 
     def _in_a_turn(self, each: float) -> int:
         """Steps that take so many seconds each."""

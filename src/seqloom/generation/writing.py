@@ -20,9 +20,10 @@ from seqloom.generation.limits import limited
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.pace import STEPS, Pace
 from seqloom.generation.phrases import Constraint, Phrases, Progress
-from seqloom.generation.settings import GenerationSettings
+from seqloom.generation.settings import LONGEST, GenerationSettings
 from seqloom.generation.tree import Tree
 from seqloom.layers.cohorts import alike, staying
+from seqloom.layers.forked_cache import MOST
 from seqloom.layers.mixer import State, fan_out, fork, join, reorder, roomy
 from seqloom.layers.native.search import Search
 from seqloom.settings import UserError
@@ -120,13 +121,15 @@ class Writing:
 
     def _run(self, most: int) -> list[Draft] | None:
         """Some steps at once of a search that has nothing to obey; None: one by one."""
-        if self.runner is None or self.beam == 1 or not self.last_R.is_cpu or not self._free:
+        if self.runner is None or not 1 < self.beam <= MOST or not self.last_R.is_cpu or not self._free:
+            return None
+        longest = max(draft.item.longest for draft in self.drafts)
+        if longest > LONGEST:  # a table of penalties has that many
             return None
         self._fan_out()
         left = [draft.item.longest - steps for draft, steps in zip(self.drafts, self.steps, strict=True)]
         h = self.hypotheses.roomier(max(self.steps) + most)
         parts = h.tokens_AKT, h.log_probs_AKT, h.total_AK, h.best_AN
-        longest = max(draft.item.longest for draft in self.drafts)
         search = Search(*parts, self.steps, self.penalties.up_to(longest + 1))
         made = self.runner.run(self.last_R, self.state, Goal(left, most, search=search))
         if made is None:

@@ -15,6 +15,7 @@ from seqloom.generation.settings import MeanLength, NoLength, WuLength
 from seqloom.generation.writing import Writing
 from seqloom.layers.native.block import Blocks, Norm, Parts, mapped, products
 from seqloom.layers.native.run import RUN, Decoder, Ran, Wanted, best, ran
+from seqloom.layers.native.search import Search, Told
 from seqloom.layers.paths import only_plain
 from seqloom.models import DecoderOnly
 from seqloom.models.laid_out import lay_out
@@ -113,7 +114,8 @@ def test_the_same_books_to_the_last_bit(beam: int, n_best: int, size: int, lengt
         chain = Chain(size, seed, likely)
         items = [Item([(seed + n) % size] * (1 + n % 3), n, 1 + n * 5 % 19) for n in range(17)]
         found = dict(write(chain, items, settings))
-        assert chain.calls or likely > 0, "some end with their first step"
+        longest = max(len(one.tokens) for answers in found.values() for one in answers)
+        assert chain.calls < 17 * (longest + 1), "several steps in a call"
         exactly(found, by_the_books(chain, items=items, settings=settings))
         if likely == -4:
             assert not all(one.ended for answers in found.values() for one in answers)
@@ -294,3 +296,40 @@ def test_calls_of_c_are_few() -> None:
     _, calls = calls_of_c(lambda: dict(write(scorer, ITEMS, settings)))
     steps = max(len(answers[0].tokens) for answers in by_the_books(scorer, settings).values())
     assert calls < steps / 2
+
+
+def test_a_long_prompt() -> None:
+    """Tables of who wrote what are wider than what a hypothesis has room for."""
+    scorer = scorer_of(family="decoder-only", positions={"kind": "sinusoidal"})
+    items, settings = [Item([3 + n % 30 for n in range(300)], 0, 8)], GenerationSettings(beam=4)
+    widths, real = list[tuple[int, int]](), Told.__init__
+
+    def told(self: Told, asked: Search, left: Sequence[int], widest: int) -> None:
+        real(self, asked, left, widest)
+        widths.append((widest, len(self.held[2])))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Told, "__init__", told)
+        found, calls = in_c(scorer, settings, items)
+    assert calls
+    assert all(widest >= 300 and room >= 4 * widest for widest, room in widths)
+    alike(found, by_the_books(scorer, settings, items))
+
+
+@pytest.mark.parametrize(
+    ("beam", "longest", "works"), [(16, 8, True), (17, 8, False), (3, 8, True), (3, 10**12, False)]
+)
+def test_what_is_left_to_the_books(beam: int, longest: int, works: bool) -> None:
+    """Beams that C does not know, and answers so long that their penalties would fill the memory."""
+    writing = Writing(scorer_of(), GenerationSettings(beam=beam), attention=False)
+    writing.begin([Item([3, 4, 5], 0, longest)])
+    assert (writing._run(2) is not None) == works
+
+
+def test_a_wide_beam_begins_with_a_row_an_item(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer, rows = scorer_of(), list[int]()
+    real = scorer.best if hasattr(scorer, "best") else None
+    assert real is not None
+    monkeypatch.setattr(scorer, "best", lambda last_R, *rest: (rows.append(len(last_R)), real(last_R, *rest))[1])
+    list(write(scorer, [Item([3, 4, 5], 0, 6)], GenerationSettings(beam=17)))
+    assert rows[:2] == [1, 17]
