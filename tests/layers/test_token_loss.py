@@ -75,6 +75,12 @@ def test_weights_are_how_often_a_token_counts(some_real: bool) -> None:
         torch.testing.assert_close(ours, other)
 
 
+@pytest.mark.parametrize(("tokens", "size"), [(0, 128), (5, 128), (900, 1024), (25_000, 8_448), (25_200, 6_400)])
+def test_chunks_elsewhere_are_as_few_as_can_be_and_alike(tokens: int, size: int) -> None:
+    """Of at most 8,388 tokens, a tile more or less."""
+    assert module._even(tokens, 8_388) == size
+
+
 def test_a_uniform_guess_costs_the_log_of_the_vocabulary() -> None:
     loss = token_loss(torch.zeros(5, D), torch.randn(V, D), None, torch.arange(5))
     assert loss.item() == pytest.approx(5 * math.log(V), rel=1e-6)

@@ -15,8 +15,9 @@ from seqloom.layers.paths import fast
 
 # scores that are held at once: on a CPU few enough for its cache, but enough rows for a good product
 CHUNK = {"cpu": 1 << 20}
-CHUNK_ELSEWHERE = 1 << 27
+CHUNK_ELSEWHERE = 1 << 28
 ROWS = 512
+TILE = 128
 PANELS = 1 << 25  # numbers of a table of vectors, of which two copies are made for a while
 
 
@@ -69,6 +70,7 @@ class _TokenLoss(torch.autograd.Function):
         x_ND, w_VD = hidden_ND.to(product), weight_VD.to(product)
         b_V = None if bias_V is None else bias_V.to(product)
         size = max(ROWS, CHUNK.get(kind, CHUNK_ELSEWHERE) // len(weight_VD))
+        size = size if kind == "cpu" else _even(len(hidden_ND), size)
         products = _OwnProducts(x_ND, w_VD, b_V, size) if own else _Products(x_ND, w_VD, b_V)
         for at in range(0, len(hidden_ND), size):
             here = slice(at, at + size)
@@ -97,6 +99,12 @@ class _TokenLoss(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         scaled = [None if part is None else part * grads[0].to(part.dtype) for part in ctx.saved_tensors]
         return scaled[0], scaled[1], scaled[2], None, None, None, None
+
+
+def _even(tokens: int, most: int) -> int:
+    """Tokens of a chunk: of as few chunks as there must be, all as long, in whole tiles of a product."""
+    chunks = max(1, -(-tokens // most))
+    return max(1, -(-tokens // chunks // TILE)) * TILE
 
 
 def _times(real_N: Tensor | None, weight_N: Tensor | None, here: slice) -> Tensor | None:
@@ -174,9 +182,16 @@ class _Gradients:
     def add(self, here: slice, d_scores: Tensor, x_ND: Tensor, w_VD: Tensor) -> None:
         assert self.hidden_ND is not None
         self.hidden_ND[here] = d_scores @ w_VD
-        if self.weight_VD is not None and self.weight_VD.dtype == d_scores.dtype:
-            self.weight_VD.addmm_(d_scores.T, x_ND[here])
-        elif self.weight_VD is not None:
-            self.weight_VD += d_scores.T @ x_ND[here]
+        if self.weight_VD is not None:
+            _add_product(self.weight_VD, d_scores.T, x_ND[here])
         if self.bias_V is not None:
             self.bias_V += d_scores.sum(0)
+
+
+def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
+    if total.dtype == a.dtype:
+        total.addmm_(a, b)
+    elif total.is_cuda and total.dtype == torch.float32:  # not rounded on the way, nor read twice
+        torch.addmm(total, a, b, torch.float32, out=total)
+    else:
+        total += a @ b

@@ -6,8 +6,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-ROWS, COLUMNS = 64, 128  # of a tile
-PROGRAMS = 128  # over the tokens
+ROWS, COLUMNS = 64, 64  # of a tile
+PROGRAMS = 64  # over the tokens
+LAST = 16  # columns of a tile where a program sums all that others have summed: many programs, with little each
 
 
 # how many there are differs from frame to frame, and no kernel is to be compiled in the middle of a recording
@@ -55,7 +56,8 @@ def _summed(x_ND: Tensor, y_ND: Tensor, z_ND: Tensor, programs: int) -> Tensor:
     """z_ND: another than x: it is written."""
     N, D = x_ND.shape
     out_PD = torch.empty(programs, D, dtype=torch.float32, device=x_ND.device)
-    shape = {"ROWS": ROWS, "COLUMNS": COLUMNS, "RECTIFIES": z_ND is not x_ND}
-    grid = (triton.cdiv(D, COLUMNS), programs)
+    columns = COLUMNS if programs > 1 else LAST
+    shape = {"ROWS": ROWS, "COLUMNS": columns, "RECTIFIES": z_ND is not x_ND}
+    grid = (triton.cdiv(D, columns), programs)
     _sums[grid](x_ND, y_ND, z_ND, out_PD, N, D, x_ND.stride(0), triton.cdiv(N, programs), **shape, num_warps=4)
     return out_PD

@@ -17,6 +17,7 @@ def _loss(  # type: ignore[no-untyped-def]
     row = tl.program_id(0)
     scores_ptr += row.to(tl.int64) * V
     goal = tl.load(goal_ptr + row)
+    hit = tl.load(scores_ptr + goal).to(tl.float32)  # before all threads meet: behind that, some may write
     times = 1.0
     if WEIGHS:
         times = tl.load(times_ptr + row).to(tl.float32)
@@ -31,7 +32,6 @@ def _loss(  # type: ignore[no-untyped-def]
         every += tl.sum(tl.where(at < V, x, 0.0), 0)
         top = newtop
     spread = top + tl.log(total)
-    hit = tl.load(scores_ptr + goal).to(tl.float32)
     # not 0 times: a token that is forbidden, with a score of -inf, makes the mean of all -inf too
     smooth = tl.where(smoothing == 0.0, 0.0, smoothing * (spread - every / V))
     loss = (1.0 - smoothing) * (spread - hit) + smooth

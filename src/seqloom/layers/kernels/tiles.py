@@ -17,15 +17,16 @@ from torch.autograd.function import once_differentiable
 from seqloom.layers.apart import empty_beside, side_by_side
 
 LOG2_E = 1.4426950408889634
-QUERIES, KEYS = 64, 64  # of a tile
+OWN = 64  # queries of a program, or keys of one on the way back
+OTHERS = 32  # keys, or queries, that it meets at a time: short rows end soon
 WARPS = 4
 
 
 @triton.jit
 def _kept(seed, query, head, heads, key, dropout):  # type: ignore[no-untyped-def]
-    """Which weights stay: a hash of where they are (the last mixing of MurmurHash3)."""
-    x = seed ^ ((query * heads + head).to(tl.uint32) * 0x9E3779B1)[:, None]
-    x = (x + key.to(tl.uint32)[None, :] * 0x85EBCA77).to(tl.uint32)
+    """Which weights stay: a hash of where they are (the last mixing of MurmurHash3). One of query, key lies across."""
+    x = seed ^ ((query * heads + head).to(tl.uint32) * 0x9E3779B1)
+    x = (x + key.to(tl.uint32) * 0x85EBCA77).to(tl.uint32)
     x = (x ^ (x >> 16)) * 0x85EBCA6B
     x = (x ^ (x >> 13)) * 0xC2B2AE35
     x = x ^ (x >> 16)
@@ -71,7 +72,7 @@ def _forward(  # type: ignore[no-untyped-def]
         shrink = tl.exp2(top - safe)
         total = total * shrink + tl.sum(weight, 1)
         if DROPS:
-            weight = tl.where(_kept(seed, at, head, H, key, dropout), weight / (1.0 - dropout), 0.0)
+            weight = tl.where(_kept(seed, at[:, None], head, H, key[None, :], dropout), weight / (1.0 - dropout), 0.0)
         y = y * shrink[:, None] + tl.dot(weight.to(v.dtype), v)
         top = newtop
     some = total > 0
@@ -119,7 +120,7 @@ def _backward_queries(  # type: ignore[no-untyped-def]
         weight = tl.where(sees, tl.exp2(score - spread[:, None]), 0.0)
         dweight = tl.dot(dy, tl.trans(v))
         if DROPS:
-            dweight = tl.where(_kept(seed, at, head, H, key, dropout), dweight / (1.0 - dropout), 0.0)
+            dweight = tl.where(_kept(seed, at[:, None], head, H, key[None, :], dropout), dweight / (1.0 - dropout), 0.0)
         dscore = weight * (dweight - delta[:, None])
         dq += tl.dot(dscore.to(k.dtype), k)
     to = dq_ptr + far * dq_n + head * dq_h + wide[None, :]
@@ -133,7 +134,7 @@ def _backward_keys(  # type: ignore[no-untyped-def]
     q_n, q_h, k_n, k_h, v_n, v_h, dy_n, dy_h, dk_n, dk_h, dv_n, dv_h,
     SHARED: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DROPS: tl.constexpr,
 ):  # fmt: skip
-    """low, high: of the queries that see each key. Rows of a tile are queries, columns are keys."""
+    """low, high: of the queries that see each key."""
     group = tl.program_id(1).to(tl.int64)
     key = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     wide = tl.arange(0, WIDTH)
@@ -160,18 +161,19 @@ def _backward_keys(  # type: ignore[no-untyped-def]
             dy = tl.load(dy_ptr + distant[:, None] * dy_n + head * dy_h + wide[None, :], mask=seen, other=0.0)
             spread = tl.load(spread_ptr + distant * H + head, mask=there, other=0.0)
             delta = tl.load(delta_ptr + distant * H + head, mask=there, other=0.0)
-            score = tl.dot(q, tl.trans(k)) * scale
-            sees = (at[:, None] >= low[None, :]) & (at[:, None] < high[None, :])
-            weight = tl.where(sees, tl.exp2(score - spread[:, None]), 0.0)
-            dweight = tl.dot(dy, tl.trans(v))
+            # keys down, queries across: so the weights can be multiplied as they lie, without being turned
+            score = tl.dot(k, tl.trans(q)) * scale
+            sees = (at[None, :] >= low[:, None]) & (at[None, :] < high[:, None])
+            weight = tl.where(sees, tl.exp2(score - spread[None, :]), 0.0)
+            dweight = tl.dot(v, tl.trans(dy))
             dropped = weight
             if DROPS:
-                kept = _kept(seed, at, head, H, key, dropout)
+                kept = _kept(seed, at[None, :], head, H, key[:, None], dropout)
                 dropped = tl.where(kept, weight / (1.0 - dropout), 0.0)
                 dweight = tl.where(kept, dweight / (1.0 - dropout), 0.0)
-            dv += tl.dot(tl.trans(dropped.to(dy.dtype)), dy)
-            dscore = weight * (dweight - delta[:, None])
-            dk += tl.dot(tl.trans(dscore.to(q.dtype)), q)
+            dv += tl.dot(dropped.to(dy.dtype), dy)
+            dscore = weight * (dweight - delta[None, :])
+            dk += tl.dot(dscore.to(q.dtype), q)
     to_k = dk_ptr + far * dk_n + group * dk_h + wide[None, :]
     to_v = dv_ptr + far * dv_n + group * dv_h + wide[None, :]
     tl.store(to_k, (dk * plain_scale).to(dk_ptr.dtype.element_ty), mask=part)
@@ -196,8 +198,8 @@ class Tiled(torch.autograd.Function):
         y_NHK = torch.empty_like(q_NHK, memory_format=torch.contiguous_format)
         spread_NH = torch.empty(N, H, dtype=torch.float32, device=q_NHK.device)
         seed = torch.randint(2**31 - 1, (1,), device=q_NHK.device, dtype=torch.int32) if dropout else seen_2N
-        shape = {"SHARED": H // G, "WIDTH": _wide(K), "ROWS": QUERIES, "COLUMNS": KEYS, "DROPS": dropout > 0}
-        grid = (triton.cdiv(N, QUERIES), H)
+        shape = {"SHARED": H // G, "WIDTH": _wide(K), "ROWS": OWN, "COLUMNS": OTHERS, "DROPS": dropout > 0}
+        grid = (triton.cdiv(N, OWN), H)
         _forward[grid](
             q_NHK, k_MGK, v_MGK, y_NHK, spread_NH, seen_2N[0], seen_2N[1], seed,
             scale * LOG2_E, dropout, N, H, K,
@@ -220,17 +222,17 @@ class Tiled(torch.autograd.Function):
             (dq,), (dk, dv) = empty_beside((q_NHK,)), empty_beside((k_MGK, v_MGK))
         delta_NH = torch.empty_like(spread_NH)
         scales = ctx.scale * LOG2_E, ctx.scale, ctx.dropout
-        _backward_queries[triton.cdiv(N, QUERIES), H](
+        _backward_queries[triton.cdiv(N, OWN), H](
             q_NHK, k_MGK, v_MGK, y_NHK, dy_NHK, dq, spread_NH, delta_NH, seen_2N[0], seen_2N[1], seed,
             *scales, N, H, K,
             *_strides(q_NHK), *_strides(k_MGK), *_strides(v_MGK), *_strides(y_NHK), *_strides(dy_NHK), *_strides(dq),
             **ctx.shape, num_warps=WARPS,
         )  # fmt: skip
-        _backward_keys[triton.cdiv(M, KEYS), G](
+        _backward_keys[triton.cdiv(M, OWN), G](
             q_NHK, k_MGK, v_MGK, dy_NHK, dk, dv, spread_NH, delta_NH, seen_2M[0], seen_2M[1], seed,
             *scales, M, H, K,
             *_strides(q_NHK), *_strides(k_MGK), *_strides(v_MGK), *_strides(dy_NHK), *_strides(dk), *_strides(dv),
-            **ctx.shape, num_warps=WARPS,
+            **(ctx.shape | {"ROWS": OTHERS, "COLUMNS": OWN}), num_warps=WARPS,
         )  # fmt: skip
         return dq, dk, dv, None, None, None, None
 
