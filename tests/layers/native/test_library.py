@@ -275,6 +275,18 @@ def test_importing_builds_nothing(tmp_path: Path) -> None:
     assert not files(tmp_path)
 
 
+def test_what_checks_kernels_loads_no_algebra(tmp_path: Path) -> None:
+    """Gradients that are asked for with one of their own load sympy, which takes longer than to load the kernels."""
+    code = (
+        "import sys\n"
+        "from seqloom.layers.native import activation, packed_attention, product, residual\n"
+        "from seqloom.layers.native.library import _all\n"
+        "assert [one.name for one in _all if one.wait() is not None]\n"
+        "assert 'sympy' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "SEQLOOM_NATIVE": "1"}, check=True)
+
+
 def test_a_compiler_that_hangs_is_asked_once(
     made: Callable[..., Twice], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ def _same(lib: ctypes.CDLL) -> bool:
     with torch.enable_grad():
         x = (before + bias[0]).double().requires_grad_()
         wanted = [F.relu(x), F.gelu(x, approximate="tanh")]
-        slopes = [torch.autograd.grad(y, x, d.double())[0] for y in wanted]
+        slopes = [torch.autograd.grad((y * d).sum(), x)[0] for y in wanted]
     for y, slope, smooth in zip(wanted, slopes, (False, True), strict=True):
         made, back = before.clone(), d.clone()
         left = _activate(lib, made, bias[0], smooth, Chance())

@@ -63,7 +63,7 @@ def _same_activated(lib: ctypes.CDLL, x: Tensor, w: Tensor, bias: Tensor, d: Ten
         with torch.enable_grad():
             before = (x.double() @ w.double().T + bias).requires_grad_()
             wanted = F.gelu(before, approximate="tanh") if smooth else F.relu(before)
-            (back,) = torch.autograd.grad(wanted, before, d.double())
+            (back,) = torch.autograd.grad((wanted * d).sum(), before)
         yield made, wanted.detach()
         yield _activated_back(lib, d, torch.eye(d.shape[1]), made, slope, NEVER), back
 
