@@ -181,7 +181,10 @@ class _Gradients:
 
     def add(self, here: slice, d_scores: Tensor, x_ND: Tensor, w_VD: Tensor) -> None:
         assert self.hidden_ND is not None
-        self.hidden_ND[here] = d_scores @ w_VD
+        if self.hidden_ND.dtype == d_scores.dtype:
+            torch.mm(d_scores, w_VD, out=self.hidden_ND[here])
+        else:
+            self.hidden_ND[here] = d_scores @ w_VD
         if self.weight_VD is not None:
             _add_product(self.weight_VD, d_scores.T, x_ND[here])
         if self.bias_V is not None:
