@@ -21,8 +21,10 @@ def _sums(  # type: ignore[no-untyped-def]
     x_ptr, y_ptr, z_ptr, parts_ptr, sum_ptr, done_ptr, N, D, stride, share,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, RECTIFIES: tl.constexpr,
 ):  # fmt: skip
-    """Of x, or of z, which is x where y is above 0. parts[p] is the sum over the p-th share of the rows; whoever is last
-    sums these, always in the same order."""
+    """Of x, or of z, which is x where y is above 0.
+
+    parts[p] is the sum over the p-th share of the rows; whoever is last sums these, always in the same order.
+    """
     tile, many = tl.program_id(0), tl.num_programs(1)
     column = tile * COLUMNS + tl.arange(0, COLUMNS)
     begin = tl.program_id(1) * share
