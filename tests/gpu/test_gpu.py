@@ -21,7 +21,8 @@ from seqloom.models.build import build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
-from tests.laws.cases import READINGS, SETTINGS, sizes_of, stirred
+from tests.laws.cases import stirred
+from tests.laws.model_cases import READINGS, SETTINGS, sizes_of
 from tests.laws.subject import drawn
 
 pytestmark = [

@@ -7,7 +7,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seqloom.layers import token_loss as token_loss_module
 from seqloom.layers.activations import Activation, activate
 from seqloom.layers.apart import apart
 from seqloom.layers.layout import Packed
@@ -23,7 +22,6 @@ pytest.importorskip("triton", reason="Triton comes with torch for a GPU")
 from seqloom.layers.kernels import columns, norm, tiles
 from seqloom.layers.kernels.columns import column_sums, rectified_back
 from seqloom.layers.kernels.gate import gated
-from seqloom.layers.kernels.loss import loss_in_place
 from seqloom.layers.kernels.lstm import lstm_step, lstm_steps
 from seqloom.layers.kernels.norm import How, Sum, added, added_normed, normed
 
@@ -182,21 +180,6 @@ def test_dropout_of_a_sum_is_the_same_there_and_back() -> None:
     assert not torch.equal(again, kept)
     columns = kept.float().mean(0)
     assert float(columns.std()) < 0.04  # no column is spared, and none is always hit
-
-
-@pytest.mark.parametrize("size", [7, 4096, 10001])
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_the_loss_in_place(size: int, smoothing: float) -> None:
-    scores = torch.randn(50, size, device="cuda", dtype=torch.bfloat16) * 3
-    goal, times = torch.randint(size, (50,), device="cuda"), torch.rand(50, device="cuda") - 0.3
-    times[3] = 0
-    exact = scores.double().requires_grad_()
-    wanted = F.cross_entropy(exact, goal, reduction="none", label_smoothing=smoothing) * times
-    (grad,) = torch.autograd.grad(wanted.sum(), exact)
-    loss = loss_in_place(scores, goal, times, smoothing, True)
-    assert _relative(loss, wanted) < 1e-5
-    assert _relative(scores, grad) < 5e-3
-    assert not scores[3].any()
 
 
 @pytest.mark.parametrize("mapped", [False, True])
@@ -363,30 +346,6 @@ def test_a_linear_map_in_half_precision() -> None:
     ):
         assert grad.dtype == torch.float32
         assert _relative(grad, other) < 1e-2
-
-
-def test_the_loss_in_chunks_is_not_rounded_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_loss_module, "CHUNK_ELSEWHERE", 1 << 16)
-    hidden = torch.randn(1100, 64, device="cuda", requires_grad=True)
-    weight = torch.randn(130, 64, device="cuda", requires_grad=True)
-    goal = torch.randint(130, (1100,), device="cuda")
-    exact = [x.detach().bfloat16().double().requires_grad_() for x in (hidden, weight)]
-    wanted = F.cross_entropy(exact[0] @ exact[1].T, goal, reduction="sum", label_smoothing=0.1)
-    with torch.autocast("cuda", torch.bfloat16):
-        loss = token_loss_module.token_loss(hidden, weight, None, goal, smoothing=0.1)
-    assert _relative(loss, wanted) < 2e-3
-    grads = torch.autograd.grad(loss, (hidden, weight))
-    for grad, other in zip(grads, torch.autograd.grad(wanted, exact), strict=True):
-        assert grad.dtype == torch.float32
-        assert _relative(grad, other) < 1e-2
-
-
-def test_a_forbidden_token_does_not_spoil_the_loss() -> None:
-    """A score of -inf, as a bias gives it, is 0 times nothing without smoothing."""
-    scores_NV, goal_N = torch.randn(7, 300, device="cuda"), torch.arange(7, device="cuda")
-    scores_NV[:, 20] = -torch.inf
-    wanted_N = torch.nn.functional.cross_entropy(scores_NV, goal_N, reduction="none")
-    torch.testing.assert_close(loss_in_place(scores_NV, goal_N, None, 0.0, gradient=False), wanted_N)
 
 
 def _step_of_kernels(tokens: int) -> None:

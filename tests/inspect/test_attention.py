@@ -8,7 +8,7 @@ from seqloom.models.build import build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
-from tests.laws.cases import SETTINGS
+from tests.laws.model_cases import SETTINGS
 
 
 def _model(name: str) -> EncoderDecoder:

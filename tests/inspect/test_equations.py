@@ -13,7 +13,7 @@ from seqloom.inspect.written_numbers import number, sum_of_products, vector
 from seqloom.models.build import build_model
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
-from tests.laws import cases
+from tests.laws import model_cases
 
 
 def _trace(settings: ModelSettings, sizes: Sizes, example: Example) -> Trace:
@@ -77,12 +77,12 @@ def test_softmax_and_heads_of_one_row() -> None:
     assert hidden.endswith(f", {chr(0x2212)}∞]")
 
 
-@pytest.mark.parametrize("name", {**cases.SETTINGS, **cases.READINGS})
+@pytest.mark.parametrize("name", {**model_cases.SETTINGS, **model_cases.READINGS})
 def test_every_box_of_every_model_has_one(name: str) -> None:
     from tests.inspect.test_trace import _example
 
-    settings = ModelSettings.model_validate({**cases.SETTINGS, **cases.READINGS}[name])
-    found = _trace(settings, cases.sizes_of(name), _example(settings, cases.sizes_of(name)))
+    settings = ModelSettings.model_validate({**model_cases.SETTINGS, **model_cases.READINGS}[name])
+    found = _trace(settings, model_cases.sizes_of(name), _example(settings, model_cases.sizes_of(name)))
     for box in found.flow.boxes:
         made = equation(found, box.id)
         assert made.symbols, box.id

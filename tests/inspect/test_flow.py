@@ -13,7 +13,7 @@ from seqloom.models.build import Model, build_model
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
 from seqloom.settings import load
-from tests.laws.cases import SETTINGS
+from tests.laws.model_cases import SETTINGS
 
 FOLDER = Path(__file__).parents[2] / "recipes"
 RECIPES = [file for file in sorted(FOLDER.glob("*.toml")) if not (FOLDER / f"{file.stem}-small.toml").exists()]

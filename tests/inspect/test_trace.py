@@ -24,7 +24,7 @@ from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
 from seqloom.settings import load
-from tests.laws import cases
+from tests.laws import cases, model_cases
 
 WIDTH, SIZES = 8, Sizes(11, 11)
 
@@ -188,10 +188,10 @@ def test_every_way_to_a_source(name: str) -> None:
     _explained(model, trace(model, _example(settings)))
 
 
-@pytest.mark.parametrize("name", {**cases.SETTINGS, **cases.READINGS})
+@pytest.mark.parametrize("name", {**model_cases.SETTINGS, **model_cases.READINGS})
 def test_every_model_says_what_it_says(name: str) -> None:
-    settings = ModelSettings.model_validate({**cases.SETTINGS, **cases.READINGS}[name])
-    model, example = _model(settings, cases.sizes_of(name)), _example(settings, cases.sizes_of(name))
+    settings = ModelSettings.model_validate({**model_cases.SETTINGS, **model_cases.READINGS}[name])
+    model, example = _model(settings, model_cases.sizes_of(name)), _example(settings, model_cases.sizes_of(name))
     found = trace(model, example)
     _explained(model, found)
     with torch.no_grad():
@@ -208,7 +208,7 @@ def test_every_model_says_what_it_says(name: str) -> None:
 
 
 def test_probabilities_and_loss() -> None:
-    settings = ModelSettings.model_validate(cases.SETTINGS["transformer-2017"])
+    settings = ModelSettings.model_validate(model_cases.SETTINGS["transformer-2017"])
     model = _model(settings)
     example = Example(torch.tensor([5, 6, 7, 2]), torch.tensor([1, 5, 6]), torch.tensor([5, 6, 2]))
     found = trace(model, example)
@@ -219,7 +219,7 @@ def test_probabilities_and_loss() -> None:
 
 
 def test_nothing_of_it_stays() -> None:
-    settings = ModelSettings.model_validate(cases.SETTINGS["bahdanau-model"])
+    settings = ModelSettings.model_validate(model_cases.SETTINGS["bahdanau-model"])
     model = _model(settings)
     trace(model, _example(settings))
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())

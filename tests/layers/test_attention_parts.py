@@ -11,7 +11,7 @@ from seqloom.layers.layout import Layout, Packed, Padded
 from seqloom.layers.memory_compressed import MemoryCompressedAttention
 from seqloom.layers.mixer import Memory, fan_out
 from seqloom.layers.mixers import build_cross, build_mixer
-from tests.laws import cases
+from tests.laws import cases, model_cases
 
 ATTENTION = [name for name in cases.BOTH if name.startswith(("attention", "memory"))]
 CROSS = [name for name in cases.CROSS if name.startswith(("cross", "multi"))]
@@ -34,10 +34,10 @@ def _same(found: torch.Tensor, wanted: torch.Tensor, layout: Layout) -> None:
 @pytest.mark.parametrize("name", ATTENTION)
 def test_of_a_sequence_itself(name: str, causal: bool) -> None:
     torch.manual_seed(0)
-    layer: Any = build_mixer(cases.BOTH[name], cases.WIDTH, causal).eval()
+    layer: Any = build_mixer(cases.BOTH[name], model_cases.WIDTH, causal).eval()
     assert isinstance(layer, SelfAttention | MemoryCompressedAttention)
     for layout, shape in _layouts():
-        x = torch.randn(*shape, cases.WIDTH)
+        x = torch.randn(*shape, model_cases.WIDTH)
         with torch.no_grad():
             wanted, _ = layer(x, layout)
             parts = layer.parts(x, layout)
@@ -48,12 +48,12 @@ def test_of_a_sequence_itself(name: str, causal: bool) -> None:
 @pytest.mark.parametrize("name", CROSS)
 def test_of_a_source(name: str) -> None:
     torch.manual_seed(0)
-    layer: Any = build_cross(cases.CROSS[name], cases.WIDTH).eval()  # type: ignore[union-attr]
+    layer: Any = build_cross(cases.CROSS[name], model_cases.WIDTH).eval()  # type: ignore[union-attr]
     assert isinstance(layer, MemoryAttention)
-    given = (torch.randn(14, cases.WIDTH),) if name.startswith("multi") else ()
+    given = (torch.randn(14, model_cases.WIDTH),) if name.startswith("multi") else ()
     source = Packed.of([4, 6, 1])
-    memory = Memory(torch.randn(11, cases.WIDTH), source, embedded=torch.randn(11, cases.WIDTH))
-    layout, x = Packed.of([5, 2, 7]), torch.randn(14, cases.WIDTH)
+    memory = Memory(torch.randn(11, model_cases.WIDTH), source, embedded=torch.randn(11, model_cases.WIDTH))
+    layout, x = Packed.of([5, 2, 7]), torch.randn(14, model_cases.WIDTH)
     with torch.no_grad():
         for state in layer.begin(3, memory), layer.start(3, memory.padded()):
             wanted, _ = layer(x, layout, state, *given)
@@ -65,9 +65,9 @@ def test_of_a_source(name: str) -> None:
 def test_of_rows_that_share_a_source() -> None:
     """As hypotheses do."""
     torch.manual_seed(0)
-    layer: Any = build_cross(cases.CROSS["cross"], cases.WIDTH).eval()  # type: ignore[union-attr]
-    memory = Memory(torch.randn(2, 6, cases.WIDTH), Padded.of([6, 4]))
-    layout, x = Padded.whole(6, 2), torch.randn(6, 2, cases.WIDTH)
+    layer: Any = build_cross(cases.CROSS["cross"], model_cases.WIDTH).eval()  # type: ignore[union-attr]
+    memory = Memory(torch.randn(2, 6, model_cases.WIDTH), Padded.of([6, 4]))
+    layout, x = Padded.whole(6, 2), torch.randn(6, 2, model_cases.WIDTH)
     with torch.no_grad():
         state = fan_out(layer.start(2, memory), 3)
         wanted, _ = layer(x, layout, state)
@@ -81,8 +81,8 @@ def test_of_rows_that_share_a_source() -> None:
 
 def test_other_weights_mix_other_values() -> None:
     torch.manual_seed(0)
-    layer: Any = build_mixer(cases.BOTH["attention-shaw"], cases.WIDTH, causal=False).eval()
-    x, layout = torch.randn(1, 4, cases.WIDTH), Padded.whole(1, 4)
+    layer: Any = build_mixer(cases.BOTH["attention-shaw"], model_cases.WIDTH, causal=False).eval()
+    x, layout = torch.randn(1, 4, model_cases.WIDTH), Padded.whole(1, 4)
     with torch.no_grad():
         parts = layer.parts(x, layout)
         same = parts.weighing(parts.weights_BHTS)
@@ -94,8 +94,8 @@ def test_other_weights_mix_other_values() -> None:
 
 def test_without_mask_and_without_positions() -> None:
     torch.manual_seed(0)
-    x, layout = torch.randn(1, 4, cases.WIDTH), Padded.whole(1, 4)
-    layer: Any = build_mixer(cases.BOTH["attention-rotary"], cases.WIDTH, causal=True).eval()
+    x, layout = torch.randn(1, 4, model_cases.WIDTH), Padded.whole(1, 4)
+    layer: Any = build_mixer(cases.BOTH["attention-rotary"], model_cases.WIDTH, causal=True).eval()
     with torch.no_grad():
         parts = layer.parts(x, layout)
         assert torch.isinf(parts.masked_BHTS[0, 0]).equal(torch.ones(4, 4).triu(1).bool())

@@ -17,7 +17,8 @@ from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.head_settings import ClassesOutput
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
-from tests.laws.cases import BOTH, CROSS, MODELS, NOT_CAUSAL, READINGS, SETTINGS, WITH_MEMORY
+from tests.laws.cases import BOTH, CROSS, MODELS, NOT_CAUSAL, WITH_MEMORY
+from tests.laws.model_cases import READINGS, SETTINGS
 from tests.laws.subject import drawn
 
 ROWS, STEPS, SOURCE = 2, 6, 9

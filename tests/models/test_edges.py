@@ -9,7 +9,7 @@ from seqloom.models.build import Model, build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
-from tests.laws.cases import READINGS, SETTINGS, sizes_of
+from tests.laws.model_cases import READINGS, SETTINGS, sizes_of
 from tests.laws.subject import drawn
 
 

@@ -1,94 +1,40 @@
 """Several steps in one call of C write what the plain lines write one by one."""
 
-import weakref
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 
-from seqloom.generation import GenerationSettings, Item, PairScorer, TextScorer, Written, search, write
+from seqloom.generation import GenerationSettings, Item, PairScorer, search, write
 from seqloom.generation.contract import Goal
 from seqloom.generation.drawing import Drawing
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
-from seqloom.layers.layout import Packed
 from seqloom.layers.mixer import roomy
 from seqloom.layers.native import product
 from seqloom.layers.native.run import RUN
 from seqloom.layers.paths import only_plain
 from seqloom.layers.shortlist import Shortlist
-from seqloom.models import DecoderOnly, EncoderDecoder, Sizes, build_model, stretch
-from seqloom.models.in_int8 import in_int8
+from seqloom.models import stretch
 from seqloom.models.laid_out import lay_out
-from seqloom.models.settings import ModelSettings
+from tests.models.stretched import (
+    GREEDY,
+    ITEMS,
+    LANGUAGE,
+    ONE,
+    SIZE,
+    Scorer,
+    alike,
+    calls_of_c,
+    changed,
+    same,
+    scorer_of,
+    used,
+    written,
+)
 
 pytestmark = pytest.mark.skipif(RUN.wait() is None, reason="needs a C compiler")
-
-BEGIN, END, SIZE = 1, 2, 40
-USUAL: dict[str, Any] = {"width": 32, "depth": 2, "mixer": {"kind": "attention", "heads": 4}}
-ITEMS = [Item([3 + (n * 7 + place) % 30 for place in range(1 + n % 6)], n, 3 + n * 5 % 40) for n in range(12)]
-LANGUAGE = {"family": "decoder-only", "positions": {"kind": "learned", "length": 50}}
-Scorer = PairScorer | TextScorer
-T = TypeVar("T")
-
-
-def scorer_of(eight: bool = False, **other: Any) -> Scorer:
-    torch.manual_seed(0)
-    model = build_model(ModelSettings.model_validate({**USUAL, **other}), Sizes(SIZE, SIZE)).eval()
-    with torch.no_grad():
-        for weight in model.parameters():  # norms and biases that do something, and answers that differ
-            weight.mul_(1.5).add_(0.2 * torch.randn_like(weight))
-    made = in_int8(model) if eight else model
-    if isinstance(made, EncoderDecoder):
-        return PairScorer(made, BEGIN, END, never=[0, 1, 7])
-    assert isinstance(made, DecoderOnly)
-    return TextScorer(made, BEGIN, END, never=[0, 1, 7])
-
-
-def written(scorer: Scorer, settings: GenerationSettings, **other: Any) -> dict[int, list[Written]]:
-    return dict(write(scorer, ITEMS, settings, **other))
-
-
-def used(scorer: Scorer) -> bool:
-    plan = stretch._plans.get(scorer.model)
-    return plan is not None and plan.written is not None
-
-
-def alike(found: dict[int, list[Written]], wanted: dict[int, list[Written]], digits: float = 1e-4) -> None:
-    assert found.keys() == wanted.keys()
-    for number, answers in wanted.items():
-        for one, other in zip(found[number], answers, strict=True):
-            assert (one.tokens, one.ended) == (other.tokens, other.ended)
-            assert one.log_probs == pytest.approx(other.log_probs, abs=digits)
-            assert one.score == pytest.approx(other.score, abs=digits)
-
-
-def calls_of_c(work: Callable[[], T]) -> tuple[T, int]:
-    calls = list[str]()
-
-    def counted(name: str) -> Callable[..., object]:
-        real = getattr(stretch, name)
-        return lambda *given: (calls.append(name), real(*given))[1]
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("ran", "best"):
-            patch.setattr(stretch, name, counted(name))
-        return work(), len(calls)
-
-
-def same(scorer: Scorer, settings: GenerationSettings, in_c: bool = True) -> dict[int, list[Written]]:
-    found, calls = calls_of_c(lambda: written(scorer, settings))
-    assert used(scorer) == in_c
-    assert bool(calls) == in_c
-    with only_plain():
-        alike(found, written(scorer, settings))
-    return found
-
-
-GREEDY, ONE = GenerationSettings(beam=1, batch=5), GenerationSettings(beam=1, batch=1)
 
 
 @pytest.mark.parametrize("settings", [GREEDY, ONE])
@@ -238,11 +184,6 @@ def _listened(scorer: Scorer) -> Callable[[], object]:
     return scorer.model.decoder.register_forward_hook(lambda *_: None).remove
 
 
-def _changed(scorer: Scorer) -> Callable[[], object]:
-    scorer.model.head.weight_VD = torch.nn.Parameter(scorer.model.head.weight_VD.flip(0), requires_grad=False)
-    return lambda: None
-
-
 def _laid_out(scorer: Scorer) -> Callable[[], object]:
     lay_out(scorer.model)
     return lambda: None
@@ -267,7 +208,7 @@ def _patched(scorer: Scorer) -> Callable[[], object]:
     return lambda: None
 
 
-@pytest.mark.parametrize("change", [_listened, _changed, _laid_out, _biased, _turned, _patched])
+@pytest.mark.parametrize("change", [_listened, changed, _laid_out, _biased, _turned, _patched])
 def test_what_changed_since_is_seen(change: Callable[[Scorer], Callable[[], object]]) -> None:
     scorer = scorer_of()
     written(scorer, GREEDY)
@@ -326,84 +267,3 @@ def test_rows_do_not_depend_on_their_neighbours() -> None:
     together = written(scorer, settings)
     alone = written(scorer, GenerationSettings(sample=Sampling(), n_best=2, batch=1))
     alike(alone, together, 1e-5)
-
-
-def test_the_positions_of_a_learned_table_end() -> None:
-    model = scorer_of(**{**LANGUAGE, "positions": {"kind": "learned", "length": 12}}).model
-    assert isinstance(model, DecoderOnly)
-    scorer = TextScorer(model, BEGIN, END, never=[BEGIN, END])
-    items: Sequence[Item] = [Item([5, 6, 7], 0, 40)]
-    with pytest.raises(ValueError, match="positions are learned for the first 12"):
-        list(write(scorer, items, GenerationSettings(sample=Sampling(), batch=5)))
-
-
-@pytest.mark.parametrize("sample", [Sampling(top_p=1e-7), Sampling(top_k=2**63 - 1, top_p=0.5)])
-def test_somebody_always_stays(sample: Sampling) -> None:
-    """A mass that nobody is as small as leaves the likeliest token; a number beyond all tokens leaves all."""
-    same(scorer_of(**LANGUAGE), GenerationSettings(beam=1, batch=5, sample=sample))
-
-
-@pytest.mark.parametrize("sample", [None, Sampling()])
-def test_nothing_may_be_written(sample: Sampling | None) -> None:
-    scorer = scorer_of(**LANGUAGE)
-    mute = TextScorer(scorer.model, BEGIN, END, never=range(SIZE))  # type: ignore[arg-type]
-    found = written(mute, GenerationSettings(beam=1, sample=sample))
-    assert {one.tokens for answers in found.values() for one in answers} == {()}
-
-
-@pytest.mark.parametrize("token", [-1, SIZE, 2**40])
-def test_tokens_that_are_none(token: int) -> None:
-    """C would read beyond the table."""
-    with pytest.raises(IndexError):
-        list(write(scorer_of(**LANGUAGE), [Item([5, token], 0, 4)], GREEDY))
-
-
-def test_reading_and_writing_by_turns() -> None:
-    """A causal model that was written down for its steps still does not see the future when it reads."""
-    scorer = scorer_of(**LANGUAGE)
-    model = scorer.model
-    assert isinstance(model, DecoderOnly)
-    lengths = torch.tensor([7, 5])
-    layout, tokens = Packed.of(lengths), torch.arange(12) % 30 + 3
-    with torch.no_grad():
-        with only_plain():
-            wanted = model(tokens, layout).hidden
-        for item in (Item([], 0, 8), ITEMS[3]):  # nothing to read before the first step, and something
-            list(write(scorer, [item], GenerationSettings(beam=3)))
-            torch.testing.assert_close(model(tokens, layout).hidden, wanted, atol=1e-4, rtol=1e-4)
-
-
-def test_threads_that_are_first_at_once() -> None:
-    """Each packs weights in eight bits, or waits for who does; nobody frees what C reads."""
-    for _ in range(3):
-        scorer, ready = scorer_of(eight=True, width=64, depth=4), Barrier(4)
-
-        def run(scorer: Scorer = scorer, ready: Barrier = ready) -> list[tuple[int, ...]]:
-            ready.wait()
-            return [answers[0].tokens for _, answers in sorted(written(scorer, GREEDY).items())]
-
-        with ThreadPoolExecutor(4) as pool:
-            found = [work.result() for work in [pool.submit(run) for _ in range(4)]]
-        assert all(one == found[0] for one in found)
-
-
-def test_no_number_among_the_outputs() -> None:
-    """The list of outputs compares whole numbers, which know no NaN."""
-    scorer = scorer_of()
-    shortlist = Shortlist(scorer.model.head.weight_VD, [0, 1, 7])
-    scorer.model.decoder.norm.gain_D.data[3] = torch.nan  # type: ignore[union-attr]
-    with pytest.raises(NoNumbersError):
-        written(scorer, GREEDY, shortlist=shortlist)
-
-
-def test_weights_live_as_long_as_who_reads_them() -> None:
-    """Another thread may replace a weight, and make a plan anew, while C reads the old one."""
-    scorer = scorer_of()
-    written(scorer, GREEDY)
-    plan = stretch._plans[scorer.model].written
-    old = [weakref.ref(scorer.model.head.weight_VD), weakref.ref(scorer.model.decoder.blocks[0].mixer.heads.out.weight)]  # type: ignore[union-attr, call-overload]
-    _changed(scorer)
-    scorer.model.decoder.blocks[0].mixer.heads.out.weight = torch.nn.Parameter(torch.zeros(32, 32))  # type: ignore[union-attr]
-    written(scorer, GREEDY)
-    assert stretch._plans[scorer.model].written is not plan
-    assert all(weight() is not None for weight in old)
