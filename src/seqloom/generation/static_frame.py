@@ -77,6 +77,7 @@ class Frame:
         self.count = items  # of these, as many take part
         self.writs: dict[int, Writ] = {}  # by their places
         self.steps = 0  # that were asked for, in all
+        self._until = 0  # as many as the longest answers may take
         self._looks = deque[_Look]()  # that are on their way
         self._recordings: dict[int, Recording] = {}
 
@@ -107,7 +108,12 @@ class Frame:
     def _taken(self, places: Sequence[int], items: Sequence[Item]) -> None:
         for place, item in zip(places, items, strict=True):
             self.writs[place] = Writ(item, place, self.steps, self.steps + item.longest + 1)
+        self._limit()
         self._widen()
+
+    def _limit(self) -> None:
+        """Of those who are written now, the longest answers say how many steps there may be."""
+        self._until = max((writ.until for writ in self.writs.values()), default=self.steps)
 
     def _widen(self) -> None:
         """As many take part as must, so that the last one does."""
@@ -137,16 +143,11 @@ class Frame:
                 writ.place = place
         self.count = count
 
-    @property
-    def _left(self) -> int:
-        """Steps that the longest answers may still take, behind those that were asked for."""
-        return max((writ.until for writ in self.writs.values()), default=self.steps) - self.steps
-
     @torch.inference_mode()
     def run(self) -> None:
         """A few steps, if somebody may need them, and a look behind them; nobody waits for it."""
-        steps = min(LOOK, self._left)
-        if steps == 0:
+        steps = min(LOOK, self._until - self.steps)
+        if steps <= 0:
             return
         if self.count not in self._recordings:
             self._recordings[self.count] = Recording(self._work(self.count), self.tape)
@@ -165,21 +166,22 @@ class Frame:
 
         The latest look is not waited for, so that the device has work meanwhile; unless there is none to ask for.
         """
-        gone, later = list[Writ](), 1 if self._left else 0
+        gone, later = list[Writ](), 1 if self.steps < self._until else 0
         while len(self._looks) > later:
             gone += self._gone(self._looks.popleft())
         if not self.writs:
             self._looks.clear()  # they have nothing to tell
         if not gone:
             return Left()
+        self._limit()
         most = max(min(self.steps, writ.until) - writ.begun for writ in gone)
         numbers = self.books.leave(sent([writ.place for writ in gone], self.scorer.device), most)
         return Left(self, [writ.item for writ in gone], numbers)
 
     def _gone(self, look: _Look) -> list[Writ]:
         """Who was done then and has not left before. Waits for the look."""
-        done = look.done_A.read()[0].tolist()
-        gone = [writ for place, writ in look.writs.items() if done[place] and self.writs.get(writ.place) is writ]
+        done = [look.writs.get(place) for place in look.done_A.read()[0].nonzero().flatten().tolist()]
+        gone = [writ for writ in done if writ is not None and self.writs.get(writ.place) is writ]
         for writ in gone:
             del self.writs[writ.place]
         return gone
@@ -202,8 +204,9 @@ class Left:
 
     def answers(self) -> Iterator[tuple[Item, list[Written]]]:
         """Waits for the device. Each answer is made when it is asked for."""
-        if self.frame is not None and self.numbers is not None:
-            yield from zip(self.items, self.frame.books.written(self.numbers, self.frame.settings), strict=True)
+        if self.frame is None or self.numbers is None:
+            return iter(())
+        return zip(self.items, self.frame.books.written(self.numbers, self.frame.settings), strict=True)
 
 
 @dataclass(frozen=True)

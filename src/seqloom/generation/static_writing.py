@@ -127,10 +127,11 @@ class Static:
 
     def _window(self, window: Sequence[Item], settings: GenerationSettings) -> Iterator[tuple[Item, list[Written]]]:
         """The longest first, so that those that come later fit where they leave."""
-        waiting = deque(sorted(window, key=lambda item: (-len(item.source), item.number)))
+        waiting = deque(sorted(window, key=lambda item: len(item.source), reverse=True))
         with self.tape.running():
             frame = self._frame(list(waiting), settings)
         room = min(frame.room, settings.together)
+        handed = max(HANDED, room // 4)
         ready: _Begun | None = None
         try:
             while frame.writs or waiting or ready is not None:
@@ -143,7 +144,7 @@ class Static:
                         ready = self._started(waiting, -(-room // COHORTS))
                 for number, answer in enumerate(left.answers(), 1):  # while the device goes on
                     yield answer
-                    if number % max(HANDED, room // 4) == 0:
+                    if number % handed == 0:
                         with self.tape.running():
                             frame.run()
         finally:
@@ -174,9 +175,8 @@ class Static:
 
     def _frame(self, items: Sequence[Item], settings: GenerationSettings) -> Frame:
         """One that holds all of them, one after the other; the longest stands first."""
-        needs = [self.scorer.needs(item) for item in items]
-        steps = _up(max(each[0] for each in needs), STEPS)
-        source = _up(max(each[1] for each in needs), SOURCE)
+        most = [max(each) for each in zip(*map(self.scorer.needs, items), strict=True)]
+        steps, source = _up(most[0], STEPS), _up(most[1], SOURCE)
         room = _up(min(settings.together, len(items)), FEWEST)
         wanted = _Kind(room, steps, source, settings.beam, settings.n_best, settings.length)
         smaller = self._smaller.get(wanted)
