@@ -9,6 +9,7 @@ from torch import Tensor
 
 from seqloom.generation import static_writing
 from seqloom.generation.contract import Item
+from seqloom.generation.greedy_books import GreedyBooks
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.on_its_way import OnItsWay
 from seqloom.generation.scorer import PairScorer
@@ -126,6 +127,30 @@ def test_looks_know_who_was_moved(monkeypatch: pytest.MonkeyPatch, ends: bool) -
     while frame.writs:
         frame.run()
         assert leaving(frame) == ({} if frame.writs else {19: 12})
+
+
+def test_answers_are_read_where_the_look_was_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU may not have come to the move yet when they are."""
+
+    def told(step: int) -> dict[int, float]:
+        return dict.fromkeys(range(18), ENDS) if step == 1 else {18: ENDS} if step == LOOK + 1 else {}
+
+    frame = Told(monkeypatch, told).frame(20, longest=12)
+    left, leave = list[list[int]](), GreedyBooks.leave
+
+    def watched(self: GreedyBooks, items_A: Tensor, most: int) -> OnItsWay:
+        left.append(items_A.tolist())
+        return leave(self, items_A, most)
+
+    monkeypatch.setattr(GreedyBooks, "leave", watched)
+    frame.run()
+    frame.run()
+    assert len(leaving(frame)) == 18
+    frame.narrow()
+    assert set(frame.writs) == {0, 1}
+    frame.run()
+    assert leaving(frame) == {18: LOOK}
+    assert left == [list(range(18)), [18]]
 
 
 @pytest.mark.parametrize("ends", [3, 4, 5, 8])

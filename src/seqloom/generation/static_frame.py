@@ -166,23 +166,28 @@ class Frame:
 
         The latest look is not waited for, so that the device has work meanwhile; unless there is none to ask for.
         """
-        gone, later = list[Writ](), 1 if self.steps < self._until else 0
+        gone, later = dict[int, Writ](), 1 if self.steps < self._until else 0
         while len(self._looks) > later:
-            gone += self._gone(self._looks.popleft())
+            gone |= self._gone(self._looks.popleft())
         if not self.writs:
             self._looks.clear()  # they have nothing to tell
         if not gone:
             return Left()
         self._limit()
-        most = max(min(self.steps, writ.until) - writ.begun for writ in gone)
-        numbers = self.books.leave(sent([writ.place for writ in gone], self.scorer.device), most)
-        return Left(self, [writ.item for writ in gone], numbers)
+        most = max(min(self.steps, writ.until) - writ.begun for writ in gone.values())
+        with self.tape.aside():
+            numbers = self.books.leave(sent(list(gone), self.scorer.device), most)
+        return Left(self, [writ.item for writ in gone.values()], numbers)
 
-    def _gone(self, look: _Look) -> list[Writ]:
-        """Who was done then and has not left before. Waits for the look."""
-        done = [look.writs.get(place) for place in look.done_A.read()[0].nonzero().flatten().tolist()]
-        gone = [writ for writ in done if writ is not None and self.writs.get(writ.place) is writ]
-        for writ in gone:
+    def _gone(self, look: _Look) -> dict[int, Writ]:
+        """Who was done then and has not left before, by the places of then. Waits for the look.
+
+        There the books stay as they were, whatever the device is at: no step changes what is done, who has moved since
+        left a copy behind, and nobody begins once some have moved.
+        """
+        done = ((place, look.writs.get(place)) for place in look.done_A.read()[0].nonzero().flatten().tolist())
+        gone = {place: writ for place, writ in done if writ is not None and self.writs.get(writ.place) is writ}
+        for writ in gone.values():
             del self.writs[writ.place]
         return gone
 
