@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from seqloom.generation.contract import Item
+from seqloom.generation.contract import Item, Written
 from seqloom.generation.scorer import PairScorer, TextScorer
 from seqloom.generation.search import write
 from seqloom.generation.settings import GenerationSettings, LengthSettings, MeanLength, WuLength
+from seqloom.generation.static_frame import Frame
 from seqloom.generation.static_writing import Static
 from seqloom.generation.tops import tops
 from seqloom.layers.experts import MixtureOfExperts
@@ -162,6 +163,29 @@ def test_what_cannot_be_recorded_is_told_once_and_written_all_the_same(monkeypat
     compare(other, items_of(70), settings, fine, 2e-3)
     assert fine.works
     assert len(notes) == 1
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_answers_do_not_wait_for_later_steps(beam: int) -> None:
+    """Who is done leaves while the device is still at what was asked for."""
+    scorer = scorer_of(KINDS["attention"])
+    tape, items = Tape(scorer.device), [Item([3, 4, 5], number, 1 if number < 9 else 60) for number in range(20)]
+    frame = Frame(scorer, GenerationSettings(beam=beam), tape, scorer.start(items[:1])[0], 32, 64, 16)
+    found = dict[int, list[Written]]()
+    for cycles in 1, 2_000_000_000:  # the first time kernels are made and memory is taken, which waits
+        torch.cuda.synchronize()
+        with tape.running():
+            assert frame.read(items)
+            frame.run()
+            frame.run()
+            torch.cuda._sleep(cycles)
+            found = {item.number: answers for item, answers in frame.done().answers()}
+            assert tape.stream is not None
+            assert cycles == 1 or not tape.stream.query(), "it was waited for"
+            frame.clear()
+    plain = dict(write(scorer, items, GenerationSettings(beam=beam)))
+    assert set(found) >= set(range(9))
+    assert all(answers[0].tokens == plain[number][0].tokens for number, answers in found.items())
 
 
 def test_a_recording_that_breaks_off_leaves_the_memory_usable() -> None:

@@ -12,9 +12,11 @@ from seqloom.layers.apart import apart
 from seqloom.layers.layout import Packed
 from seqloom.layers.linear import Linear, rectified
 from seqloom.layers.masks import Sight
+from seqloom.layers.paths import only_plain
 from seqloom.layers.positions import Sinusoidal
 from seqloom.layers.positions.absolute import SinusoidalPositions
 from seqloom.layers.positions.rotary import Rotary, RotaryRelative
+from seqloom.layers.static_state import put_steps
 from seqloom.layers.varlen import attend_packed, seen
 
 pytest.importorskip("triton", reason="Triton comes with torch for a GPU")
@@ -346,6 +348,24 @@ def test_a_linear_map_in_half_precision() -> None:
     ):
         assert grad.dtype == torch.float32
         assert _relative(grad, other) < 1e-2
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(("heads", "width", "size"), [(8, 64, 64), (3, 24, 70), (1, 5, 48)])
+def test_rows_move(heads: int, width: int, size: int, dtype: torch.dtype) -> None:
+    layout = Packed.within(torch.tensor([3, 0, 48, 1, 0], device="cuda"), 60, 48)
+    both_NGK = torch.randn(60, 2 * heads, width, device="cuda", dtype=dtype)
+    rows_B = torch.tensor([4, 0, 8, 6, 1], device="cuda")
+    buffer = torch.randn(9, heads, size, width, device="cuda")
+    for x_NGK in both_NGK.split([heads, heads], 1):
+        found, wanted, plain = layout.pad_heads(x_NGK), layout.pad(x_NGK).transpose(1, 2), buffer.clone()
+        assert torch.equal(found, wanted)
+        assert found.is_contiguous(), "it is the kernel's"
+        for x_BGTK in found, wanted:
+            put_steps(buffer, rows_B, x_BGTK)
+            with only_plain():
+                put_steps(plain, rows_B, x_BGTK)
+            assert torch.equal(buffer, plain)
 
 
 def _step_of_kernels(tokens: int) -> None:

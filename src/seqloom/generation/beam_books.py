@@ -1,6 +1,7 @@
 """What a search keeps of each item, on the device: its hypotheses, and the best answers that have ended."""
 # A items  K hypotheses to each  R = A·K rows  C candidates  N answers that are wanted  T tokens that fit, and an end
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +12,7 @@ from seqloom.generation.choice import split
 from seqloom.generation.contract import Item, Written
 from seqloom.generation.draft import Draft, Found
 from seqloom.generation.length import penalty
+from seqloom.generation.no_numbers import refuse_bad
 from seqloom.generation.on_its_way import OnItsWay
 from seqloom.generation.settings import GenerationSettings, LengthSettings
 
@@ -34,7 +36,7 @@ class BeamBooks:
     stuck_A: Tensor
     """It is done because nothing can go on."""
     bad_A: Tensor
-    """Some score of it was no number."""
+    """Some score of it was no number: it has no answer."""
     length: LengthSettings
 
     @classmethod
@@ -127,31 +129,26 @@ class BeamBooks:
     def leave(self, items_A: Tensor, most: int) -> OnItsWay:
         """All that the answers to items that are done are made of. most: steps of the longest."""
         best = (self.best_AN, self.best_step_AN, self.best_tokens_ANT[:, :, : most + 1])
-        held = (self.stuck_A, self.step_A, self.total_AK, self.tokens_AKT[:, :, : most + 1])
+        held = (self.bad_A, self.stuck_A, self.step_A, self.total_AK, self.tokens_AKT[:, :, : most + 1])
         log_probs = self.best_log_probs_ANT[:, :, : most + 1], self.log_probs_AKT[:, :, : most + 1]
         return OnItsWay([part[items_A] for part in (*best, *held, *log_probs)])
 
-    def written(self, left: OnItsWay, settings: GenerationSettings) -> list[list[Written]]:
-        """The answers to items that left, best first. Waits for the device."""
-        score_AN, step_AN, tokens_ANT, stuck_A, *held, log_probs_ANT, held_log_probs_AKT = left.read()
+    def written(self, left: OnItsWay, settings: GenerationSettings) -> Iterator[list[Written]]:
+        """The answers to items that left, best first, made when they are asked for. Waits for the device."""
+        score_AN, step_AN, tokens_ANT, bad_A, stuck_A, *held, log_probs_ANT, held_log_probs_AKT = left.read()
+        refuse_bad(bad_A)
         real_ANT = torch.arange(tokens_ANT.shape[2]) <= step_AN[..., None]
         total_AN = torch.where(real_ANT, log_probs_ANT.double(), 0).sum(2)
         parts = (score_AN, total_AN, step_AN, tokens_ANT, log_probs_ANT)
-        answers = [
-            [
+        for a, (stuck, *one) in enumerate(zip(*(part.tolist() for part in (stuck_A, *parts)), strict=True)):
+            found = [
                 Written(tuple(ids[:step]), score, total, tuple(given[: step + 1]), ended=True)
                 for score, total, step, ids, given in zip(*one, strict=True)
                 if score > NOTHING
             ]
-            for one in zip(*(part.tolist() for part in parts), strict=True)
-        ]
-        stuck = stuck_A.tolist()
-        for a, found in enumerate(answers):
-            if stuck[a] and len(found) < settings.n_best:
-                found += self._cut(found, *(part[a] for part in (*held, held_log_probs_AKT)))[
-                    : settings.n_best - len(found)
-                ]
-        return answers
+            if stuck and len(found) < settings.n_best:
+                found += self._cut(found, *(part[a] for part in (*held, held_log_probs_AKT)))
+            yield found[: settings.n_best]
 
     def _cut(
         self, found: list[Written], step: Tensor, total_K: Tensor, tokens_KT: Tensor, log_probs_KT: Tensor

@@ -1,6 +1,7 @@
 """What is written to each item where always the likeliest token is taken: kept on the device, a step at a time."""
 # A items  T tokens that fit, and a place for what nobody reads
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 from seqloom.generation.beam import NOTHING
 from seqloom.generation.contract import Written
 from seqloom.generation.length import penalty
+from seqloom.generation.no_numbers import refuse_bad
 from seqloom.generation.on_its_way import OnItsWay
 from seqloom.generation.settings import GenerationSettings
 from seqloom.layers.kernels import usable
@@ -26,7 +28,7 @@ class GreedyBooks:
     done_A: Tensor
     ended_A: Tensor
     bad_A: Tensor
-    """Some score of it was no number."""
+    """Some score of it was no number: it has no answer."""
 
     @classmethod
     def empty(cls, items: int, steps: int, device: torch.device) -> "GreedyBooks":
@@ -81,18 +83,18 @@ class GreedyBooks:
 
     def leave(self, items_A: Tensor, most: int) -> OnItsWay:
         """All that the answers to items that are done are made of. most: steps of the longest."""
-        step_A, ended_A, most = self.step_A[items_A], self.ended_A[items_A], most + 1
-        return OnItsWay((step_A, ended_A, self.tokens_AT[items_A, :most], self.log_probs_AT[items_A, :most]))
+        parts = self.bad_A, self.step_A, self.ended_A, self.tokens_AT[:, : most + 1], self.log_probs_AT[:, : most + 1]
+        return OnItsWay([part[items_A] for part in parts])
 
-    def written(self, left: OnItsWay, settings: GenerationSettings) -> list[list[Written]]:
-        """The answers to items that left. Waits for the device."""
-        step_A, ended_A, tokens_AT, log_probs_AT = left.read()
+    def written(self, left: OnItsWay, settings: GenerationSettings) -> Iterator[list[Written]]:
+        """The answers to items that left, each made when it is asked for. Waits for the device."""
+        bad_A, step_A, ended_A, tokens_AT, log_probs_AT = left.read()
+        refuse_bad(bad_A)
         length_A = step_A + ended_A
         real_AT = torch.arange(log_probs_AT.shape[1]) < length_A[:, None]
         total_A = torch.where(real_AT, log_probs_AT.double(), 0).sum(1)
         score_A = total_A / penalty(settings.length, length_A.clamp(min=1).double())
-        parts = (step_A, ended_A, total_A, score_A, tokens_AT, log_probs_AT)
-        return [
-            [Written(tuple(ids[:step]), score, total, tuple(given[: step + ended]), ended)]
-            for step, ended, total, score, ids, given in zip(*(part.tolist() for part in parts), strict=True)
-        ]
+        parts = [part.tolist() for part in (step_A, ended_A, total_A, score_A)]
+        rows = tokens_AT.numpy(), log_probs_AT.numpy()  # lists are made of what is real, as they take longest
+        for step, ended, total, score, ids, given in zip(*parts, *rows, strict=True):
+            yield [Written(tuple(ids[:step].tolist()), score, total, tuple(given[: step + ended].tolist()), ended)]

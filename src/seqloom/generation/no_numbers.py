@@ -16,5 +16,10 @@ class NoNumbersError(FailedError):
 
 
 def refuse_no_numbers(scores: Tensor) -> None:
-    if bool(scores.isnan().any()):
+    refuse_bad(scores.isnan())
+
+
+def refuse_bad(bad: Tensor) -> None:
+    """bad: where some score was no number."""
+    if bool(bad.any()):
         raise NoNumbersError

@@ -1,4 +1,4 @@
-"""Numbers that are on their way from a device: whoever reads them waits, nobody else does."""
+"""Numbers that are on their way from a device, or to it: whoever reads them waits, nobody else does."""
 
 from collections.abc import Sequence
 
@@ -22,3 +22,9 @@ class OnItsWay:
         if self._event is not None:
             self._event.synchronize()
         return self._here
+
+
+def sent(numbers: Sequence[int], device: torch.device) -> Tensor:
+    """On the device when its work comes to them. From memory that is not pinned, the host would wait for that work."""
+    here = torch.tensor(numbers, dtype=torch.int64, pin_memory=device.type == "cuda")
+    return here.to(device, non_blocking=True)

@@ -1,7 +1,8 @@
 """Items that are written together on buffers that stay where they are: they come, are written step by step, and go."""
 # A items  K hypotheses to each  R = A·K rows
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,8 +11,7 @@ from torch import Tensor
 from seqloom.generation.beam_books import BeamBooks
 from seqloom.generation.contract import Item, StaticScorer, Written
 from seqloom.generation.greedy_books import GreedyBooks
-from seqloom.generation.no_numbers import NoNumbersError
-from seqloom.generation.on_its_way import OnItsWay
+from seqloom.generation.on_its_way import OnItsWay, sent
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.static_intake import Intake
 from seqloom.generation.tops import tops
@@ -19,16 +19,30 @@ from seqloom.layers.mixer import State
 from seqloom.layers.recording import Recording, Tape
 from seqloom.layers.static_state import Places, Rows, Size, first, move, put, settle, static_like
 
-LOOK = 8  # steps between two looks at who is done, which make host and device wait for each other
+LOOK = 2  # steps between two looks at who is done
 FEWEST = 16  # items: with fewer, a step is no faster
 
 
-@dataclass
+@dataclass(eq=False)
 class Writ:
-    """An item that is being written. steps: that it has had."""
+    """An item that is being written. begun, until: how many steps the frame had before its first one, and has had when
+    it must be done."""
 
     item: Item
-    steps: int = 0
+    place: int
+    begun: int
+    until: int
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Who was done behind some steps, of those who were written then. done_A is by the places that they had then.
+
+    Who was done is done still, wherever it stands now, if it has not left; whoever has its place now is another.
+    """
+
+    writs: dict[int, Writ]
+    done_A: OnItsWay
 
 
 class Frame:
@@ -62,6 +76,9 @@ class Frame:
         self.room = items  # items that there is room for
         self.count = items  # of these, as many take part
         self.writs: dict[int, Writ] = {}  # by their places
+        self.steps = 0  # that were asked for, in all
+        self._until = 0  # as many as the longest answers may take
+        self._looks = deque[_Look]()  # that are on their way
         self._recordings: dict[int, Recording] = {}
 
     @property
@@ -81,16 +98,22 @@ class Frame:
     def begin(self, items: Sequence[Item], state: State, last_A: Tensor) -> None:
         """These take free places. state: as the scorer started them."""
         places = self.free[: len(items)]
-        rows = Rows(torch.tensor(places, device=last_A.device), self.fan)
+        rows = Rows(sent(places, last_A.device), self.fan)
         self.places.begin(rows)
         put(self.state, rows, state)
-        longest_A = torch.tensor([item.longest for item in items], device=last_A.device)
+        longest_A = sent([item.longest for item in items], last_A.device)
         self.books.begin(rows.items_A, longest_A, last_A)
         self._taken(places, items)
 
     def _taken(self, places: Sequence[int], items: Sequence[Item]) -> None:
-        self.writs |= {place: Writ(item) for place, item in zip(places, items, strict=True)}
+        for place, item in zip(places, items, strict=True):
+            self.writs[place] = Writ(item, place, self.steps, self.steps + item.longest + 1)
+        self._limit()
         self._widen()
+
+    def _limit(self) -> None:
+        """Of those who are written now, the longest answers say how many steps there may be."""
+        self._until = max((writ.until for writ in self.writs.values()), default=self.steps)
 
     def _widen(self) -> None:
         """As many take part as must, so that the last one does."""
@@ -110,28 +133,28 @@ class Frame:
         free = [place for place in self.free if place < count]
         far = [place for place in self.writs if place >= count]
         if far:
-            to, origin = (
-                Rows(torch.tensor(places, device=self.scorer.device), self.fan) for places in (free[: len(far)], far)
-            )
+            to, origin = (Rows(sent(places, self.scorer.device), self.fan) for places in (free[: len(far)], far))
             move(self.state, to, origin)
             self.places.move(to, origin)
             move(self.books, Rows(to.items_A, 1), Rows(origin.items_A, 1))
             self.books.done_A.index_fill_(0, origin.items_A, True)
             for place, old in zip(free, far, strict=False):
-                self.writs[place] = self.writs.pop(old)
+                self.writs[place] = writ = self.writs.pop(old)
+                writ.place = place
         self.count = count
 
     @torch.inference_mode()
     def run(self) -> None:
-        """Some steps: as many as can be done without looking, or as the longest answers may still take."""
-        left = max(writ.item.longest + 1 - writ.steps for writ in self.writs.values())
-        steps = min(LOOK, left)
+        """A few steps, if somebody may need them, and a look behind them; nobody waits for it."""
+        steps = min(LOOK, self._until - self.steps)
+        if steps <= 0:
+            return
         if self.count not in self._recordings:
             self._recordings[self.count] = Recording(self._work(self.count), self.tape)
         for _ in range(steps):
             self._recordings[self.count].play()
-        for writ in self.writs.values():
-            writ.steps += steps
+        self.steps += steps
+        self._looks.append(_Look(dict(self.writs), OnItsWay((self.books.done_A,))))
 
     def _work(self, count: int) -> "_Step":
         places, state = self.places.first(count * self.fan), first(self.state, count, self.fan)
@@ -139,22 +162,41 @@ class Frame:
 
     @torch.inference_mode()
     def done(self) -> "Left":
-        """Those that are done leave, and their places are free; their answers are on their way. Waits for who it is."""
-        done, bad = torch.stack((self.books.done_A, self.books.bad_A)).tolist()
-        if any(bad[place] for place in self.writs):
-            raise NoNumbersError
-        gone = [place for place in self.writs if done[place]]
+        """Those that are done leave, and their places are free; their answers are on their way.
+
+        The latest look is not waited for, so that the device has work meanwhile; unless there is none to ask for.
+        """
+        gone, later = dict[int, Writ](), 1 if self.steps < self._until else 0
+        while len(self._looks) > later:
+            gone |= self._gone(self._looks.popleft())
+        if not self.writs:
+            self._looks.clear()  # they have nothing to tell
         if not gone:
             return Left()
-        most = max(self.writs[place].steps for place in gone)
-        numbers = self.books.leave(torch.tensor(gone, device=self.scorer.device), most)
-        return Left(self, [self.writs.pop(place).item for place in gone], numbers)
+        self._limit()
+        most = max(min(self.steps, writ.until) - writ.begun for writ in gone.values())
+        with self.tape.aside():
+            numbers = self.books.leave(sent(list(gone), self.scorer.device), most)
+        return Left(self, [writ.item for writ in gone.values()], numbers)
+
+    def _gone(self, look: _Look) -> dict[int, Writ]:
+        """Who was done then and has not left before, by the places of then. Waits for the look.
+
+        There the books stay as they were, whatever the device is at: no step changes what is done, who has moved since
+        left a copy behind, and nobody begins once some have moved.
+        """
+        done = ((place, look.writs.get(place)) for place in look.done_A.read()[0].nonzero().flatten().tolist())
+        gone = {place: writ for place, writ in done if writ is not None and self.writs.get(writ.place) is writ}
+        for writ in gone.values():
+            del self.writs[writ.place]
+        return gone
 
     @torch.inference_mode()
     def clear(self) -> None:
-        """Whoever is left is forgotten."""
+        """Whoever is left is forgotten, and what was looked for."""
         self.books.done_A.fill_(True)
         self.writs.clear()
+        self._looks.clear()
 
 
 @dataclass(frozen=True)
@@ -165,12 +207,11 @@ class Left:
     items: Sequence[Item] = ()
     numbers: OnItsWay | None = None
 
-    def answers(self) -> list[tuple[Item, list[Written]]]:
-        """Waits for the device."""
+    def answers(self) -> Iterator[tuple[Item, list[Written]]]:
+        """Waits for the device. Each answer is made when it is asked for."""
         if self.frame is None or self.numbers is None:
-            return []
-        written = self.frame.books.written(self.numbers, self.frame.settings)
-        return list(zip(self.items, written, strict=True))
+            return iter(())
+        return zip(self.items, self.frame.books.written(self.numbers, self.frame.settings), strict=True)
 
 
 @dataclass(frozen=True)

@@ -66,14 +66,17 @@ class Intake:
             return False
         assert isinstance(self.scorer, FramedScorer)
         sources = [self.scorer.read(item) for item in items]
-        shape = _rows(len(items)), _tokens(sum(map(len, sources)))
-        if max(map(len, sources)) > self.source or (shape not in self._shapes and len(self._shapes) >= MOST):
+        lengths = [len(source) for source in sources]
+        shape = _rows(len(items)), _tokens(sum(lengths))
+        if max(lengths) > self.source or (shape not in self._shapes and len(self._shapes) >= MOST):
             return False
         if shape not in self._shapes:
             there = torch.zeros(3 * shape[0] + shape[1], dtype=torch.int64, device=self.scorer.device)
             self._shapes[shape] = there, Recording(_Work(self, there, *shape), self.tape)
         there, recording = self._shapes[shape]
-        there.copy_(self._numbers(shape, places, items, sources), non_blocking=True)
+        there.copy_(
+            self._numbers(shape, (lengths, places, [item.longest for item in items]), sources), non_blocking=True
+        )
         try:
             recording.play()
         except (NotRecordedError, NotStaticError):
@@ -83,16 +86,14 @@ class Intake:
         return self.works
 
     def _numbers(
-        self, shape: tuple[int, int], places: Sequence[int], items: Sequence[Item], sources: Sequence[Sequence[int]]
+        self, shape: tuple[int, int], each: Sequence[Sequence[int]], sources: Sequence[Sequence[int]]
     ) -> Tensor:
-        """Lengths, places, the longest answers; then all tokens."""
-        (rows, tokens), count = shape, len(items)
+        """each: lengths, places, the longest answers; behind them come all tokens."""
+        (rows, tokens), count = shape, len(sources)
         numbers = torch.zeros(3 * rows + tokens, dtype=torch.int64, pin_memory=self.scorer.device.type == "cuda")
         here = numbers.numpy()
-        here[:count] = [len(source) for source in sources]
         here[rows : 2 * rows] = self.spare
-        here[rows : rows + count] = places
-        here[2 * rows : 2 * rows + count] = [item.longest for item in items]
+        here[: 3 * rows].reshape(3, rows)[:, :count] = each
         flat = np.fromiter(chain.from_iterable(sources), np.int64)
         here[3 * rows : 3 * rows + len(flat)] = flat
         return numbers

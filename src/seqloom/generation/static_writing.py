@@ -1,7 +1,7 @@
 """Greedy writing and beam search on buffers that never move, so that a GPU does each step by heart.
 
 The same answers as `Greedy` and `Writing` give. Those look at the tokens after each step, on the host; here the host
-looks every few steps whether somebody is done, and lets others take their places.
+looks every few steps whether somebody was done, while the device goes on, and lets others take their places.
 """
 
 from collections import deque
@@ -15,12 +15,13 @@ from torch import Tensor
 
 from seqloom.generation.contract import Item, StaticScorer, Written
 from seqloom.generation.settings import GenerationSettings
-from seqloom.generation.static_frame import FEWEST, Frame, Left
+from seqloom.generation.static_frame import FEWEST, Frame
 from seqloom.layers.mixer import State
 from seqloom.layers.recording import NotRecordedError, Tape
 from seqloom.layers.static_state import NotStaticError, Places, Size, static_like
 
 WINDOW = 16  # batches read ahead, to write together what is of like length
+HANDED = 128  # answers that are handed out while the device does a run; or a quarter of all, if these are more
 COHORTS = 2  # new ones begin when one part in so many of all places is free
 STEPS, SOURCE = 64, 32  # of the smallest frame; larger ones are a power of two times as large
 MUCH = 8  # times as large as it must be: a frame that is there already is used still
@@ -126,24 +127,26 @@ class Static:
 
     def _window(self, window: Sequence[Item], settings: GenerationSettings) -> Iterator[tuple[Item, list[Written]]]:
         """The longest first, so that those that come later fit where they leave."""
-        waiting = deque(sorted(window, key=lambda item: (-len(item.source), item.number)))
+        waiting = deque(sorted(window, key=lambda item: len(item.source), reverse=True))
         with self.tape.running():
             frame = self._frame(list(waiting), settings)
         room = min(frame.room, settings.together)
+        handed = max(HANDED, room // 4)
         ready: _Begun | None = None
-        left = Left()
         try:
             while frame.writs or waiting or ready is not None:
                 with self.tape.running():
+                    left = frame.done()
                     ready = self._begin(frame, waiting, ready, room)
                     frame.run()
                     if ready is None and waiting and not frame.intake.works:
                         # while the device writes, the next ones are made ready behind it
                         ready = self._started(waiting, -(-room // COHORTS))
-                yield from left.answers()  # and what was written before is handed out
-                with self.tape.running():
-                    left = frame.done()
-            yield from left.answers()
+                for number, answer in enumerate(left.answers(), 1):  # while the device goes on
+                    yield answer
+                    if number % handed == 0:
+                        with self.tape.running():
+                            frame.run()
         finally:
             if frame.writs:  # whoever reads stopped, or something failed
                 frame.clear()
@@ -172,9 +175,8 @@ class Static:
 
     def _frame(self, items: Sequence[Item], settings: GenerationSettings) -> Frame:
         """One that holds all of them, one after the other; the longest stands first."""
-        needs = [self.scorer.needs(item) for item in items]
-        steps = _up(max(each[0] for each in needs), STEPS)
-        source = _up(max(each[1] for each in needs), SOURCE)
+        most = [max(each) for each in zip(*map(self.scorer.needs, items), strict=True)]
+        steps, source = _up(most[0], STEPS), _up(most[1], SOURCE)
         room = _up(min(settings.together, len(items)), FEWEST)
         wanted = _Kind(room, steps, source, settings.beam, settings.n_best, settings.length)
         smaller = self._smaller.get(wanted)

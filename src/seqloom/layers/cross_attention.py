@@ -29,7 +29,7 @@ from seqloom.layers.native.block import numbers_of
 from seqloom.layers.paths import fast
 from seqloom.layers.scores import DotScore
 from seqloom.layers.short_attention import attend_over, fits_short
-from seqloom.layers.static_state import NotStaticError, Rows, Size
+from seqloom.layers.static_state import NotStaticError, Rows, Size, put_steps
 from seqloom.layers.step_attention import attend_memory, fits_step
 from seqloom.layers.varlen import attend_packed, fits
 
@@ -156,8 +156,8 @@ class SharedMemory:
         size = memory.keys_AGSK.shape[2]
         if size > self.keys_AGSK.shape[2] or memory.fan > 1:
             raise NotStaticError(f"a memory of {size} positions in one of {self.keys_AGSK.shape[2]}")
-        self.keys_AGSK[:, :, :size].index_copy_(0, rows.items_A, memory.keys_AGSK.to(self.keys_AGSK.dtype))
-        self.values_AGSK[:, :, :size].index_copy_(0, rows.items_A, memory.values_AGSK.to(self.values_AGSK.dtype))
+        put_steps(self.keys_AGSK, rows.items_A, memory.keys_AGSK)
+        put_steps(self.values_AGSK, rows.items_A, memory.values_AGSK)
         self.lengths_A.index_copy_(0, rows.items_A, memory.lengths_A)
 
     def move(self, to: Rows, origin: Rows) -> None:

@@ -53,6 +53,7 @@ class Tape:
         self.device = device
         self.records = records and device.type == "cuda"
         self.stream = torch.cuda.Stream(device) if self.records else None
+        self._aside = torch.cuda.Stream(device, priority=-1) if self.records else None  # its little goes first
         self.broken = False
         """A recording broke off: nothing more is recorded."""
         self._pool = torch.cuda.graph_pool_handle() if self.records else None
@@ -68,6 +69,19 @@ class Tape:
         with torch.cuda.stream(self.stream):
             yield
         torch.cuda.current_stream(self.device).wait_stream(self.stream)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """In `running`, for what reads only what stays as it is: it does not wait for what was asked for before.
+
+        What is asked for behind it waits for it.
+        """
+        if self.stream is None or self._aside is None:
+            yield
+            return
+        with torch.cuda.stream(self._aside):
+            yield
+        self.stream.wait_stream(self._aside)
 
     def record(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
         """To be called on its stream. Nothing of the work is done yet: the recording does it when it is played.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from seqloom.layers.static_state import NotStaticError, Places, Rows, Size
+from seqloom.layers.static_state import NotStaticError, Places, Rows, Size, put_steps
 
 if TYPE_CHECKING:
     from seqloom.layers.cache import Cache
@@ -50,8 +50,8 @@ class StaticCache:
             raise NotStaticError(f"{size} steps in a cache of {self.keys_RGSD.shape[2]}")
         if size:
             holders = rows.items_A * self.fan
-            self.keys_RGSD[:, :, :size].index_copy_(0, holders, keys.to(self.keys_RGSD.dtype))
-            self.values_RGSD[:, :, :size].index_copy_(0, holders, values.to(self.values_RGSD.dtype))
+            put_steps(self.keys_RGSD, holders, keys)
+            put_steps(self.values_RGSD, holders, values)
 
     def move(self, to: Rows, origin: Rows) -> None:
         for part in (self.keys_RGSD, self.values_RGSD):

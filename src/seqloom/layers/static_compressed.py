@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seqloom.layers.static_state import NotStaticError, Places, Rows, Size
+from seqloom.layers.static_state import NotStaticError, Places, Rows, Size, put_steps
 
 if TYPE_CHECKING:
     from seqloom.layers.memory_compressed import CompressedState
@@ -62,8 +62,8 @@ class StaticCompressed:
             raise NotStaticError(f"{size} groups of steps in a cache of {self.keys_RGCD.shape[2]}")
         if size:
             holders = rows.items_A * self.fan
-            self.keys_RGCD[:, :, :size].index_copy_(0, holders, keys.to(self.keys_RGCD.dtype))
-            self.values_RGCD[:, :, :size].index_copy_(0, holders, values.to(self.values_RGCD.dtype))
+            put_steps(self.keys_RGCD, holders, keys)
+            put_steps(self.values_RGCD, holders, values)
         waiting_RFE = state.pending_BFC.repeat_interleave(rows.fan, 0).to(self.pending_RFE.dtype)
         self.pending_RFE[:, :-1].index_copy_(0, rows.rows_R, waiting_RFE)
 

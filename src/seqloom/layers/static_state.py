@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from seqloom.layers.kernels import usable
+
 S = TypeVar("S")
 
 PLAIN = (bool, int, float, str, type(None))
@@ -145,6 +147,16 @@ def put(static: Any, rows: Rows, state: Any) -> None:
                 part.put(rows, new)
             case _ if part != new:
                 raise NotStaticError(f"{new!r} instead of {part!r}")
+
+
+def put_steps(buffer_RGSD: Tensor, rows_B: Tensor, new_BGTD: Tensor) -> None:
+    """Into the first steps of these rows, what others hold."""
+    if usable(buffer_RGSD) and buffer_RGSD.is_contiguous():
+        from seqloom.layers.kernels.rows import put_steps as put_there
+
+        put_there(buffer_RGSD, rows_B, new_BGTD)
+        return
+    buffer_RGSD[:, :, : new_BGTD.shape[2]].index_copy_(0, rows_B, new_BGTD.to(buffer_RGSD.dtype))
 
 
 def move(static: Any, to: Rows, origin: Rows) -> None:

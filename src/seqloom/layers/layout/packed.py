@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from seqloom.layers.kernels import usable
 from seqloom.layers.layout.contract import Layout, like
 from seqloom.layers.layout.edges import Edges
 from seqloom.layers.native.rows import spread
@@ -186,6 +187,12 @@ class Packed(Layout):
             if (made := spread(x, self.offsets_B1, self.most, heads=True)) is not None:
                 self.memo["padded"] = True
                 return made
+        if not self.same and usable(x) and not (x.requires_grad and torch.is_grad_enabled()):
+            from seqloom.layers.kernels.rows import spread as spread_there
+
+            self.check(x)
+            self.memo["padded"] = True
+            return spread_there(x, self.offsets_B1, self.most)
         return super().pad_heads(x)
 
     @property
