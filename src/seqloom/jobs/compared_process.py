@@ -59,7 +59,8 @@ def _answer(process: "subprocess.Popen[bytes]") -> tuple[str, bool]:
 def _how(code: int) -> str:
     if code == -signal.SIGKILL:
         return "was killed (signal 9): was the memory enough? Set training.batch or the model smaller"
-    return f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    how = f"ended by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
+    return f"{how}; the same command tries it again, from its last checkpoint if it has one"
 
 
 def _path() -> str:

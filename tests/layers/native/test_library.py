@@ -165,6 +165,7 @@ def test_a_library_that_others_could_have_written_is_not_loaded(made: Callable[.
     made().wait()
     (file,) = files(tmp_path)
     file.parent.chmod(0o777)
+    file.unlink()  # never written in place: whoever has it open would fall, at the latest at its end
     file.write_bytes(b"theirs")
     file.chmod(0o777)
     lib = made()
@@ -175,7 +176,7 @@ def test_a_library_that_others_could_have_written_is_not_loaded(made: Callable[.
 def test_a_damaged_library_is_made_anew(made: Callable[..., Twice], tmp_path: Path) -> None:
     made().wait()
     (file,) = files(tmp_path)
-    file.unlink()  # never written in place: whoever has it open would fall
+    file.unlink()  # as above
     file.write_bytes(b"not a library")
     file.chmod(0o700)
     assert made().wait() is not None

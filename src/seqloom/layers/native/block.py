@@ -5,7 +5,6 @@ import threading
 from array import array
 from collections.abc import Sequence
 from ctypes import Structure, c_double, c_int, c_int64, c_void_p
-from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -194,9 +193,14 @@ def products() -> int:
     return ctypes.addressof(products_of())
 
 
-@cache
+_only = dict[type[Products], Products]()
+
+
 def products_of() -> Products:
-    return Products(_sgemm(), of_rows())
+    """The only one there is, as C keeps its address: threads that ask first, at the same time, all get what is ready
+    first. `functools.cache` would keep what is ready last, and free the others under C."""
+    found = _only.get(Products)
+    return _only.setdefault(Products, Products(_sgemm(), of_rows())) if found is None else found
 
 
 def _sgemm() -> int:

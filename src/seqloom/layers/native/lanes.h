@@ -153,7 +153,7 @@ INLINE lanes exponential(lanes x)
     y = y * r + 0.5f;
     y = y * r + 1.0f;
     y = y * r + 1.0f;
-    y = (lanes)((whole)y + ((whole)shifted << 23));
+    y = (lanes)((bits)y + ((bits)shifted << 23));
     y = chosen(x < -87.0f, all(0), y);
     y = chosen(x > 88.0f, all(INFINITY), y);
     return chosen(x == x, y, x); /* the bits of a number that is none could have become one */
