@@ -228,23 +228,6 @@ def test_sums_of_columns() -> None:
     assert _relative(column_sums(x), x.double().sum(0)) < 1e-5
 
 
-def test_sums_of_columns_beside_each_other() -> None:
-    """Programs count who is done: each stream for itself, and from 0 again behind each kernel."""
-    parts = [torch.randn(9000, 640, device="cuda", dtype=torch.bfloat16) for _ in range(2)]
-    wanted, streams = [column_sums(x) for x in parts], [torch.cuda.Stream() for _ in parts]
-    torch.cuda.synchronize()
-    made: list[list[Tensor]] = [[], []]
-    for _ in range(100):
-        for x, stream, sums in zip(parts, streams, made, strict=True):
-            with torch.cuda.stream(stream):
-                sums.append(column_sums(x))
-    torch.cuda.synchronize()
-    for x, one, sums in zip(parts, wanted, made, strict=True):
-        assert _relative(one, x.double().sum(0)) < 1e-5
-        assert all(torch.equal(one, other) for other in sums)  # always in the same order
-    assert not any(int(count.count_nonzero()) for count in columns._counts.values())
-
-
 @pytest.mark.parametrize("shape", [(3001, 257), (1, 5), (64, 128), (9000, 2048), (0, 7)])
 def test_rectified_and_its_sums(shape: tuple[int, int]) -> None:
     x, y = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for _ in range(2))

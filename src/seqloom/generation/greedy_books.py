@@ -94,7 +94,6 @@ class GreedyBooks:
         real_AT = torch.arange(log_probs_AT.shape[1]) < length_A[:, None]
         total_A = torch.where(real_AT, log_probs_AT.double(), 0).sum(1)
         score_A = total_A / penalty(settings.length, length_A.clamp(min=1).double())
-        parts = [part.tolist() for part in (step_A, ended_A, total_A, score_A)]
-        rows = tokens_AT.numpy(), log_probs_AT.numpy()  # lists are made of what is real, as they take longest
-        for step, ended, total, score, ids, given in zip(*parts, *rows, strict=True):
-            yield [Written(tuple(ids[:step].tolist()), score, total, tuple(given[: step + ended].tolist()), ended)]
+        parts = (step_A, ended_A, total_A, score_A, tokens_AT, log_probs_AT)
+        for step, ended, total, score, ids, given in zip(*(part.tolist() for part in parts), strict=True):
+            yield [Written(tuple(ids[:step]), score, total, tuple(given[: step + ended]), ended)]
