@@ -351,6 +351,19 @@ def test_rows_move(heads: int, width: int, size: int, dtype: torch.dtype) -> Non
             assert torch.equal(buffer, plain)
 
 
+def test_heads_that_lie_far_apart_move_too() -> None:
+    """Beyond what 32 bits can count."""
+    far = 2**30 + 8
+    there = torch.empty(2 * far + 64, dtype=torch.uint8, device="cuda")
+    x_NGK = there.as_strided((4, 3, 8), (8, far, 1)).copy_(torch.arange(96, device="cuda").view(4, 3, 8))
+    layout = Packed.within(torch.tensor([3, 1], device="cuda"), 4, 3)
+    assert torch.equal(layout.pad_heads(x_NGK), layout.pad(x_NGK).transpose(1, 2))
+    buffer, x_BGTK = torch.zeros(2, 3, 5, 8, dtype=torch.uint8, device="cuda"), x_NGK.transpose(0, 1)[None]
+    put_steps(buffer, torch.tensor([1], device="cuda"), x_BGTK)
+    assert torch.equal(buffer[1:, :, :4], x_BGTK)
+    assert not buffer[0].any()
+
+
 def _step_of_kernels(tokens: int) -> None:
     layout = Packed.of([tokens], device="cuda")
     q, k, v = (torch.randn(tokens, 2, 64, device="cuda", dtype=torch.bfloat16).requires_grad_() for _ in range(3))

@@ -14,7 +14,8 @@ BLOCK = 32  # steps of a head that a program has in hand
 def _spread(  # type: ignore[no-untyped-def]
     x_ptr, offsets_ptr, out_ptr, x_n, x_g, T, G: tl.constexpr, K: tl.constexpr, WIDE: tl.constexpr, BLOCK: tl.constexpr
 ):
-    row, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    # times a stride they may be beyond 32 bits
+    row, head = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
     step, wide = tl.program_id(2) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, WIDE)
     begin = tl.load(offsets_ptr + row).to(tl.int64)
     length = tl.load(offsets_ptr + row + 1) - begin
@@ -29,7 +30,7 @@ def _put(  # type: ignore[no-untyped-def]
     x_ptr, rows_ptr, out_ptr, x_b, x_g, x_t, T, S,
     G: tl.constexpr, K: tl.constexpr, WIDE: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    row, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    row, head = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
     step, wide = tl.program_id(2) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, WIDE)
     part = (step < T)[:, None] & (wide < K)[None, :]
     to = tl.load(rows_ptr + row).to(tl.int64)
