@@ -93,6 +93,17 @@ def test_the_last_steps_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert leaving(frame) == {0: LOOK, 1: LOOK, 2: LOOK}
 
 
+def test_steps_are_asked_for_until_the_longest_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the shortest, nobody waits."""
+    told = Told(monkeypatch, lambda step: {})
+    frame = told.frame(1, longest=LOOK - 1)
+    assert frame.read(items(1, 4 * LOOK, first=1))
+    frame.run()
+    frame.run()
+    assert told.steps == 2 * LOOK
+    assert leaving(frame) == {0: LOOK - 1}
+
+
 def test_a_late_look_frees_no_place_that_another_has_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told(monkeypatch, lambda step: {0: ENDS} if step == 1 else {})
     frame = told.frame(2, longest=9)

@@ -33,7 +33,7 @@ def test_the_loss_in_place(size: int, smoothing: float) -> None:
     assert not scores[3].any()
 
 
-def test_the_loss_in_chunks_is_not_rounded_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loss_in_chunks_is_that_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token_loss_module, "CHUNK_ELSEWHERE", 1 << 16)
     hidden = torch.randn(1100, 64, device="cuda", requires_grad=True)
     weight = torch.randn(130, 64, device="cuda", requires_grad=True)
@@ -47,6 +47,15 @@ def test_the_loss_in_chunks_is_not_rounded_on_the_way(monkeypatch: pytest.Monkey
     for grad, other in zip(grads, torch.autograd.grad(wanted, exact), strict=True):
         assert grad.dtype == torch.float32
         assert _relative(grad, other) < 1e-2
+
+
+def test_gradients_of_weights_are_not_rounded_on_the_way() -> None:
+    """Rounded products would be bf16's numbers, which are too near to the others to be told by their error."""
+    hidden, weight = (torch.randn(size, 64, device="cuda", requires_grad=True) for size in (500, 130))
+    with torch.autocast("cuda", torch.bfloat16):
+        loss = token_loss_module.token_loss(hidden, weight, None, torch.arange(500, device="cuda") % 130)
+    (grad,) = torch.autograd.grad(loss, weight)
+    assert (grad != grad.bfloat16()).float().mean() > 0.5
 
 
 def test_a_forbidden_token_does_not_spoil_the_loss() -> None:

@@ -276,7 +276,7 @@ def test_importing_builds_nothing(tmp_path: Path) -> None:
     assert not files(tmp_path)
 
 
-def test_what_checks_kernels_loads_no_algebra(tmp_path: Path) -> None:
+def test_what_checks_kernels_loads_no_algebra() -> None:
     """Gradients that are asked for with one of their own load sympy, which takes longer than to load the kernels."""
     code = (
         "import sys\n"
