@@ -1,12 +1,13 @@
 """What expected-reward training brings over the likelihood that it begins from, and over more of the likelihood.
 
-python benchmarks/reward_training.py PAIRS [--pairs 4000] [--steps 400] [--more 80] [--samples 6] [--runs FOLDER]
+python benchmarks/reward_training.py PAIRS [--pairs 12000] [--steps 600] [--more 60] [--runs FOLDER]
 
-PAIRS: lines of source, tab, target (and other columns), perhaps packed by gzip. A small LSTM with attention learns from
-some short pairs by likelihood. From its best weights two runs go on for equally many steps, batches and rates: (a) by
-likelihood, (b) by expected sentence GLEU mixed with it. Then all three answer pairs that none of them saw, nor chose
-its weights by: the mean GLEU of 15 samples to each, and GLEU of greedy answers, with intervals by the bootstrap; of
-differences, in pairs. GLEU is of the model's tokens, as in training. Runs that are there already go on or stay.
+PAIRS: lines of source, tab, target (and other columns), perhaps packed by gzip. gnmt-small learns from some short pairs
+by likelihood. From its best weights two runs go on for equally many steps, batches and rates: (a) by likelihood, (b) as
+gnmt-rl-small says, by expected sentence GLEU mixed with it; validation GLEU chooses the weights of both. Then all three
+answer pairs that none of them saw, nor chose its weights by: the mean GLEU of 15 samples to each, and GLEU of greedy
+answers, with intervals by the bootstrap; of differences, in pairs. GLEU is of the model's tokens, as in training. Runs
+that are there already go on or stay.
 """
 
 import argparse
@@ -34,28 +35,8 @@ from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text.gleu import ngrams, sentence_gleu
 
-RECIPE = """
-[text]
-source = {{ kind = "bpe", size = 1000 }}
-
-[model]
-width = 128
-depth = 1
-mixer = {{ kind = "recurrence", cell = "lstm" }}
-encoder.mixer = {{ kind = "recurrence", cell = "lstm", direction = "both" }}
-decoder.mixer = {{ kind = "attentive-recurrence", cell = "lstm" }}
-dropout = {dropout}
-
-[training]
-steps = {steps}
-batch = 1000
-optimiser = {{ kind = "adam", rate = {rate} }}
-schedule = {{ kind = "{schedule}" }}
-validate_every = {every}
-best = "{best}"
-threads = 1
-{more}
-"""
+START, REWARD = "gnmt-small", "gnmt-rl-small"
+DRY = [f"model.{part}dropout=0.0" for part in ("", "encoder.mixer.", "decoder.mixer.")]  # as the second recipe has it
 SAMPLES = 15  # that the expected reward is measured by
 WORDS = 3, 6  # of each side
 
@@ -76,15 +57,14 @@ def pairs(path: Path, count: int, held: int) -> list[list[str]]:
     return [text[2 * held :], text[:held], text[held : 2 * held]]
 
 
-def train(folder: Path, name: str, start: str | None, **settings: object) -> None:
-    recipe = folder / f"{name}.toml"
-    recipe.write_text(RECIPE.format(**{"dropout": 0.2, "best": "loss", "more": ""} | settings), encoding="utf-8")
+def train(folder: Path, name: str, recipe: str, start: str | None, changes: Sequence[str]) -> None:
     seqloom.train(
         recipe,
         data=folder / "train.tsv",
         valid=folder / "valid.tsv",
         out=folder / name,
         start=None if start is None else folder / start,
+        changes=["training.threads=1", *changes],
         view="lines",
     )
 
@@ -134,13 +114,10 @@ def table(found: dict[str, tuple[Floats, Floats]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--pairs", type=int, default=4000)
+    parser.add_argument("--pairs", type=int, default=12_000)
     parser.add_argument("--held", type=int, default=500, help="pairs to measure with; as many are for validation")
-    parser.add_argument("--steps", type=int, default=400, help="of the likelihood that is begun from")
-    parser.add_argument("--more", type=int, default=80, help="steps that both go on for")
-    parser.add_argument("--samples", type=int, default=6, help="to each example, in training")
-    parser.add_argument("--likelihood", type=float, default=0.017, help="weight beside the reward")
-    parser.add_argument("--rate", type=float, default=0.0005, help="of what goes on")
+    parser.add_argument("--steps", type=int, default=600, help="of the likelihood that is begun from")
+    parser.add_argument("--more", type=int, default=60, help="steps that both go on for")
     parser.add_argument("--runs", type=Path, help="where the runs are kept; without it they are not")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
@@ -149,11 +126,12 @@ def main() -> None:
         parts = pairs(asked.file, asked.pairs, asked.held)
         for name, lines in zip(("train", "valid", "held"), parts, strict=True):
             (folder / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
-        train(folder, "start", None, steps=asked.steps, rate=0.003, schedule="cosine", every=100)
-        again = {"steps": asked.more, "rate": asked.rate, "schedule": "constant", "every": max(1, asked.more // 4)}
-        train(folder, "likelihood", "start", **again)
-        reward = f"reward = {{ samples = {asked.samples}, likelihood = {asked.likelihood} }}"
-        train(folder, "reward", "start", **again, best="gleu", more=reward)
+        size = "text.source.size=2000"
+        train(folder, "start", START, None, [size, f"training.steps={asked.steps}", "training.validate_every=100"])
+        more = [size, f"training.steps={asked.more}", f"training.validate_every={max(1, asked.more // 4)}"]
+        more += ["training.optimiser.rate=0.0003", "training.schedule.kind=constant"]
+        train(folder, "likelihood", START, "start", [*more, *DRY, "training.best=gleu"])
+        train(folder, "reward", REWARD, "start", more)
         names = {"start": "start", "a: likelihood": "likelihood", "b: expected reward": "reward"}
         found = {shown: measured(folder, name) for shown, name in names.items()}
     print(describe())

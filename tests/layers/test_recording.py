@@ -63,7 +63,7 @@ def faked(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], tuple[Tape, FakeC
         monkeypatch.setattr(FakeGraph, "breaks", breaks)
         for name, value in {
             "CUDAGraph": FakeGraph,
-            "Stream": lambda device: None,
+            "Stream": lambda device, priority=0: None,
             "graph_pool_handle": lambda: (0, 1),
             "mem_get_info": lambda device: (3, 4),
             "current_device": lambda: 0,

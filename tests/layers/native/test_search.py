@@ -19,7 +19,7 @@ from seqloom.layers.native.search import Search, Told
 from seqloom.layers.paths import only_plain
 from seqloom.models import DecoderOnly
 from seqloom.models.laid_out import lay_out
-from tests.models.test_stretch import BEGIN, END, ITEMS, LANGUAGE, SIZE, Scorer, alike, calls_of_c, scorer_of
+from tests.models.stretched import BEGIN, END, ITEMS, LANGUAGE, SIZE, Scorer, alike, calls_of_c, scorer_of
 
 pytestmark = pytest.mark.skipif(RUN.wait() is None, reason="needs a C compiler")
 
