@@ -18,7 +18,7 @@ from seqloom.jobs.compared_result import load_result
 from seqloom.jobs.compared_worker import Work, done
 from seqloom.jobs.recipe import Recipe
 from seqloom.models import Sizes, model_cost
-from seqloom.settings import FailedError, UserError, load
+from seqloom.settings import FailedError, SettingsError, UserError, load
 from seqloom.store import RunFolder
 from tests.jobs.asked_runs import RECIPES, recipe
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
@@ -273,6 +273,12 @@ def test_a_setting_that_a_task_does_not_have_is_told_before_it_trains(place: Pat
     write_recipe(place / "a.toml", text=recipe('kind = "tag"', "encoder-only", "tags"))
     with pytest.raises(UserError, match=r"--set generation.beam=1: a tagger gives each word its likeliest tag"):
         _compare("a.toml", data=("tags.conllu",), test=())
+    assert not worked
+
+
+def test_a_setting_that_one_recipe_does_not_have_names_it(pairs: Path, worked: list[Work]) -> None:
+    with pytest.raises(SettingsError, match=r"^a: --set text.source.size=90: \[text.source\] has no setting 'size'"):
+        _compare("words.toml", "a.toml", changes=["text.source.size=90"])
     assert not worked
 
 

@@ -138,6 +138,8 @@ def test_names_make_way_for_each_other(compared: Compared) -> None:
         ),
         (Budget("minutes", 4.0), {}, "its training took 1.25 times 4 m 00 s, in 900 steps"),
         (Budget("minutes", 4.9), {}, None),
+        (Budget("minutes", 5.4), {}, None),
+        (Budget("minutes", 6.0), {}, "its start took 1 m 00 s of 6 m 00 s, so that training had 5 m 00 s"),
         (Budget("flops", 1e15), {"ended": "all FLOPs are spent"}, "its training took 1.5 times 1e+15 FLOPs"),
         (Budget("flops", 1.45e15), {"ended": "all FLOPs are spent"}, None),
         (Budget("epochs", 3.0), {"ended": "all steps are done"}, None),

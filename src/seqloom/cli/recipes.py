@@ -53,7 +53,9 @@ def recipes(
     from seqloom.settings import dump, load, schema
 
     if file:
-        typer.echo(dump(load(file, Recipe, changes or ())), nl=False)
+        made = dump(load(file, Recipe, changes or ()))
+        typer.echo(f"every setting of {file}, whose comments tell what is different from its source", err=True)
+        typer.echo(made, nl=False)
     else:
         typer.echo(json.dumps(schema(Recipe), indent=2, ensure_ascii=False))
 

@@ -16,6 +16,7 @@ from seqloom.settings.words import counted
 from seqloom.training.figures import duration
 
 TOLERANCE = 0.05  # of a budget, by which the last step may overspend it
+START = 0.1  # of the minutes, that what comes before the first step may take unsaid
 ENDS = {"minutes": ("time",), "flops": ("FLOPs",), "epochs": ("epochs", "steps")}
 """Words of how a run ends that has spent its budget."""
 
@@ -160,6 +161,9 @@ def otherwise(row: Row, budget: Budget | None) -> str | None:
     if cost is not None and cost > (1 + TOLERANCE) * budget.amount:
         steps = "" if facts.steps is None else f", in {counted(facts.steps, 'step')}"
         return f"its training took {cost / budget.amount:.3g} times {spent(budget)}{steps}"
+    if cost is not None and budget.limit == "minutes" and cost < (1 - START) * budget.amount:
+        start, left = (duration(60 * part) for part in (budget.amount - cost, cost))
+        return f"its start took {start} of {spent(budget)}, so that training had {left}"
     return None
 
 

@@ -13,7 +13,7 @@ from seqloom.jobs.evaluated_runs import refuse_other_task
 from seqloom.jobs.recipe import Recipe
 from seqloom.jobs.recipe_file import find, names
 from seqloom.jobs.request import data_of
-from seqloom.settings import UserError, load
+from seqloom.settings import SettingsError, UserError, load
 from seqloom.store import RunFolder
 from seqloom.tasks import task_class
 
@@ -51,7 +51,7 @@ def _system(word: str, command: Command, folder: Path) -> System:
         file = find(word)
         run = folder / file.stem
         its = replace(command, recipe=str(file), out=run)
-        return System(file.stem, run, asked(its).recipe, its)
+        return System(file.stem, run, _wished(file.stem, its), its)
     run = Path(word)
     here = RunFolder(run)
     if not here.recipe.exists() or not here.model.exists():
@@ -59,6 +59,15 @@ def _system(word: str, command: Command, folder: Path) -> System:
     if here.busy():
         raise UserError(f"{run}: is still training; wait for it, or stop it")
     return System(run.resolve().name, run, load(here.recipe, Recipe), None)
+
+
+def _wished(name: str, command: Command) -> Recipe:
+    """Its recipe as it will be trained. What is wrong with a change that holds for all is told with whose it is."""
+    try:
+        return asked(command).recipe
+    except SettingsError as error:
+        told = [f"{name}: {line}" if line.startswith("--set ") else line for line in str(error).splitlines()]
+        raise SettingsError("\n".join(told)) from None
 
 
 def _refuse_alike(found: Sequence[System], words: Sequence[str]) -> None:
