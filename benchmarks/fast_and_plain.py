@@ -1,7 +1,7 @@
 """The same run with fast paths and without: does it end with the same score?
 
     python benchmarks/fast_and_plain.py OUT [--recipes NAME…] --data FILES --valid FILES --test SOURCE TARGET
-        [--set a.b=c]…
+        --set training.steps=N [--set a.b=c]…
 
 Each recipe is trained twice with the same seed, data and number of steps, and each model writes answers to the test its
 own way: once as always, with whatever kernels this machine has, and once by the equations as they are written
@@ -21,6 +21,7 @@ from machine import describe
 from seqloom.layers.paths import only_plain
 
 WAYS = ("fast", "plain")
+LONG = "training.minutes=600"  # steps are to end a run, also where one way is slow
 
 
 def by(way: str) -> AbstractContextManager[None]:
@@ -41,7 +42,7 @@ def told(name: str, asked: argparse.Namespace) -> None:
     runs = {way: asked.out / f"{name}-{way}" for way in WAYS}
     for way, run in runs.items():
         with by(way):
-            seqloom.train(name, data=asked.data, valid=asked.valid, out=run, changes=asked.set)
+            seqloom.train(name, data=asked.data, valid=asked.valid, out=run, changes=[LONG, *asked.set])
     source, target = asked.test
     lines = source.read_text(encoding="utf-8").splitlines()
     files = {(of, way): answers(runs[of], way, lines) for of in WAYS for way in WAYS}

@@ -37,6 +37,7 @@ from seqloom.text.gleu import ngrams, sentence_gleu
 
 START, REWARD = "gnmt-small", "gnmt-rl-small"
 DRY = [f"model.{part}dropout=0.0" for part in ("", "encoder.mixer.", "decoder.mixer.")]  # as the second recipe has it
+LONG = 600  # minutes: steps are to end a run, on a slow machine too
 SAMPLES = 15  # that the expected reward is measured by
 WORDS = 3, 6  # of each side
 
@@ -64,7 +65,7 @@ def train(folder: Path, name: str, recipe: str, start: str | None, changes: Sequ
         valid=folder / "valid.tsv",
         out=folder / name,
         start=None if start is None else folder / start,
-        changes=["training.threads=1", *changes],
+        changes=["training.threads=1", f"training.minutes={LONG}", *changes],
         view="lines",
     )
 

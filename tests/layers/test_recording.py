@@ -118,3 +118,27 @@ def test_out_of_memory_ends_one_recording_only(faked: Callable[[bool], tuple[Tap
         tape.record(work)
     assert tape.records
     assert chance.state is chance
+
+
+class FakeStream:
+    def __init__(self, device: torch.device | None = None, priority: int = 0) -> None:
+        self.waited: list[FakeStream] = []
+
+    def wait_stream(self, other: "FakeStream") -> None:
+        self.waited.append(other)
+
+
+def test_what_follows_an_error_waits_too(
+    faked: Callable[[bool], tuple[Tape, FakeChance]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faked(False)
+    outside = FakeStream()
+    monkeypatch.setattr(torch.cuda, "Stream", FakeStream)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: outside)
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
+    tape = Tape(torch.device("cuda"))
+    with pytest.raises(KeyError), tape.running(), tape.aside():
+        raise KeyError
+    assert tape.stream is not None
+    assert outside.waited == [tape.stream]
+    assert tape.stream.waited == [outside, tape._aside]

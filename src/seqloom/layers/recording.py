@@ -66,9 +66,11 @@ class Tape:
             yield
             return
         self.stream.wait_stream(torch.cuda.current_stream(self.device))
-        with torch.cuda.stream(self.stream):
-            yield
-        torch.cuda.current_stream(self.device).wait_stream(self.stream)
+        try:
+            with torch.cuda.stream(self.stream):
+                yield
+        finally:  # whoever clears up behind an error, too, comes after what was asked for
+            torch.cuda.current_stream(self.device).wait_stream(self.stream)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -79,9 +81,11 @@ class Tape:
         if self.stream is None or self._aside is None:
             yield
             return
-        with torch.cuda.stream(self._aside):
-            yield
-        self.stream.wait_stream(self._aside)
+        try:
+            with torch.cuda.stream(self._aside):
+                yield
+        finally:
+            self.stream.wait_stream(self._aside)
 
     def record(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
         """To be called on its stream. Nothing of the work is done yet: the recording does it when it is played.
