@@ -89,7 +89,7 @@ def exact(made: Recipe, steps: int) -> float:
 
 def _subject(made: Recipe, size: int, seed: int) -> Subject:
     torch.manual_seed(seed)
-    return model_subject(stirred(build_model(made.model, Sizes(size, size))), 1, torch.float64)
+    return model_subject(stirred(build_model(made.model, Sizes(size, size)), 0.05), 1, torch.float64)
 
 
 def obeys_the_laws(made: Recipe, size: int = 11) -> None:
