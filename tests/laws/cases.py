@@ -159,11 +159,12 @@ def _cross(settings: CrossSettings) -> Callable[[int, torch.dtype], Subject]:
     return make
 
 
-def stirred(module: M) -> M:
-    """No parameter or statistic at a special value: a zero or a one could hide a fault."""
+def stirred(module: M, most: float = 0.3) -> M:
+    """No parameter or statistic at a special value: a zero or a one could hide a fault. most: less for wide models,
+    whose attention would else look at one step alone."""
     with torch.no_grad():
         for tensor in {id(tensor): tensor for tensor in module.state_dict().values()}.values():
-            tensor.add_(torch.rand_like(tensor) * 0.3)
+            tensor.add_(torch.rand_like(tensor) * most)
     return module
 
 

@@ -22,7 +22,8 @@ from seqloom.tasks.translate import TranslateTask
 from seqloom.text import BEGIN
 from seqloom.training.optimisers import build_optimiser, clip
 from tests.laws import laws
-from tests.laws.subject import Form, model_subject
+from tests.laws.cases import stirred
+from tests.laws.subject import Form, Subject, model_subject
 from tests.tasks.small import encoded, task_of
 
 
@@ -86,11 +87,16 @@ def exact(made: Recipe, steps: int) -> float:
     return sum(written[number][0].tokens == tuple(ids) for number, ids in enumerate(wanted)) / len(wanted)
 
 
+def _subject(made: Recipe, size: int, seed: int) -> Subject:
+    torch.manual_seed(seed)
+    return model_subject(stirred(build_model(made.model, Sizes(size, size)), 0.05), 1, torch.float64)
+
+
 def obeys_the_laws(made: Recipe, size: int = 11) -> None:
-    """The future, padding, parts, the order of rows, forks, and both paths, of the whole model."""
-    torch.manual_seed(1)
-    subject = model_subject(build_model(made.model, Sizes(size, size)), 1, torch.float64)
+    """The future, padding, parts, the order of rows, who joins, forks, both paths, and files, of the whole model."""
+    subject = _subject(made, size, 1)
     rows = subject.rows([7, 1, 12], [4, 9, 2])
+    laws.loaded_is_the_same(subject, _subject(made, size, 2), rows)
     for form in (Form("packed"), Form("right", 2), Form("left", 1)):
         laws.padding_changes_nothing(subject, rows, form)
         laws.paths_agree(subject, rows, form)
@@ -99,4 +105,5 @@ def obeys_the_laws(made: Recipe, size: int = 11) -> None:
         cuts = [[0, 4, 7], [0, 1, 1], [0, 5, 12]]
         laws.parts_are_the_whole(subject, rows, cuts, [Form("packed"), Form("right", 1)], None)
         laws.reordering_commutes(subject, rows, subject.rows([2, 2, 2], [4, 9, 2]), [2, 0, 0, 1])
+        laws.rows_join_later(subject, subject.rows([2, 7, 5, 2], [4, 9, 2, 1]), [[0, 5], [3, 0]], None)
         laws.hypotheses_fork(subject, rows, 3, random.Random(1))

@@ -25,6 +25,10 @@ SMALLER = {
         "training.optimiser.momentum=0.9",  # 0.99 remembers more than half of these few steps
     ),
 }
+THIN = {
+    "bytenet": ("model.width=16", *(f"model.mixer.{layer}.hidden=8" for layer in range(5))),
+    "bytenet-small": ("model.width=16",),
+}
 STEPS = {"bytenet-small": 150, "convs2s-small": 250}
 
 
@@ -74,9 +78,17 @@ def test_bytenet_sees_what_its_dilations_reach() -> None:
     assert (min(moved), max(moved)) == (75 - 31, 75 + 31 + 2 * (2 + 4 + 8 + 16))
 
 
-def test_the_reach_grows_with_each_set_of_dilations() -> None:
-    moved = _moved_source(_built("bytenet-small", "model.width=16"), 100, 300)
-    assert (min(moved), max(moved)) == (100 - 2 * 31, 100 + 2 * 31 + 2 * (30 + 31))
+@pytest.mark.parametrize(("name", "sets"), [("bytenet", 6), ("bytenet-small", 2)])
+def test_the_reach_grows_with_each_set_of_dilations(name: str, sets: int) -> None:
+    """By gradients: the furthest is heard so faintly that sums would round it away. Each token stands once."""
+    torch.manual_seed(1)
+    step, length = 600, 800
+    model = build_model(recipe(name, *THIN[name]).model, Sizes(length, 11)).double().eval()
+    assert isinstance(model, EncoderDecoder)
+    layout, target = Packed.of([length]), torch.ones(length, dtype=torch.int64)
+    model(torch.arange(length), layout, target, layout).hidden[step].sum().backward()
+    heard = model.source.embedding.weight_VD.grad.abs().sum(-1).nonzero()[:, 0].tolist()
+    assert (min(heard), max(heard)) == (step - 31 * sets - 2 * (31 * sets - 1), step + 31 * sets)
 
 
 def test_without_dilation_bytenet_sees_next_to_nothing() -> None:
@@ -85,9 +97,10 @@ def test_without_dilation_bytenet_sees_next_to_nothing() -> None:
     assert (min(moved), max(moved)) == (75 - 5, 75 + 5 + 2 * 4)
 
 
-def test_bytenet_unfolds_its_source() -> None:
+@pytest.mark.parametrize("name", THIN)
+def test_bytenet_unfolds_its_source(name: str) -> None:
     """10 tokens are 12 states, so that target step 12 is the first that has nothing to stand on."""
-    model = _built("bytenet-small", "model.width=16")
+    model = _built(name, *THIN[name])
     memory = model.encode(torch.zeros(15, dtype=torch.int64), Packed.of([10, 5]))
     assert memory.layout.lengths_B.tolist() == [12, 6]
     state = model.decoder.begin(2, memory)[0].cross
@@ -105,17 +118,18 @@ def test_bytenet_may_write_further_than_it_unfolds() -> None:
 
 def test_convs2s_keeps_the_variance_of_what_it_reads() -> None:
     """√½ and the first weights do it together; without √½ each of 15 sums would double it."""
-    changes = ("model.width=128", "model.widths=[128]", "model.depth=15")
+    changes = ("model.width=128", "model.widths=[128]", "model.depth=15")  # as deep as the published one
     layout, tokens = Packed.of([200]), torch.randint(11, (200,), generator=torch.Generator().manual_seed(1))
 
-    def grown(*more: str) -> float:
-        model = _built("convs2s-small", *changes, *more)
+    def grown(name: str, *more: str) -> float:
+        model = _built(name, *changes, *more)
         with torch.no_grad():
             return float(model.encode(tokens, layout).states.var() / model.source(tokens, layout)[0].var())
 
-    assert 0.5 < grown() < 2
-    assert grown("model.residual.scale=1.0") > 1000
-    assert grown("model.mixer.weight_norm=false") < 0.05  # torch's own first weights
+    for name in ("convs2s", "convs2s-small"):
+        assert 0.5 < grown(name) < 2
+        assert grown(name, "model.residual.scale=1.0") > 1000
+    assert grown("convs2s-small", "model.mixer.weight_norm=false") < 0.05  # torch's own first weights
 
 
 def test_convs2s_asks_with_the_targets_embedding_and_reads_the_sources() -> None:

@@ -348,22 +348,6 @@ def test_additive_begins_where_the_backward_direction_ends(end: str) -> None:
     assert not torch.equal(begun(0), begun(1))
 
 
-def test_lstm_lm_drops_weights_and_whole_words() -> None:
-    """Two passes in training differ; the same units are gone at all steps of a row."""
-    torch.manual_seed(0)
-    settings = recipe("lstm-lm-small", "model.input.dropout=0.5", "model.dropout=0.5").model
-    model = build_model(settings, Sizes(30, 30))
-    assert isinstance(model, DecoderOnly)
-    x = torch.arange(30).repeat(2, 1)
-    embedded, _ = model.input(x, Padded.whole(2, 30))
-    gone_BTD = embedded == 0
-    words_BT, units_BD = gone_BTD.all(-1), gone_BTD.all(1)
-    assert torch.equal(words_BT[0], words_BT[1])
-    assert 5 < words_BT[0].sum() < 25
-    assert torch.equal(gone_BTD, words_BT[..., None] | units_BD[:, None])
-    assert not torch.equal(units_BD[0], units_BD[1])
-
-
 def test_the_experts_of_moe_lstm_are_kept_in_balance() -> None:
     """The balance losses make loads even that begin far from it."""
     model = tiny("moe-lstm")

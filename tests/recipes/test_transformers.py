@@ -19,6 +19,7 @@ PAIRS = ("text.source={kind = 'characters'}", "model.width=48", "model.depth=2",
 TEXT = ("text.source={kind = 'words'}", "task.lines=documents", "model.width=48", "model.dropout=0.0")
 SMALLER = {
     "transformer-base-small": PAIRS,
+    "transformer-big": (*PAIRS, "model.feed_forward.width=192", "training.optimiser.rate=0.002"),
     "t5-style-small": PAIRS,
     "transformer-modern-small": PAIRS,
     "gpt-small": TEXT,
@@ -26,7 +27,8 @@ SMALLER = {
     "hybrid-small": TEXT,
     "music-transformer-small": ("model.width=48", "model.dropout=0.0", "model.mixer.relative.distance=4"),
 }
-STEPS = {"transformer-base-small": 200, "transformer-modern-small": 130}
+STEPS = {"transformer-base-small": 200, "transformer-big": 200, "transformer-modern-small": 130}
+PICTURES = ("model.width=48", "model.depth=2", "model.input.patch=2", "model.input.columns=4", "model.input.channels=1")
 
 
 @pytest.mark.parametrize("name", ["transformer-big", "t5-style", "gpt", "llama-style", "vit"])
@@ -54,6 +56,11 @@ def test_learns_by_heart(name: str) -> None:
 @pytest.mark.parametrize("name", SMALLER)
 def test_laws(name: str) -> None:
     obeys_the_laws(recipe(name, *SMALLER[name]))
+
+
+@pytest.mark.parametrize("name", ["vit", "vit-small"])
+def test_laws_of_pictures(name: str) -> None:
+    obeys_the_laws(recipe(name, *PICTURES))
 
 
 def _attention(name: str, *changes: str) -> SelfAttention:
