@@ -95,6 +95,21 @@ def test_a_node_without_edges_reads_itself(tmp_path: Path) -> None:
         assert torch.isfinite(scores).all()
 
 
+def test_parts_are_read_as_in_the_whole(tmp_path: Path) -> None:
+    """In any order: a part's nodes see each other, and nobody else."""
+    task = task_of(tmp_path, batches="parts", self_loops=False)
+    model, whole = model_of(task), task.side()
+    assert task.graph.island_N.tolist() == [0, 0, 0, 1]
+    every = model.scores(model(whole.tokens_N, whole.layout))
+    for nodes in ([3], [0, 1, 2], [3, 0, 1, 2]):
+        columns = {"source": Ragged.rows([nodes]), "target": Ragged.rows([[NONE] * len(nodes)])}
+        side = task.batch(Examples(columns, np.zeros(1, np.int64), np.ones(1, np.int64))).source
+        assert side is not None
+        torch.testing.assert_close(model.scores(model(side.tokens_N, side.layout)), every[nodes])
+    for most, parts in ((1, [[0, 1, 2], [3]]), (100, [[0, 1, 2, 3]])):
+        assert [nodes.tolist() for nodes, _ in task.sides(most)] == parts
+
+
 def test_a_model_that_reads_text_is_refused(tmp_path: Path) -> None:
     why = NodesTask.refuses(ModelSettings(family="encoder-only"))
     assert why is not None

@@ -1,7 +1,7 @@
 """One label for each node of a graph, of which only some are known."""
 # N nodes  F features  E edges
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +10,8 @@ from torch import Tensor
 
 from seqloom.data.cache import Examples
 from seqloom.data.graph import Graph
-from seqloom.layers.layout import Edges, Packed, with_edges
+from seqloom.data.ragged import Longs
+from seqloom.layers.layout import Edges
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
@@ -19,6 +20,7 @@ from seqloom.tasks.batch import Batch, Side, goals
 from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.losses import sequence_loss
 from seqloom.tasks.settings import Nodes
+from seqloom.tasks.subgraph import Subgraphs
 from seqloom.tasks.task import Goals, Task
 from seqloom.text import Labels
 
@@ -27,6 +29,7 @@ TINY = np.finfo(np.float32).tiny
 
 class NodesTask(Task):
     """The whole graph is one sequence, in training and later; only the goals are those of a part of its nodes.
+    In training and validation, it may also be read in parts that no edge joins.
 
     The graph belongs to the run, as the vocabulary of a text does: an example says which nodes are asked for.
     """
@@ -72,11 +75,29 @@ class NodesTask(Task):
     def batch(self, examples: Examples) -> Batch:
         target = examples.columns["target"]
         count = int((target.values_N >= 0).sum())
-        return Batch(examples, self.side(), None, goals(target), count)
+        return Batch(examples, self._side(examples.columns["source"].values_N), None, goals(target), count)
 
     def side(self) -> Side:
         """All of the graph."""
-        return Side(self._features, with_edges(Packed.of([len(self.graph)]), self._edges))
+        return self._whole
+
+    def sides(self, most: int) -> Iterator[tuple[Longs, Side]]:
+        """All of the graph, where it is read in parts so many nodes at a time, and which nodes these are."""
+        if self.whole:
+            yield np.arange(len(self.graph)), self._whole
+            return
+        node_N = np.argsort(self.graph.island_N, kind="stable")
+        end_I = np.cumsum(np.bincount(self.graph.island_N))  # an island is never cut
+        for node_M in np.split(node_N, end_I[:-1][np.diff(end_I // most) > 0]):
+            yield node_M, self._subgraphs.side(node_M)
+
+    def _side(self, node_M: Longs) -> Side:
+        return self._whole if len(node_M) == len(self.graph) and self.whole else self._subgraphs.side(node_M)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the graph is one batch."""
+        return self.settings.batches == "whole"
 
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, EncoderOnly)
@@ -85,16 +106,17 @@ class NodesTask(Task):
         return sequence_loss(model, lambda: model(source.tokens_N, source.layout), batch, goals)
 
     @cached_property
-    def _features(self) -> Tensor:
+    def _whole(self) -> Side:
+        return self._subgraphs.side(np.arange(len(self.graph)))
+
+    @cached_property
+    def _subgraphs(self) -> Subgraphs:
         graph = self.graph
         value_P = graph.value_P
         if self.settings.normalise == "rows":
             sum_N = np.bincount(graph.row_P, np.abs(value_P), len(graph)).astype(np.float32)
             value_P = (value_P / np.maximum(sum_N[graph.row_P], TINY)).astype(np.float32)
-        places = torch.from_numpy(np.stack((graph.row_P, graph.column_P)))
-        shape = len(graph), graph.features
-        sparse = torch.sparse_coo_tensor(places, torch.from_numpy(value_P), shape, check_invariants=True).coalesce()
-        return sparse.to_dense() if graph.dense else sparse
+        return Subgraphs(graph, value_P, self._edges)
 
     @cached_property
     def _edges(self) -> Edges:

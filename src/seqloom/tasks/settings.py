@@ -109,6 +109,11 @@ class Nodes(Frozen):
     normalise: Literal["rows", "none"] = Field(
         default="rows", description="rows: the features of a node, divided by their sum; none: as they are"
     )
+    batches: Literal["whole", "parts"] = Field(
+        default="whole",
+        description="whole: the graph is one batch; parts: a batch has as many of its unconnected parts as "
+        "training.batch nodes allow, for thousands of small graphs in one file",
+    )
 
 
 class Classify(Frozen):

@@ -4,18 +4,20 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from seqloom.data.graph.islands import islands
+from seqloom.data.ragged import Longs
 from seqloom.settings import UserError
 
 Part = Literal["train", "valid", "test", "other"]
 PARTS: tuple[Part, ...] = ("train", "valid", "test", "other")
 
-Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 
@@ -51,6 +53,11 @@ class Graph:
         low, high = np.minimum(self.source_E, self.target_E), np.maximum(self.source_E, self.target_E)
         pairs = np.unique(np.stack((low, high))[:, low != high], axis=1)
         return np.bincount(pairs.ravel(), minlength=len(self))
+
+    @cached_property
+    def island_N(self) -> Longs:
+        """Which part of the graph each node is in; no edge joins two of them."""
+        return islands(len(self), self.source_E, self.target_E)
 
     @property
     def dense(self) -> bool:
