@@ -19,8 +19,8 @@ from seqloom.jobs.recipe import Recipe
 from seqloom.settings import UserError
 from seqloom.settings.cache_folder import cache_folder
 from seqloom.settings.words import counted
-from seqloom.tasks import Codecs, build_task
-from seqloom.tasks.nodes import NodesTask
+from seqloom.tasks import Codecs, Nodes, build_task
+from seqloom.tasks.nodes import NodesTask, placed
 from seqloom.text import Labels, Vocabulary, Words
 from seqloom.text.labels import NONE
 
@@ -50,13 +50,16 @@ def graph_files(files: Sequence[str]) -> tuple[Corpus, ...]:
 
 def graph_corpora(recipe: Recipe, codecs: Codecs | None = None) -> GraphCorpora:
     """codecs: of a run to begin from, whose labels are kept."""
+    assert isinstance(recipe.task, Nodes)
     corpus, skipped = _only(recipe), Skipped()
     if codecs is None or codecs.graph is None:
         nodes, edges = corpus.files
         graph, skipped = read_graph(nodes, edges, recipe.data.bad)
-        graph = _split(graph, recipe)
+        graph = placed(_split(graph, recipe), recipe.task)
         labels = Labels.train(graph.labels[number] for number in graph.numbers_of("train"))
         codecs = Codecs(Vocabulary.train(Words(), graph.words or ["-"]), labels, graph=graph)
+    else:
+        codecs = replace(codecs, graph=placed(codecs.graph, recipe.task, codecs.graph))
     task = build_task(recipe.task, codecs, recipe.model.family)
     assert isinstance(task, NodesTask)
     name = " and ".join(corpus.files)

@@ -1,5 +1,5 @@
 """Some nodes of a graph, as a model reads them: their features, and the edges among them."""
-# N nodes of the graph  M nodes that are taken  P features that are not 0  E edges
+# N nodes of the graph  M nodes that are taken  P features that are not 0  E edges  K eigenvectors  Q positions not 0
 
 from dataclasses import dataclass
 from typing import Self
@@ -46,18 +46,25 @@ class Subgraphs:
         self.key_E = edges.key_E.numpy()
         self.reads = Rows.of(edges.query_E.numpy(), len(graph))  # edges stand in the order of who reads
 
-    def side(self, node_M: Longs) -> Side:
+    def side(self, node_M: Longs, sign_MK: Floats | None = None) -> Side:
+        """sign_MK: of the nodes' positions; None: as they are."""
         at_E, query_E = self.reads.of_nodes(node_M)
         place_N = np.zeros(len(self.graph), np.int64)
         place_N[node_M] = np.arange(len(node_M))
         query, key = torch.from_numpy(query_E), torch.from_numpy(place_N[self.key_E[at_E]])
         edges = Edges(torch.zeros_like(query), query, key)
-        return Side(self._features(node_M), with_edges(Packed.of([len(node_M)]), edges))
+        return Side(self._features(node_M, sign_MK), with_edges(Packed.of([len(node_M)]), edges))
 
-    def _features(self, node_M: Longs) -> Tensor:
+    def _features(self, node_M: Longs, sign_MK: Floats | None) -> Tensor:
+        """Positions are further features, so that one map reads both: as in the paper, the sum of two."""
         at_P, row_P = self.features.of_nodes(node_M)
-        places = torch.from_numpy(np.stack((row_P, self.column_P[at_P])))
-        shape = len(node_M), self.graph.features
-        values = torch.from_numpy(self.value_P[at_P])
-        sparse = torch.sparse_coo_tensor(places, values, shape, check_invariants=True).coalesce()
+        column_P, value_P, columns = self.column_P[at_P], self.value_P[at_P], self.graph.features
+        if self.graph.position_NK is not None:
+            position_MK = self.graph.position_NK[node_M]
+            position_MK = position_MK if sign_MK is None else position_MK * sign_MK
+            place_Q, vector_Q = position_MK.nonzero()
+            row_P, column_P = np.append(row_P, place_Q), np.append(column_P, columns + vector_Q)
+            value_P, columns = np.append(value_P, position_MK[place_Q, vector_Q]), columns + position_MK.shape[1]
+        places, shape = torch.from_numpy(np.stack((row_P, column_P))), (len(node_M), columns)
+        sparse = torch.sparse_coo_tensor(places, torch.from_numpy(value_P), shape, check_invariants=True).coalesce()
         return sparse.to_dense() if self.graph.dense else sparse
