@@ -93,7 +93,10 @@ class NodesTask(Task):
         return 0
 
     def vary(self, examples: Examples, seeds: Sequence[int], longest: int | None) -> Examples:
-        """An eigenvector's sign is chance: in training, each island's are turned around by chance."""
+        """An eigenvector's sign is chance: in training, each island's are turned around by chance.
+
+        The authors' code turns those of all graphs of a batch together.
+        """
         if not vectors_of(self.settings):
             return examples
         seed = Ragged.of(np.array(seeds, np.uint64), np.ones(len(seeds), np.int64))
