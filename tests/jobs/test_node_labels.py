@@ -194,19 +194,6 @@ def test_other_graphs_of_the_same_features_are_scored_too(place: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("compare", "gat", "--data", "nodes.tsv", "edges.tsv", "--epochs", "2"), "are not compared here"),
-    ],
-)
-def test_commands_that_know_no_graphs(place: Path, words: tuple[str, ...], why: str) -> None:
-    write_graph(Path())
-    found = run(*words)
-    assert found.code == 2
-    assert why in found.error
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
         (("ids.txt",), "ids.txt:2: the graph that the model was trained with has no node 'm1'; "),
         (("--alignment",), "--alignment: a model of a graph labels all nodes"),
         (("--beam", "3"), "--beam 3: each node gets its likeliest label"),

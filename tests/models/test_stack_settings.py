@@ -181,6 +181,13 @@ def test_relative_positions_live_in_the_mixer() -> None:
     )
 
 
+def test_laplacian_positions_live_in_the_task() -> None:
+    assert message(recipe(HEADS + 'positions = { kind = "laplacian" }')) == (
+        "x.toml:5: [model.positions] Laplacian positions are of a graph, and belong to its task: "
+        "task.positions = { kind = 'laplacian' }"
+    )
+
+
 def test_attention_over_the_source_is_like_the_mixer_where_nothing_is_said() -> None:
     stack = StackSettings(
         depth=1, mixer=Attention(heads=4, key_heads=2, bias=False, window=3, qk_norm=True, dropout=0.1)

@@ -1,8 +1,10 @@
 """Nodes of a graph: the whole graph is read, and the goals are those of a part."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 from seqloom.data.cache import Examples
@@ -12,7 +14,7 @@ from seqloom.models import build_model
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Codecs, Goals, Nodes, build_task
-from seqloom.tasks.nodes import NodesTask
+from seqloom.tasks.nodes import NodesTask, placed
 from seqloom.text import Labels, Vocabulary, Words
 from seqloom.text.labels import NONE
 
@@ -26,8 +28,9 @@ def graph_of(folder: Path) -> Graph:
 
 
 def task_of(folder: Path, **settings: object) -> NodesTask:
-    codecs = Codecs(Vocabulary.train(Words(), ["-"]), Labels(["x", "y"]), graph=graph_of(folder))
-    task = build_task(Nodes.model_validate(settings), codecs, "encoder-only")
+    chosen = Nodes.model_validate(settings)
+    codecs = Codecs(Vocabulary.train(Words(), ["-"]), Labels(["x", "y"]), graph=placed(graph_of(folder), chosen))
+    task = build_task(chosen, codecs, "encoder-only")
     assert isinstance(task, NodesTask)
     return task
 
@@ -93,6 +96,71 @@ def test_a_node_without_edges_reads_itself(tmp_path: Path) -> None:
         side = task.side()
         scores = model_of(task).scores(model_of(task)(side.tokens_N, side.layout))
         assert torch.isfinite(scores).all()
+
+
+def test_parts_are_read_as_in_the_whole(tmp_path: Path) -> None:
+    """In any order: a part's nodes see each other, and nobody else."""
+    task = task_of(tmp_path, batches="parts", self_loops=False)
+    model, whole = model_of(task), task.side()
+    assert task.graph.island_N.tolist() == [0, 0, 0, 1]
+    every = model.scores(model(whole.tokens_N, whole.layout))
+    for nodes in ([3], [0, 1, 2], [3, 0, 1, 2]):
+        columns = {"source": Ragged.rows([nodes]), "target": Ragged.rows([[NONE] * len(nodes)])}
+        side = task.batch(Examples(columns, np.zeros(1, np.int64), np.ones(1, np.int64))).source
+        assert side is not None
+        torch.testing.assert_close(model.scores(model(side.tokens_N, side.layout)), every[nodes])
+    for most, parts in ((1, [[0, 1, 2], [3]]), (100, [[0, 1, 2, 3]])):
+        assert [nodes.tolist() for nodes, _ in task.sides(most)] == parts
+
+
+LAPLACIAN = {"kind": "laplacian", "vectors": 2}
+
+
+def dense(x: torch.Tensor) -> torch.Tensor:
+    return x.to_dense() if x.is_sparse else x
+
+
+@pytest.mark.parametrize("batches", ["whole", "parts"])
+def test_positions_are_further_features(tmp_path: Path, batches: str) -> None:
+    plain = task_of(tmp_path, batches=batches)
+    task = task_of(tmp_path, batches=batches, positions=LAPLACIAN)
+    assert task.sizes() == replace(plain.sizes(), source=5)
+    read = dense(task.side().tokens_N)
+    assert torch.equal(read[:, :3], dense(plain.side().tokens_N))
+    assert task.graph.position_NK is not None
+    assert read[:, 3:].tolist() == task.graph.position_NK.tolist()
+
+
+def test_training_turns_positions_around_and_nobody_else_does(tmp_path: Path) -> None:
+    task = task_of(tmp_path, positions=LAPLACIAN)
+    given, fixed = examples([0, 1, 0, NONE]), dense(task.side().tokens_N)
+
+    def read(seed: int | None) -> torch.Tensor:
+        varied = given if seed is None else task.vary(given, [seed], None)
+        source = task.batch(varied).source
+        assert source is not None
+        return dense(source.tokens_N)
+
+    assert torch.equal(read(None), fixed)
+    turned = set()
+    for seed in range(40):
+        assert torch.equal(read(seed), read(seed)), "a run that goes on reads the same"
+        assert torch.equal(read(seed)[:, :3], fixed[:, :3])
+        signs = (read(seed)[:3, 3:] / fixed[:3, 3:]).nan_to_num(nan=1)  # the vector of a path's middle node is 0
+        signs = signs[[0, 2]]
+        assert torch.equal(signs[0], signs[1]), "all nodes of an island together"
+        turned.add(tuple(signs[0].tolist()))
+    assert turned == {(1, 1), (1, -1), (-1, 1), (-1, -1)}
+
+
+def test_the_same_graph_keeps_its_positions(tmp_path: Path) -> None:
+    settings = Nodes.model_validate({"positions": LAPLACIAN})
+    graph = graph_of(tmp_path)
+    known = replace(graph, position_NK=np.ones((4, 2), np.float32))
+    assert placed(graph, settings, known).position_NK is known.position_NK
+    other = placed(replace(graph, source_E=graph.target_E), settings, known)
+    assert other.position_NK is not known.position_NK
+    assert placed(known, Nodes()).position_NK is None
 
 
 def test_a_model_that_reads_text_is_refused(tmp_path: Path) -> None:

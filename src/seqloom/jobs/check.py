@@ -169,8 +169,9 @@ def _lines(decided: Decided) -> Iterator[str]:
     parameters = model_cost(recipe.model, sizes).parameters
     yield f"training would be: {recipe.task.kind}, {recipe.model.family}, {parameters:,} parameters"
     graph = isinstance(recipe.task, Nodes)
-    batch = much.larger if graph else training.batch
-    what = "; the graph is one batch" if graph else f" with batches of {batch:,} tokens"
+    whole = isinstance(recipe.task, Nodes) and recipe.task.batches == "whole"
+    batch = much.larger if whole else training.batch
+    what = "; the graph is one batch" if whole else f" with batches of {batch:,} {'nodes' if graph else 'tokens'}"
     yield f"  memory: about {memory(fixed + per_token * batch)}{what}"
     steps, each = about_steps(training, much, batch), decided.step_seconds
     if steps is not None and each is not None:

@@ -60,15 +60,16 @@ def _compared(
     rows = of_same_examples(rows, results)
     good = {row.name for row in rows if not row.failed}
     measured = {name: result for name, result in results.items() if name in good and isinstance(result, Result)}
+    of_graph = isinstance(systems[0].recipe.task, Nodes)
     return Compared(
         tuple(rows),
         _report(command, measured, settings, note) if measured else None,
         command.budget,
-        _test(command),
+        f"nodes of {' '.join(command.data) or 'the training data'}" if of_graph else _test(command),
         next((result.device for result in measured.values()), ""),
         _differ(measured),
         tuple(_notes(command, systems, measured)),
-        task_class(systems[0].recipe.task).shape,
+        "classes" if of_graph else task_class(systems[0].recipe.task).shape,
     )
 
 
@@ -128,12 +129,8 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
             f"{trained[0].name}: how much may its training cost? Give --minutes N, --flops N or --epochs N, "
             "which hold for every recipe"
         )
-    graph = next((system for system in systems if isinstance(system.recipe.task, Nodes)), None)
-    if graph is not None:
-        raise UserError(
-            f"{graph.name}: nodes of a graph are not compared here; train each run, and `seqloom evaluate A B --data "
-            "nodes.tsv edges.tsv` tests the difference"
-        )
+    if isinstance(systems[0].recipe.task, Nodes):
+        _refuse_of_graph(command, systems)
     rewarded = next((system for system in trained if system.recipe.training.reward is not None), None)
     if rewarded is not None:
         raise UserError(
@@ -155,6 +152,20 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
             f"{done.run}: a run that was trained before may have seen what others hold out: name a --test FILE"
         )
     _refuse_names(command, [system.name for system in systems])
+
+
+def _refuse_of_graph(command: Compare, systems: Sequence[System]) -> None:
+    """Whoever is trained here keeps the same nodes for the test; of a run nobody knows."""
+    if command.test or command.valid:
+        raise UserError("--valid and --test: of a graph the column split says which nodes are valid and test")
+    done = next((system for system in systems if system.command is None), None)
+    if done is not None:
+        raise UserError(
+            f"{done.run}: of graphs, recipes are compared here; of runs, `seqloom evaluate A B --data nodes.tsv "
+            "edges.tsv` tests the difference"
+        )
+    if command.ensemble:
+        raise UserError("--ensemble: is not of systems that label nodes; leave it out")
 
 
 def _refuse_names(command: Compare, names: Sequence[str]) -> None:

@@ -77,6 +77,8 @@ class Result:
     notes: list[str]
     key: str
     models: list[str]
+    sizes: tuple[str, list[int]] | None = None
+    """of the examples, and what they count, where it is not their lengths"""
 
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +93,10 @@ def load_result(path: Path) -> Result | None:
         kept["said"] = Said(
             said["texts"], said["labels"], None if likely is None else Likelihood(**likely), said.get("errors", {})
         )
-        return Result(**kept | {"facts": Facts(**kept["facts"])})
+        sizes = kept.get("sizes")
+        return Result(
+            **kept | {"facts": Facts(**kept["facts"]), "sizes": None if sizes is None else (sizes[0], sizes[1])}
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -60,7 +60,8 @@ def metrics_of(results: Mapping[str, Result], bits_first: bool = False) -> list[
 def evaluated(results: Mapping[str, Result], names: Sequence[MetricName]) -> Evaluated:
     first = next(iter(results.values()))
     parts = [result.said for result in results.values()]
-    return together(tuple(results), first.columns, parts, names, first.shape, first.unknown)
+    found = together(tuple(results), first.columns, parts, names, first.shape, first.unknown)
+    return found if first.sizes is None else replace(found, sizes=first.sizes)
 
 
 def baseline(wanted: str | None, report: Report) -> str:

@@ -28,15 +28,17 @@ from seqloom.jobs.compared_result import Facts, Result, models_of
 from seqloom.jobs.compared_speed import per_part
 from seqloom.jobs.corpora import Corpora, corpora, table_notes, text_of, validation_blocks
 from seqloom.jobs.decide import device_of
+from seqloom.jobs.evaluated_runs import node_data, sizes_of
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.rolling import errors, rolling_metrics, test_of, validation_of
-from seqloom.jobs.said import Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
+from seqloom.jobs.said import Data, Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.train import train
 from seqloom.layers.native.library import told_of_waiting, wait_for_all
 from seqloom.models import model_cost
 from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder
 from seqloom.tasks.forecast import ForecastTask
+from seqloom.tasks.nodes import NodesTask
 from seqloom.training.place import Place
 from seqloom.training.watch import View, Watcher
 
@@ -109,7 +111,7 @@ def done(work: Work) -> None:
     if isinstance(model.task, ForecastTask):
         _forecasts(work, model, model.task, corpora).save(work.into)
         return
-    data = read_data(_blocks(work, model, notes))
+    data = _data(work, model, notes)
     notes += data.skipped.lines()
     names = metrics_of_task(model.task, data, work.metrics)
     if model.task.shape == "pairs" and not work.metrics:
@@ -117,7 +119,7 @@ def done(work: Work) -> None:
     refuse_other_labels(model, data, str(work.runs[0]), work.test)
     said = say(model, data, names, work.changes, " and ".join(run.name for run in work.runs), notes.append)
     Result(
-        model.task.shape,
+        model.task.shape if data.graph is None else "classes",
         _kept(data.columns),
         unknown_of(model, data),
         names,
@@ -128,6 +130,7 @@ def done(work: Work) -> None:
         notes,
         work.key,
         models_of(work.runs),
+        sizes_of(data),
     ).save(work.into)
 
 
@@ -173,6 +176,16 @@ def _train(command: Command, view: View) -> Corpora:
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     return found
+
+
+def _data(work: Work, model: Model, notes: list[str]) -> Data:
+    """Of a graph, the nodes that are for the test; else those of the validation, which is noted."""
+    if not isinstance(model.task, NodesTask):
+        return read_data(_blocks(work, model, notes))
+    (corpus,) = model.recipe.data.corpora
+    data, note = node_data(model, corpus.files, model.recipe.data.bad)
+    notes.append(note)
+    return data
 
 
 def _blocks(work: Work, model: Model, notes: list[str]) -> Iterator[Block]:

@@ -85,9 +85,7 @@ def evaluated_runs(
         systems = (*systems, ENSEMBLE)
     shape: Shape = "classes" if data.graph is not None else model.task.shape
     what = together(systems, data.columns, parts, names, shape, unknown)
-    if data.graph is not None:
-        joined = dict(zip(data.graph.ids, data.graph.neighbours().tolist(), strict=True))
-        what = replace(what, sizes=("neighbours of the node", [joined[name] for name in data.columns[0]]))
+    what = what if data.graph is None else replace(what, sizes=sizes_of(data))
     for metric in (count.metric for count in what.counts if len(set(count.units)) > 1):
         remedy = "; --metrics bpc compares them" if metric.name == "perplexity" else ""
         note(f"{metric.title} is per token, and the runs' vocabularies differ: it is not compared{remedy}")
@@ -114,15 +112,29 @@ def _data(
 ) -> tuple[tuple[Corpus, ...], Data, tuple[str, ...]]:
     """What the files hold as the model's task reads them; and what was guessed of them."""
     if isinstance(model.task, NodesTask):
-        graph, skipped = graph_of(model, files, bad)
-        numbers, note = asked_nodes(graph, model.task.graph)
-        both = [[column[number] for number in numbers] for column in (graph.ids, graph.labels)]
-        places = [f"{files[0]}: {name}" for name in both[0]]
         # the graph itself was read in training, and only the labels of its test were not
-        return (), Data(both, places, skipped, graph), (note,)
+        data, note = node_data(model, files, bad)
+        return (), data, (note,)
     corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
     data = read_data(block for corpus in corpora for block in read(corpus, model.task.shape, bad))
     return corpora, data, tuple(table_notes(corpora, model.task.shape))
+
+
+def node_data(model: Model, files: Sequence[str], bad: Bad) -> tuple[Data, str]:
+    """The nodes of a graph that are to be scored, and which these are, in words."""
+    assert isinstance(model.task, NodesTask)
+    graph, skipped = graph_of(model, files, bad)
+    numbers, note = asked_nodes(graph, model.task.graph)
+    both = [[column[number] for number in numbers] for column in (graph.ids, graph.labels)]
+    return Data(both, [f"{files[0]}: {name}" for name in both[0]], skipped, graph), note
+
+
+def sizes_of(data: Data) -> tuple[str, list[int]] | None:
+    """By what nodes are told apart in slices; None: by their lengths, as they are none."""
+    if data.graph is None:
+        return None
+    joined = dict(zip(data.graph.ids, data.graph.neighbours().tolist(), strict=True))
+    return "neighbours of the node", [joined[name] for name in data.columns[0]]
 
 
 def evaluated_forecasts(

@@ -12,14 +12,15 @@ from seqloom.data.cache import Cache, CacheWriter, Examples
 from seqloom.data.graph import Graph, Part, looks_like_graph, read_graph
 from seqloom.data.order import Weighted
 from seqloom.data.prepare import FORMAT
-from seqloom.data.ragged import Ragged
+from seqloom.data.ragged import Longs, Ragged
 from seqloom.data.reading import Skipped
 from seqloom.data.settings import Corpus
 from seqloom.jobs.recipe import Recipe
 from seqloom.settings import UserError
 from seqloom.settings.cache_folder import cache_folder
-from seqloom.tasks import Codecs, build_task
-from seqloom.tasks.nodes import NodesTask
+from seqloom.settings.words import counted
+from seqloom.tasks import Codecs, Nodes, build_task
+from seqloom.tasks.nodes import NodesTask, placed
 from seqloom.text import Labels, Vocabulary, Words
 from seqloom.text.labels import NONE
 
@@ -28,7 +29,7 @@ TWO = "a graph is two files, its nodes and its edges: --data nodes.tsv edges.tsv
 
 @dataclass(frozen=True)
 class GraphCorpora:
-    """As jobs/corpora.py has them: each part is one example."""
+    """As jobs/corpora.py has them: each of train, valid and test is one example, or one for each part of the graph."""
 
     task: NodesTask
     train: tuple[Weighted, ...]
@@ -49,13 +50,16 @@ def graph_files(files: Sequence[str]) -> tuple[Corpus, ...]:
 
 def graph_corpora(recipe: Recipe, codecs: Codecs | None = None) -> GraphCorpora:
     """codecs: of a run to begin from, whose labels are kept."""
+    assert isinstance(recipe.task, Nodes)
     corpus, skipped = _only(recipe), Skipped()
     if codecs is None or codecs.graph is None:
         nodes, edges = corpus.files
         graph, skipped = read_graph(nodes, edges, recipe.data.bad)
-        graph = _split(graph, recipe)
+        graph = placed(_split(graph, recipe), recipe.task)
         labels = Labels.train(graph.labels[number] for number in graph.numbers_of("train"))
         codecs = Codecs(Vocabulary.train(Words(), graph.words or ["-"]), labels, graph=graph)
+    else:
+        codecs = replace(codecs, graph=placed(codecs.graph, recipe.task, codecs.graph))
     task = build_task(recipe.task, codecs, recipe.model.family)
     assert isinstance(task, NodesTask)
     name = " and ".join(corpus.files)
@@ -99,19 +103,31 @@ def _split(graph: Graph, recipe: Recipe) -> Graph:
 
 
 def _cached(task: NodesTask, part: Part) -> Cache:
-    """One example: all nodes, and the labels of those of a part."""
-    folder: Path = cache_folder() / "examples" / digest([FORMAT, "graph", task.codecs.fingerprint, part])
+    """One example: all nodes, and the labels of those of a part; or one for each unconnected part that has any."""
+    key = [FORMAT, "graph", task.codecs.fingerprint, part, *([] if task.whole else ["parts"])]
+    folder: Path = cache_folder() / "examples" / digest(key)
     if not folder.exists():
-        asked = set(task.graph.numbers_of(part).tolist())
-        labels = task.labels.encode(task.graph.labels, unknown="unseen")
-        goal = [label if number in asked else NONE for number, label in enumerate(labels)]
-        example = {"source": Ragged.rows([range(len(goal))]), "target": Ragged.rows([goal])}
+        labels = np.array(task.labels.encode(task.graph.labels, unknown="unseen"))
+        goal_N = np.full(len(labels), NONE)
+        asked = task.graph.numbers_of(part)
+        goal_N[asked] = labels[asked]
         with (
             Building(folder) as partial,
             CacheWriter(partial / "examples.arrow", {"source": np.int32, "target": np.int32}, {}) as cache,
         ):
-            cache.add(Examples(example, np.zeros(1, np.int64), np.ones(1, np.int64)))
+            cache.add(_examples(task, goal_N, asked))
     return Cache(folder / "examples.arrow")
+
+
+def _examples(task: NodesTask, goal_N: Longs, asked: Longs) -> Examples:
+    """asked: the nodes whose labels are; parts of the graph without one are not read."""
+    island_N = np.zeros(len(goal_N), np.int64) if task.whole else task.graph.island_N
+    read_N = np.isin(island_N, island_N[asked]) | task.whole
+    node_M = np.flatnonzero(read_N)
+    node_M = node_M[np.argsort(island_N[node_M], kind="stable")]
+    lengths = np.unique(island_N[node_M], return_counts=True)[1]
+    source, target = (Ragged.of(values.astype(np.int32), lengths) for values in (node_M, goal_N[node_M]))
+    return Examples({"source": source, "target": target}, np.zeros(len(lengths), np.int64), np.arange(len(lengths)) + 1)
 
 
 def _notes(task: NodesTask) -> Iterator[str]:
@@ -122,6 +138,8 @@ def _notes(task: NodesTask) -> Iterator[str]:
         f"{len(task.labels)} labels; {counts['train']:,} nodes to train on, {counts['valid']:,} to validate, "
         f"{counts['test']:,} to test"
     )
+    if not task.whole:
+        yield f"{counted(int(graph.island_N.max()) + 1, 'part')} that no edge joins, which are read as they fit a batch"
     alone = len(graph) - len(np.unique(np.concatenate((graph.source_E, graph.target_E))))
     if alone:
         yield f"{alone:,} nodes have no edge, and are known by their own features alone"

@@ -20,17 +20,23 @@ from seqloom.settings import UserError
 from seqloom.settings.words import nearest, show
 from seqloom.tasks.nodes import NodesTask
 
+MOST = 50_000
+"""Nodes that are read at once, where the graph has parts that no edge joins."""
+
 
 @torch.no_grad()
 def probabilities(task: NodesTask, networks: Sequence[Network], device: torch.device) -> Tensor:
     """p_NV of all nodes; of several networks the mean."""
-    source, each = task.side().to(device), list[Tensor]()
-    for network in networks:
-        assert isinstance(network, EncoderOnly)
-        scores = network.scores(network(source.tokens_N, source.layout)).float()
-        refuse_no_numbers(scores)
-        each.append(scores.softmax(-1))
-    return torch.stack(each).mean(0).cpu()
+    p_NV = torch.zeros(len(task.graph), len(task.labels))
+    for node_M, side in task.sides(MOST):
+        source, each = side.to(device), list[Tensor]()
+        for network in networks:
+            assert isinstance(network, EncoderOnly)
+            scores = network.scores(network(source.tokens_N, source.layout)).float()
+            refuse_no_numbers(scores)
+            each.append(scores.softmax(-1))
+        p_NV[torch.from_numpy(node_M)] = torch.stack(each).mean(0).cpu()
+    return p_NV
 
 
 class NodeLabeller:

@@ -17,7 +17,7 @@ from seqloom.jobs.node_labeller import probabilities
 from seqloom.jobs.output_file import Screen
 from seqloom.jobs.whole_file import write_whole
 from seqloom.settings import UserError
-from seqloom.tasks.nodes import NodesTask
+from seqloom.tasks.nodes import NodesTask, placed
 
 
 def node_labels(model: Model, graph: Graph, ids: Sequence[str]) -> list[Sequence[str]]:
@@ -42,6 +42,7 @@ def graph_of(model: Model, files: Sequence[str], bad: Bad) -> tuple[Graph, Skipp
             f"{files[0]}: has {graph.features:,} features, and the model knows {task.graph.features:,}; "
             "it can label graphs of the same features only"
         )
+    graph = placed(graph, task.settings, task.graph)
     return replace(graph, features=task.graph.features), skipped
 
 

@@ -9,7 +9,8 @@ from seqloom.layers.images import Images
 from seqloom.models import Sizes, model_cost
 from seqloom.models.cost import training_flops
 from seqloom.music import event_words
-from seqloom.tasks import Forecast, Language, Masked, Music, Translate, task_class
+from seqloom.tasks import Forecast, Language, Masked, Music, Nodes, Translate, task_class
+from seqloom.tasks.nodes import vectors_of
 from seqloom.text import BPE, Bytes, Characters, Unigram, Words
 from seqloom.text.settings import BYTES, PieceSettings
 from seqloom.text.specials import SPECIALS
@@ -84,6 +85,8 @@ def _sizes(recipe: Recipe) -> tuple[_Size, _Size]:
 
 
 def _read(recipe: Recipe) -> _Size:
+    if isinstance(recipe.task, Nodes):
+        return _Size(CHANNELS + vectors_of(recipe.task), known=False)
     if task_class(recipe.task).shape != "series":
         return _pieces(recipe.text.source)
     given = recipe.model.input

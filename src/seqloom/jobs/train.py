@@ -334,12 +334,16 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
         what = f"{counted(data.examples, 'window')}, {held:,} for validation; {frame_words(data.task)}"
     elif isinstance(data.task, NodesTask):
         sizes = data.task.sizes()
-        what = f"{counted(len(data.task.graph), 'node')}, all read together; "
+        together = ", all read together" if data.task.whole else ""
+        what = f"{counted(len(data.task.graph), 'node')}{together}; "
         what += f"{sizes.source:,} features → {sizes.target:,} labels"
     else:
         vocabulary = f"{_what(data)} {data.task.sizes().source:,} → {data.task.sizes().target:,}"
         what = f"{counted(data.examples, 'example')}, {held:,} for validation; {vocabulary}"
-    batches = "the graph is one batch" if isinstance(data.task, NodesTask) else f"batches of {training.batch:,} tokens"
+    if isinstance(data.task, NodesTask):
+        batches = "the graph is one batch" if data.task.whole else f"batches of {training.batch:,} nodes"
+    else:
+        batches = f"batches of {training.batch:,} tokens"
     return [
         f"{recipe.task.kind}: {what}",
         f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; {batches}; {device.type}",

@@ -49,6 +49,11 @@ def _absolute(value: Any) -> Any:
         raise impossible(
             f"{kind} positions are relative, and belong to attention: mixer.relative = {{ kind = '{kind}' }}", "kind"
         )
+    if kind == "laplacian":
+        raise impossible(
+            "Laplacian positions are of a graph, and belong to its task: task.positions = { kind = 'laplacian' }",
+            "kind",
+        )
     return value
 
 

@@ -98,6 +98,25 @@ class Vary(Frozen):
         return self
 
 
+class NoNodePositions(Frozen):
+    """A node is known by its features and its neighbours."""
+
+    kind: Literal["none"] = "none"
+
+
+class Laplacian(Frozen):
+    """Where a node stands in the graph, as further features of it (Dwivedi and Bresson 2021, section 3.1).
+
+    Eigenvectors of the normalised Laplacian, which training turns around by chance: their signs mean nothing.
+    """
+
+    kind: Literal["laplacian"] = "laplacian"
+    vectors: int = Field(default=10, ge=1, description="eigenvectors, of the smallest eigenvalues above 0")
+
+
+NodePositions = Annotated[NoNodePositions | Laplacian, Field(discriminator="kind")]
+
+
 class Nodes(Frozen):
     """One label for each node of a graph; some are known, and the others are asked for."""
 
@@ -109,6 +128,12 @@ class Nodes(Frozen):
     normalise: Literal["rows", "none"] = Field(
         default="rows", description="rows: the features of a node, divided by their sum; none: as they are"
     )
+    batches: Literal["whole", "parts"] = Field(
+        default="whole",
+        description="whole: the graph is one batch; parts: a batch has as many of its unconnected parts as "
+        "training.batch nodes allow, for thousands of small graphs in one file",
+    )
+    positions: NodePositions = NoNodePositions()
 
 
 class Classify(Frozen):

@@ -4,18 +4,20 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from seqloom.data.graph.islands import islands
+from seqloom.data.ragged import Longs
 from seqloom.settings import UserError
 
 Part = Literal["train", "valid", "test", "other"]
 PARTS: tuple[Part, ...] = ("train", "valid", "test", "other")
 
-Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 
@@ -38,6 +40,8 @@ class Graph:
     target_E: Longs
     words: tuple[str, ...] = ()
     """What the features are, where they were counted in texts."""
+    position_NK: Floats | None = None
+    """Where each node stands. It is kept: another machine may turn vectors of equal eigenvalues otherwise."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -51,6 +55,11 @@ class Graph:
         low, high = np.minimum(self.source_E, self.target_E), np.maximum(self.source_E, self.target_E)
         pairs = np.unique(np.stack((low, high))[:, low != high], axis=1)
         return np.bincount(pairs.ravel(), minlength=len(self))
+
+    @cached_property
+    def island_N(self) -> Longs:
+        """Which part of the graph each node is in; no edge joins two of them."""
+        return islands(len(self), self.source_E, self.target_E)
 
     @property
     def dense(self) -> bool:
@@ -81,6 +90,7 @@ class Graph:
             "value": self.value_P,
             "source": self.source_E,
             "target": self.target_E,
+            **({} if self.position_NK is None else {"position": self.position_NK}),
         }
 
     def save(self, folder: Path) -> None:
@@ -94,12 +104,13 @@ class Graph:
             texts = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
             with np.load(folder / "graph.npz", allow_pickle=False) as arrays:
                 numbers = [arrays[name] for name in ("row", "column", "value", "source", "target")]
+                position_NK = arrays.get("position")
             row_P, column_P, value_P, source_E, target_E = numbers
             ids, labels, parts, words = (tuple(texts[name]) for name in ("ids", "labels", "parts", "words"))
             features = int(texts["features"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{folder}: the graph cannot be read ({error}); put it back, or train anew") from None
-        return cls(ids, labels, parts, row_P, column_P, value_P, features, source_E, target_E, words)
+        return cls(ids, labels, parts, row_P, column_P, value_P, features, source_E, target_E, words, position_NK)
 
 
 def has_graph(folder: Path) -> bool:
