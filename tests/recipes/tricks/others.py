@@ -9,9 +9,9 @@ _GRAPH: Tricks = {  # Dwivedi and Bresson 2021
     "encoder.norm.kind": "batch",
     "encoder.norm.place": "post",
     "encoder.positions.kind": "none",  # a graph has no order
-    "task.kind": "nodes",  # section 2.1: a node looks at its neighbours
+    "task.kind": "nodes",  # a node looks at its neighbours
     "task.self_loops": False,
-    "task.positions.kind": "laplacian",  # section 2.2
+    "task.positions.kind": "laplacian",
     "model.output.kind": "tags",
 }
 
