@@ -3,34 +3,40 @@
     python aligned.py align data/…/hbs_latn_train.tsv.gz data/…/hbs_latn_dev.tsv.gz --out runs/hbs_latn
     python aligned.py letters data/…/hbs_latn_dev.tsv.gz > dev.letters
     python aligned.py phonemes data/…/hbs_latn_dev.tsv.gz > dev.phonemes
-    seqloom predict runs/tagger dev.letters | python aligned.py join > dev.said
+    seqloom predict runs/tagger dev.letters | python aligned.py join runs/hbs_latn dev.letters > dev.said
 
-A letter's label has none, one or some phonemes, in their order: the alignment of Jiampojamarn et al. 2007 with one letter at a
-time, by expectation maximisation of p(label | letter). The first file teaches it; the others are aligned by what it learnt.
-Differs from theirs: the labels of a letter share a little probability with those that it was never seen with, so that
-words of other files align too.
+A letter has none, one or some phonemes, in their order: the alignment of Jiampojamarn et al. 2007 with one letter at a
+time, by expectation maximisation of p(phonemes | letter). The first file teaches it; the others are aligned by what it
+learnt. Differs from theirs: phonemes that a letter never had are a little likely, so that other files align too.
 
-With --passed, a label says whether an accent stands on a phoneme before it. A chain of tags can then know that a word
-has one accent, which labels of neighbours alone do not tell.
+A label says what a letter adds to its own phoneme, the commonest that it has: nothing (=), an accent, length; else it
+names the phonemes. So a long a and a long o have the same label. --whole: each label names its phonemes.
+
+Behind an accent, a label also says which (--passed kind), so that a chain of tags knows of it in the rest of the word:
+most words have one accent, and what is long hangs on it. --passed accent: only that there was one; nothing: neither.
 """
 # L letters  P phonemes
 
 import argparse
 import gzip
+import json
 import math
 import sys
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal, get_args
 
 Label = tuple[str, ...]
+Passed = Literal["nothing", "accent", "kind"]
 Pair = tuple[str, Label]
 
 ROUNDS = 12
 UNSEEN = 1e-6  # of a label that a letter never had
-BETWEEN, NOTHING, PASSED = "+", "_", "'"
+BETWEEN, NOTHING, OWN, PASSED, SOME = "+", "_", "=", "'", "!"
 ACCENTS = {"\N{COMBINING CARON}", "\N{COMBINING CIRCUMFLEX ACCENT}"}
+MARKS = {*ACCENTS, "\N{MODIFIER LETTER TRIANGULAR COLON}"}
 
 
 class Aligner:
@@ -82,18 +88,50 @@ class Aligner:
         return best[end][1] if (end := (len(letters), len(phonemes))) in best else None
 
 
-def written(labels: list[Label], passed: bool) -> list[str]:
-    said, behind = list[str](), False
-    for label in labels:
-        said.append((BETWEEN.join(label) or NOTHING) + (PASSED if passed and behind else ""))
-        behind = behind or any(ACCENTS & set(unicodedata.normalize("NFD", phoneme)) for phoneme in label)
-    return said
+class Names:
+    """How labels are written. own: the phoneme that a letter has most, without its marks; a label says what is added."""
+
+    def __init__(self, own: dict[str, str], passed: Passed = "nothing") -> None:
+        self.own, self.passed = own, passed
+
+    @classmethod
+    def of(cls, words: list[tuple[str, list[Label]]], passed: Passed) -> "Names":
+        counts = defaultdict[str, Counter[str]](Counter)
+        for letters, labels in words:
+            for letter, label in zip(letters, labels, strict=True):
+                counts[letter].update(parted(phoneme)[0] for phoneme in label[:1])
+        return cls({letter: count.most_common(1)[0][0] for letter, count in counts.items()}, passed)
+
+    def written(self, letters: str, labels: list[Label]) -> list[str]:
+        said, behind = list[str](), ""
+        for letter, label in zip(letters, labels, strict=True):
+            said.append(self._name(letter, label) + (behind and PASSED + behind))
+            marks = "".join(parted(phoneme)[1] for phoneme in label)
+            if ACCENTS & set(marks):
+                behind = marks if self.passed == "kind" else SOME if self.passed == "accent" else ""
+        return said
+
+    def _name(self, letter: str, label: Label) -> str:
+        if len(label) == 1 and parted(label[0])[0] == self.own.get(letter):
+            return OWN + parted(label[0])[1]
+        return BETWEEN.join(label) or NOTHING
+
+    def joined(self, letters: str, labels: str) -> str:
+        """The phonemes of the labels of a word; letters and labels with spaces between them."""
+        said = list[str]()
+        for letter, label in zip(letters.split(" "), labels.split(" "), strict=True):
+            label = label.partition(PASSED)[0]
+            if label.startswith(OWN):
+                said.append(unicodedata.normalize("NFC", self.own.get(letter, letter) + label[len(OWN) :]))
+            elif label != NOTHING:
+                said += label.split(BETWEEN)
+        return " ".join(said)
 
 
-def joined(line: str) -> str:
-    """The phonemes of the labels of a word."""
-    labels = [label.removesuffix(PASSED) for label in line.split()]
-    return " ".join(label.replace(BETWEEN, " ") for label in labels if label != NOTHING)
+def parted(phoneme: str) -> tuple[str, str]:
+    """Without its accents and length, and these."""
+    plain = unicodedata.normalize("NFD", phoneme)
+    return "".join(c for c in plain if c not in MARKS), "".join(c for c in plain if c in MARKS)
 
 
 def read(file: str) -> list[tuple[str, Label]]:
@@ -102,16 +140,19 @@ def read(file: str) -> list[tuple[str, Label]]:
         return [(word, tuple(phonemes.split(" "))) for word, phonemes in pairs]
 
 
-def align(files: list[str], out: Path, most: int, passed: bool) -> None:
+def align(files: list[str], out: Path, most: int, whole: bool, passed: Passed) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    aligner = Aligner(read(files[0]), most)
+    aligner, names = Aligner(read(files[0]), most), None
     for file in files:
         words = [(letters, aligner.labels(letters, phonemes)) for letters, phonemes in read(file)]
-        kept = [(letters, written(labels, passed)) for letters, labels in words if labels is not None]
-        rows = ("".join(f"{letter}\t{label}\n" for letter, label in zip(*word, strict=True)) for word in kept)
+        kept = [(letters, labels) for letters, labels in words if labels is not None]
+        names = names or (Names({}, passed) if whole else Names.of(kept, passed))
+        rows = ("".join(map("{}\t{}\n".format, letters, names.written(letters, labels))) for letters, labels in kept)
         path = out / (Path(file).name.split(".")[0] + ".conll")
         path.write_text("\n".join(rows), encoding="utf-8")
         print(f"{path}: {len(kept):,} of {len(words):,} words; the others have more than {most} phonemes a letter")
+    assert names is not None
+    (out / "own.json").write_text(json.dumps(names.own, ensure_ascii=False), encoding="utf-8")
 
 
 def main() -> None:
@@ -121,20 +162,26 @@ def main() -> None:
     aligned.add_argument("files", nargs="+")
     aligned.add_argument("--out", type=Path, required=True)
     aligned.add_argument("--most", type=int, default=2)
-    aligned.add_argument("--passed", action="store_true")
+    aligned.add_argument("--whole", action="store_true")
+    aligned.add_argument("--passed", choices=get_args(Passed), default="kind")
     for name in "letters", "phonemes":
         commands.add_parser(name).add_argument("file")
-    commands.add_parser("join")
+    join = commands.add_parser("join")
+    join.add_argument("folder", type=Path)
+    join.add_argument("letters", type=Path)
     asked = parser.parse_args()
     match asked.command:
         case "align":
-            align(asked.files, asked.out, asked.most, asked.passed)
+            align(asked.files, asked.out, asked.most, asked.whole, asked.passed)
         case "letters":
             print("\n".join(" ".join(letters) for letters, _ in read(asked.file)))
         case "phonemes":
             print("\n".join(" ".join(phonemes) for _, phonemes in read(asked.file)))
         case _:
-            print("\n".join(joined(line) for line in sys.stdin))
+            names = Names(json.loads((asked.folder / "own.json").read_text(encoding="utf-8")))
+            words = asked.letters.read_text(encoding="utf-8").splitlines()
+            labels = sys.stdin.read().splitlines()
+            print("\n".join(map(names.joined, words, labels)))
 
 
 if __name__ == "__main__":
