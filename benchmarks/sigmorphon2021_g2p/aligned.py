@@ -89,7 +89,7 @@ class Aligner:
 
 
 class Names:
-    """How labels are written. own: the phoneme that a letter has most, without its marks; a label says what is added."""
+    """How labels are written. own: the phoneme a letter has most, without marks; a label says what is added to it."""
 
     def __init__(self, own: dict[str, str], passed: Passed = "nothing") -> None:
         self.own, self.passed = own, passed

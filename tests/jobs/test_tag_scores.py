@@ -47,7 +47,7 @@ def test_a_tag_that_was_never_seen_is_wrong(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_spans_end_with_their_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of four words is wrong, and with it one of the three sentences, one of the two spans that are said and of the three that are wanted."""
+    """One of four words is wrong, and with it one of three sentences and one of the three spans that are wanted."""
     words = [["a", "b"], ["c"], ["d"]]
     tags = [["O", "B-X"], ["I-X"], ["B-Y"]]
     task, model = _task(words, tags, WORDS)
