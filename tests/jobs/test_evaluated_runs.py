@@ -122,6 +122,17 @@ def test_tags(runs: Runs, place: Path) -> None:
     assert {kind.kind for _, _, kind in found.kinds} == {"A", "N"}
 
 
+def test_sentences_whose_tags_are_all_right(runs: Runs, place: Path) -> None:
+    strange = "1\tab\t_\tnever\t_\t_\t0\t_\t_\t_\n\n"
+    (place / "test.conllu").write_text(runs.files["conllu"].read_text() + strange)
+    found, what = _run(runs["tags"], data=str(place / "test.conllu"), metrics=("exact", "ser"))
+    said, wanted = what.labels or ()
+    right = [list(one) == list(other) for one, other in zip(said, wanted, strict=True)]
+    assert 0 < sum(right) < len(right)
+    share = 100 * sum(right) / len(right)
+    assert _scores(found) == pytest.approx({"exact": share, "ser": 100 - share})
+
+
 def test_classes(runs: Runs, place: Path) -> None:
     data = _head(runs.files["labels"], place / "test.tsv")
     with Path(data).open("a") as file:

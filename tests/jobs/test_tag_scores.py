@@ -33,7 +33,8 @@ def _say(monkeypatch: pytest.MonkeyPatch, *ids: int) -> None:
 def test_words_are_counted_and_not_their_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     task, model = _task([["ab", "c"]], [["X", "Y"]])
     _say(monkeypatch, 0, 0, 0, 1)
-    assert tag_scores(task, model, [((), [encoded(task, [["ab", "c"]], [["X", "X"]])])], CPU) == {"accuracy": 50.0}
+    found = tag_scores(task, model, [((), [encoded(task, [["ab", "c"]], [["X", "X"]])])], CPU)
+    assert found == {"accuracy": 50.0, "exact": 0.0}
 
 
 def test_a_tag_that_was_never_seen_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,22 +42,22 @@ def test_a_tag_that_was_never_seen_is_wrong(monkeypatch: pytest.MonkeyPatch) -> 
     task, model = _task([["ab", "c"]], [["X", "X"]])
     _say(monkeypatch, 0, 0, 0, 0)
     examples = encoded(task, [["ab", "c"]], [["X", "new"]])
-    assert tag_scores(task, model, [(["new"], [examples])], CPU) == {"accuracy": 50.0}
+    assert tag_scores(task, model, [(["new"], [examples])], CPU) == {"accuracy": 50.0, "exact": 0.0}
     assert task.batch(examples).count == 1
 
 
 def test_spans_end_with_their_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of four words is wrong, and with it one of the two spans that are said and of the three that are wanted."""
+    """One of four words is wrong, and with it one of three sentences and one of the three spans that are wanted."""
     words = [["a", "b"], ["c"], ["d"]]
     tags = [["O", "B-X"], ["I-X"], ["B-Y"]]
     task, model = _task(words, tags, WORDS)
     names = task.labels.names
     _say(monkeypatch, *(names.index(tag) for tag in ("O", "B-X", "O", "B-Y")))
     found = tag_scores(task, model, [((), [encoded(task, words, tags)])], CPU)
-    assert found == {"accuracy": 75.0, "span-f1": pytest.approx(80.0)}
+    assert found == {"accuracy": 75.0, "exact": pytest.approx(200 / 3), "span-f1": pytest.approx(80.0)}
     other = encoded(task, words, [["O", "B-Z"], ["O"], ["B-Y"]])
     strange = tag_scores(task, model, [(["B-Z"], [other])], CPU)
-    assert strange == {"accuracy": 75.0, "span-f1": pytest.approx(50.0)}
+    assert strange == {"accuracy": 75.0, "exact": pytest.approx(200 / 3), "span-f1": pytest.approx(50.0)}
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def metrics_of_task(task: Task, data: Data, asked: Sequence[str]) -> list[Metric
             return named(asked or ("accuracy", "f1-macro"), ("accuracy", "f1-macro", "f1-micro"), "nodes")
         case TagTask():
             spans = marks_spans(tag for tags in data.columns[1] for tag in tags)
-            return named(asked or ("accuracy", "span-f1" if spans else "f1-macro"), LABEL, "tags")
+            return named(asked or ("accuracy", "span-f1" if spans else "f1-macro"), (*LABEL, "exact", "ser"), "tags")
         case ClassifyTask():
             return named(asked or ("accuracy", "f1-macro"), LABEL, "classes")
         case _:

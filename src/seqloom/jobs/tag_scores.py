@@ -1,19 +1,21 @@
-"""How good the tags of a model are: of words, and of the spans that they mark."""
+"""How good the tags of a model are: of words, of whole sentences, and of the spans that they mark."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import torch
 
 from seqloom.data.cache import Examples
-from seqloom.evaluation import Accuracy, Metric, total
-from seqloom.evaluation.labels import Labels
+from seqloom.evaluation import Accuracy, ExactMatch, Metric, total
 from seqloom.evaluation.spans import OUTSIDE, SpanF1, kinds_of, marks_spans
 from seqloom.jobs.answers import chosen
 from seqloom.models.build import Model
 from seqloom.tasks.tag import TagTask
 from seqloom.text.labels import NONE, UNSEEN
+
+T = TypeVar("T")
 
 
 def tag_scores(
@@ -35,7 +37,8 @@ def tag_scores(
             for found, each in (said, ids.tolist()), (wanted, target.values_N[word_N].tolist()):
                 tags = [names[id] for id in each]
                 found += [tags[begin:end] for begin, end in pairwise(ends)]
-    scores = {Accuracy.name: _score(Accuracy(), said, wanted)}
+    lines = ([" ".join(tags) for tags in each] for each in (said, wanted))
+    scores = {Accuracy.name: _score(Accuracy(), said, wanted), ExactMatch.name: _score(ExactMatch(), *lines)}
     if marks_spans(known):
         # one unseen tag of another form is not worth a run
         wanted = [[tag if marks_spans([tag]) else OUTSIDE for tag in tags] for tags in wanted]
@@ -44,5 +47,5 @@ def tag_scores(
     return scores
 
 
-def _score(metric: Metric[Labels], said: Sequence[Labels], wanted: Sequence[Labels]) -> float:
+def _score(metric: Metric[T], said: Sequence[T], wanted: Sequence[T]) -> float:
     return float(metric.score(total(metric.statistics(said, [wanted]))))

@@ -28,7 +28,7 @@ class TagTask(Task):
 
     shape = "tags"
     columns = ("source", "target")
-    scores = ("loss", "accuracy", "span-f1")
+    scores = ("loss", "accuracy", "exact", "span-f1")
 
     def __init__(self, settings: Tag, codecs: Codecs) -> None:
         assert isinstance(codecs.target, Labels)
