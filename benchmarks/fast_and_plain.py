@@ -1,13 +1,13 @@
 """The same run with fast paths and without: does it end with the same score?
 
-    python benchmarks/fast_and_plain.py OUT [--recipes NAME…] --data FILES --valid FILES --test SOURCE TARGET
-        --set training.steps=N [--set a.b=c]…
+    python benchmarks/fast_and_plain.py OUT [--recipe NAME] [--seeds 1 2 3] --data FILES --valid FILES
+        --test SOURCE TARGET --set training.steps=N [--set a.b=c]…
 
-Each recipe is trained twice with the same seed, data and number of steps, and each model writes answers to the test its
-own way: once as always, with whatever kernels this machine has, and once by the equations as they are written
-(`layers/paths.py`). The model that was trained fast is written with by the equations, too, to tell training and writing
-apart. Losses differ in their last digits from the first step on, and runs drift apart as two seeds do; what counts is
-whether scores lie within each other's intervals.
+A recipe is trained twice with each seed, for the same number of steps: once as always, with whatever kernels this
+machine has, and once by the equations as they are written (`layers/paths.py`). Each model writes answers to the test its
+own way, and the other way, too, which tells training and writing apart. Losses differ in their last digits from the first
+step on, and dropout is drawn otherwise, so that two runs of one seed drift apart as two seeds do: what counts is whether
+the ways differ by more than seeds do.
 The same command again goes on where it stopped.
 """
 
@@ -15,6 +15,7 @@ import argparse
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from statistics import mean, stdev
 
 import seqloom
 from machine import describe
@@ -38,35 +39,41 @@ def answers(run: Path, way: str, sources: Sequence[str]) -> Path:
     return out
 
 
-def told(name: str, asked: argparse.Namespace) -> None:
-    runs = {way: asked.out / f"{name}-{way}" for way in WAYS}
-    for way, run in runs.items():
-        with by(way):
-            seqloom.train(name, data=asked.data, valid=asked.valid, out=run, changes=[LONG, *asked.set])
+def told(asked: argparse.Namespace) -> None:
     source, target = asked.test
     lines = source.read_text(encoding="utf-8").splitlines()
-    files = {(of, way): answers(runs[of], way, lines) for of in WAYS for way in WAYS}
-    print(f"\n{name}: trained and written with, in turn: fast, plain; fast, fast; plain, plain")
-    order = [("fast", "plain"), ("fast", "fast"), ("plain", "plain")]
-    print(seqloom.evaluate(hypotheses=[files[which] for which in order], references=target, sources=source))
-    for of in WAYS:
-        fast, plain = (files[of, way].read_text(encoding="utf-8").splitlines() for way in WAYS)
-        same = sum(one == other for one, other in zip(fast, plain, strict=True))
-        print(f"the model that was trained {of} says the same both ways to {same} of {len(lines)}", flush=True)
+    written: dict[str, list[Path]] = {way: [] for way in WAYS}
+    for seed in asked.seeds:
+        for way in WAYS:
+            run = asked.out / f"{asked.recipe}-{way}-{seed}"
+            changes = [LONG, f"training.seed={seed}", *asked.set]
+            with by(way):
+                seqloom.train(asked.recipe, data=asked.data, valid=asked.valid, out=run, changes=changes)
+            files = {how: answers(run, how, lines) for how in WAYS}
+            written[way].append(files[way])
+            both = zip(*(files[how].read_text(encoding="utf-8").splitlines() for how in WAYS), strict=True)
+            same = sum(one == other for one, other in both)
+            print(f"{run.name}: both ways of writing say the same to {same} of {len(lines)}", flush=True)
+    found = seqloom.evaluate(hypotheses=[*written["fast"], *written["plain"]], references=target, sources=source)
+    print(found)
+    for way, files in written.items():
+        scores = [found.scores[str(file)]["bleu"] for file in files]
+        spread = f", deviation {stdev(scores):.2f}" if len(scores) > 1 else ""
+        print(f"{way}: BLEU {mean(scores):.2f} in the mean of {len(scores)}{spread}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--recipes", nargs="+", default=["transformer-base-small", "rnn-attention-additive-small"])
+    parser.add_argument("--recipe", default="transformer-base-small")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     for name in ("data", "valid"):
         parser.add_argument(f"--{name}", type=Path, nargs="+", required=True)
     parser.add_argument("--test", type=Path, nargs=2, required=True, metavar=("SOURCE", "TARGET"))
     parser.add_argument("--set", action="append", default=[], metavar="A.B=C")
     asked = parser.parse_args()
     print(describe())
-    for name in asked.recipes:
-        told(name, asked)
+    told(asked)
 
 
 if __name__ == "__main__":
