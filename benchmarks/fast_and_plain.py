@@ -4,11 +4,10 @@
         --test SOURCE TARGET --set training.steps=N [--set a.b=c]…
 
 A recipe is trained twice with each seed, for the same number of steps: once as always, with whatever kernels this
-machine has, and once by the equations as they are written (`layers/paths.py`). Each model writes answers to the test its
-own way, and the other way, too, which tells training and writing apart. Losses differ in their last digits from the first
-step on, and dropout is drawn otherwise, so that two runs of one seed drift apart as two seeds do: what counts is whether
-the ways differ by more than seeds do.
-The same command again goes on where it stopped.
+machine has, and once by the equations as they are written (`layers/paths.py`). Each model writes answers to the test
+its own way, and the other way, too, which tells training and writing apart. Losses differ in their last digits from
+the first step on, and dropout is drawn otherwise, so that two runs of one seed drift apart as two seeds do: what
+counts is whether the ways differ by more than seeds do. The same command again goes on where it stopped.
 """
 
 import argparse
