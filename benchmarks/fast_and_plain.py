@@ -56,7 +56,7 @@ def told(asked: argparse.Namespace) -> None:
     found = seqloom.evaluate(hypotheses=[*written["fast"], *written["plain"]], references=target, sources=source)
     print(found)
     for way, files in written.items():
-        scores = [found.scores[str(file)]["bleu"] for file in files]
+        scores = [found.scores[file.name]["bleu"] for file in files]
         spread = f", deviation {stdev(scores):.2f}" if len(scores) > 1 else ""
         print(f"{way}: BLEU {mean(scores):.2f} in the mean of {len(scores)}{spread}")
 
