@@ -9,6 +9,7 @@ elsewhere; `seqloom compare RUN…` makes the table of the runs.
 
 import argparse
 import re
+import sys
 from pathlib import Path
 
 import seqloom
@@ -48,6 +49,10 @@ def without(text: str, name: str, recipe: Path) -> str:
 
 def recipes(recipe: Path, folder: Path, names: list[str]) -> list[Path]:
     text = recipe.read_text(encoding="utf-8")
+    absent = [name for name in names if not re.search(WITHOUT[name][0], text, re.MULTILINE)]
+    if absent:
+        print(f"{recipe} does without already, and is not compared with: {', '.join(absent)}", file=sys.stderr)
+    names = [name for name in names if name not in absent]
     made = {"transformer-modern": text, **{name: without(text, name, recipe) for name in names}}
     for name, content in made.items():
         (folder / f"{name}.toml").write_text(content, encoding="utf-8")

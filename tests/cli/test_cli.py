@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +54,14 @@ def test_the_package_is_the_command() -> None:
     done = subprocess.run([sys.executable, "-m", "seqloom", "--version"], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert __version__ in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", [["recipes"], ["recipes", "gat"], ["--help"]])
+def test_no_room_for_what_is_printed(words: list[str]) -> None:
+    command = [sys.executable, "-m", "seqloom", *words]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "standard output: cannot be written: No space left on device"
+    assert "Traceback" not in done.stderr

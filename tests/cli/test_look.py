@@ -60,6 +60,7 @@ def test_the_lecture_and_an_example_of_its_own(runs: Runs) -> None:
     [
         (["none", "a"], "none: there is no such run"),
         (["lecture", "a", "-o", "a.pdf"], "-o a.pdf: should end in .html"),
+        (["lecture", "a", "-o", "a.svg"], "-o a.svg: should end in .html; a heat map: --svg FILE"),
         (["lecture", "a", "--svg", "a.png"], "--svg a.png: should end in .svg"),
         (["lecture", "a", "-o", "no/a.html"], "-o no/a.html: no is no folder that is there"),
         (["lecture", "a", "--head", "1"], "--layer and --head: are of the heat map; name its file: --svg"),

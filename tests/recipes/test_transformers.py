@@ -106,11 +106,6 @@ def test_the_hybrid_has_few_attention_layers() -> None:
     assert kinds.count(GatedLinearMixer) == 10
 
 
-def test_post_norm_is_what_2017_had_and_modern_has_not() -> None:
-    assert recipe("transformer-base-small").model.norm.place == "post"
-    assert recipe("transformer-modern-small").model.norm.place == "pre"
-
-
 def test_vit_learns_pictures_by_heart(tmp_path: Path) -> None:
     """From a file to labels: the whole way, as its tokens are read otherwise than those of text."""
     draw = random.Random(3)

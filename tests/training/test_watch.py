@@ -95,6 +95,17 @@ def test_without_a_score_the_loss_is_the_best(clock: Clock, stream: io.StringIO)
     ]
 
 
+def test_a_run_that_goes_on_knows_its_best(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("run", after=6, best="loss", found=(5, 1.5)))
+    watcher.validated(8, 1.75)
+    watcher.ended()
+    assert lines(stream)[1:] == [
+        "step 8   valid loss 1.750   best by loss at step 5",
+        "ended at step 8   0 s   best by loss at step 5: valid loss 1.500",
+    ]
+
+
 def test_an_unknown_total_and_a_given_share(clock: Clock, stream: io.StringIO) -> None:
     watcher = Watcher("lines", stream, clock)
     watcher.began(Facts("x"))

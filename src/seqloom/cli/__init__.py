@@ -4,6 +4,8 @@ Exit code 0: done; 1: the thing itself failed; 2: the user's mistake. Results go
 error. A verb imports what is heavy (torch, models) inside its function, so that help comes at once.
 """
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -51,6 +53,7 @@ app.command()(check.check)
 app.command()(recipes.recipes)
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 MANY = ("--data", "--valid", "--test", "--hypotheses", "--references", "--metrics", "--ensemble")
 
 
@@ -83,6 +86,9 @@ def main() -> None:
     except Exception as error:
         from seqloom.settings import FailedError, UserError  # here, as help needs none of it
 
+        if isinstance(error, OSError) and error.errno in FULL:  # files say it themselves, with their names
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries once more at its end
+            error = FailedError(f"standard output: cannot be written: {error.strerror}")
         if not isinstance(error, UserError | FailedError):
             raise
         typer.echo(error, err=True)

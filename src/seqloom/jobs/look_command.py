@@ -59,7 +59,10 @@ def _files(command: LookCommand) -> Iterator[Path]:
         if file is None:
             continue
         if file.suffix.lower() not in endings:
-            raise UserError(f"{option} {file}: should end in {endings[0]}")
+            other = {".svg": "; a heat map: --svg FILE", ".png": "; a heat map: --png FILE"}.get(
+                file.suffix.lower(), ""
+            )
+            raise UserError(f"{option} {file}: should end in {endings[0]}{other if option == '-o' else ''}")
         if file.is_dir() or not file.parent.is_dir():
             raise UserError(f"{option} {file}: {file.parent} is no folder that is there")
         if file.exists() and not command.force:

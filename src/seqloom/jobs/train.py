@@ -226,7 +226,9 @@ def _run(
     much = amount(data)
     forget_peak(device)
     peak = peak_flops(device, setup.precision)
-    telling.begin(replace(facts, best=training.best), setup.flops_per_token, peak, much.larger / much.tokens)
+    found = None if loop.place.best is None else (loop.place.best_step, loop.place.best_loss)
+    facts = replace(facts, best=training.best, found=found)
+    telling.begin(facts, setup.flops_per_token, peak, much.larger / much.tokens)
     place = loop.train()
     if not place.step and setup.limits.steps != 0:
         raise FailedError(f"no step was made in {training.minutes:g} minutes: give more, or train a smaller model")

@@ -37,6 +37,8 @@ class Facts:
     """Lines to say first: the model, the data, the machine."""
     best: str = ""
     """The score that decides which model is the best."""
+    found: tuple[int, float] | None = None
+    """The step of the best model so far, where a run goes on, and its validation loss."""
     full: float | None = None
     """Tokens a second at the peak of the machine."""
 
@@ -120,6 +122,9 @@ class Watcher:
 
     def began(self, facts: Facts) -> None:
         self._seen = Seen(facts, self._clock(), facts.after, facts.done or None)
+        if facts.found is not None:
+            step, loss = facts.found
+            self._seen.best = step, f"valid loss {figure(loss)}"
         self._weight = 0.0
         self._marks = deque([(self._seen.began, self._tokens)])
         self._display.began(self._seen)
