@@ -1,5 +1,6 @@
 """`seqloom predict` as a person calls it."""
 
+import csv
 import io
 import json
 import re
@@ -14,7 +15,8 @@ from seqloom.jobs import predict as job
 from seqloom.jobs.generation import generation_of
 from seqloom.store import RunFolder
 from tests.cli.run import Ran, run
-from tests.jobs.asked_runs import Runs
+from tests.jobs.asked_runs import RECIPES, Runs
+from tests.jobs.run import write_recipe
 
 
 @pytest.fixture
@@ -270,6 +272,36 @@ def test_a_column(place: Path, runs: Runs) -> None:
     whole, first = (run("predict", str(runs["pairs"]), "tabs.txt", *more) for more in ([], ["--column", "1"]))
     assert (first.out, first.error) == (run("predict", str(runs["pairs"]), "in.txt").out, "")
     assert "tabs.txt: has tabs" in whole.error
+
+
+def test_a_table(place: Path, runs: Runs) -> None:
+    """Of the run's own column, or another; one answer a row, though rows go over lines."""
+    rows = ["good film", "dull, so\ndull", 'a "nice" plot'] * 10
+    with Path("table.csv").open("w", newline="") as file:
+        write = csv.writer(file)
+        write.writerows([("id", "body", "gold"), *((at, row, "abc"[at % 2]) for at, row in enumerate(rows))])
+    recipe = write_recipe(Path("r.toml"), text=RECIPES["classes"][0].replace("steps = 60", "steps = 2"))
+    columns = "--source", "body", "--target", "gold"
+    ran = run("train", str(recipe), "--data", "table.csv", *columns, "--out", "runs/own")
+    assert ran.code == 0, ran.error
+    said = "".join(f"{answer}\n" for answer in seqloom.load("runs/own").predict(rows))
+    for more in [], ["--column", "body"], ["--column", "2"]:
+        ran = run("predict", "runs/own", "table.csv", *more)
+        assert (ran.code, ran.out) == (0, said), ran.error
+    assert len(run("predict", "runs/own", "table.csv", "--column", "gold").out.splitlines()) == len(rows)
+    refused(
+        run("predict", str(runs["classes"]), "table.csv"),
+        r"^table\.csv:1: 3 columns \(1: 'id', 2: 'body', 3: 'gold'\); which is answered\? Say --column COL",
+    )
+    refused(run("predict", str(runs["pairs"]), "in.txt", "--column", "body"), "^--column body: a number from 1 is need")
+    refused(run("predict", str(runs["pairs"]), "in.txt", "--column", "0"), "^--column 0: a number from 1 is needed")
+
+
+def test_words_with_tags(place: Path, runs: Runs) -> None:
+    Path("in.conll").write_text("good A\nfilm N\n\nnot A\n")
+    ran = run("predict", str(runs["tags"]), "in.conll")
+    assert [len(line.split()) for line in ran.out.splitlines()] == [2, 1]
+    refused(run("predict", str(runs["pairs"]), "in.conll"), r"^in\.conll: words with tags, which a tagger reads; for")
 
 
 def test_settings_that_change_nothing(place: Path, runs: Runs) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from seqloom.generation.settings import GenerationSettings
@@ -21,6 +22,7 @@ class Echo:
     opened = ()
     aligns = True
     reads_series = False
+    task = SimpleNamespace(shape="classes")
 
     def __init__(self, stop: str | None = None) -> None:
         self.stop, self.windows = stop, list[range]()

@@ -189,11 +189,15 @@ def test_a_broken_json_line_harms_no_other(tmp_path: Path, line: str, what: str)
     assert len(notes) == 2
 
 
-def test_a_column_of_a_file_without_tabs(tmp_path: Path) -> None:
-    (tmp_path / "in.csv").write_text("a\tb\nab,cd\n")
-    with pytest.raises(
-        UserError, match=r"in\.csv:2: there is no column 2 \(1 column\); columns stand between tabs; save"
-    ):
-        predict(cast(Model, Echo()), asking(tmp_path / "in.csv", column=2), lambda text: None)
+def test_columns_that_are_none(tmp_path: Path) -> None:
+    needed = "a number from 1 is needed here; names are those of .csv and .tsv files"
+    for column in (0, "-1", "text"):
+        with pytest.raises(UserError, match=f"^--column {column}: {needed}$"):
+            answered(b"ab\tcd\n", tmp_path, column=column)
+    with pytest.raises(UserError, match=r"^--column: a column's name or number is needed, such as 2$"):
+        answered(b"ab\tcd\n", tmp_path, column="")
+
+
+def test_lines_that_end_with_returns(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"in\.txt: its lines end with carriage returns alone"):
         answered(b"ab\rcd\ref", tmp_path)

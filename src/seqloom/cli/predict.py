@@ -14,7 +14,8 @@ def predict(
         str | None,
         typer.Argument(
             metavar="[FILE|-]",
-            help="A text a line, or series as in training; .gz, .zst, .xz, .bz2 too. Without it: standard input. "
+            help="A text a line, a .csv, or series as in training; .gz, .zst, .xz, .bz2 too. Without it: standard "
+            "input. "
             "Of music: a MIDI file, or none. Of a graph: ids, or none.",
         ),
     ] = None,
@@ -47,8 +48,13 @@ def predict(
         ),
     ] = "text",
     column: Annotated[
-        int | None,
-        typer.Option("--column", metavar="N", min=1, help="Of lines with tabs, the column to answer. Without it: all."),
+        str | None,
+        typer.Option(
+            "--column",
+            metavar="COL",
+            help="The column to answer: its number between tabs, or a name of a .csv or .tsv. Without it: the line; "
+            "of a .csv the run's own, or a usual name.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -83,6 +89,7 @@ def predict(
     Examples:
       seqloom predict runs/demo-dates
       seqloom predict runs/pairs new.txt --scores
+      seqloom predict runs/reviews new.csv --column text
       seqloom predict runs/pairs new.txt.gz --n-best 5 --format jsonl --out answers.jsonl
       seqloom predict runs/shakespeare --sample --set generation.longest=500
       echo "Paris is the [MASK] of France" | seqloom predict runs/bert --n-best 5 --scores
@@ -151,7 +158,7 @@ def predict(
     talk = file == STDIN and sys.stdin.isatty()
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
     live = out is None and lines.plain and sys.stdout.isatty()
-    asking = Asking(file, settings, lines, given, out, force, skip_bad, talk, live, column)
+    asking = Asking(file, settings, lines, given, out, force, skip_bad, talk, live, _column(column))
     for text in still_training(model.opened):
         _note(text)
     if talk:
@@ -172,6 +179,10 @@ def _refuse(why: str, words: dict[str, object]) -> None:
     for name, typed in words.items():
         if typed:
             raise UserError(f"{name}: {why}; leave it out")
+
+
+def _column(typed: str | None) -> int | str | None:
+    return int(typed) if typed is not None and typed.isdecimal() else typed
 
 
 def _note(text: str) -> None:

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
-from seqloom.data.file_format import STDIN, compression, ending
+from seqloom.data.file_format import STDIN, compression
 from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
@@ -57,7 +57,7 @@ class AskedLines:
         """whether a line that was read whole holds a tab"""
         self.json = False
         """whether a line that was read as text is a question in JSON"""
-        self._lines = Lines(name, stream=_stream(name), binary=True)
+        self._lines = Lines(name, stream=stream_of(name), binary=True)
         self.name = self._lines.name
         self._digest = blake2b(digest_size=16)
         self.taken = self.bytes = 0
@@ -106,10 +106,7 @@ class AskedLines:
             return Question(line)
         columns = line.split("\t")
         if len(columns) < self.column and line.strip():
-            fix = "mend the line"
-            if len(columns) == 1 and ending(self.name) == ".csv":
-                fix = "columns stand between tabs; save the table as TSV, or as JSON for --input jsonl"
-            return f"there is no column {self.column} ({counted(len(columns), 'column')}); {fix}"
+            return f"there is no column {self.column} ({counted(len(columns), 'column')}); mend the line"
         return Question(columns[self.column - 1] if line.strip() else "")
 
     def __enter__(self) -> "AskedLines":
@@ -125,7 +122,7 @@ def size_of(name: str) -> int | None:
     return Path(name).stat().st_size if plain else None
 
 
-def _stream(name: str) -> LiveStream | ByteStream:
+def stream_of(name: str) -> LiveStream | ByteStream:
     if name == STDIN:
         return LiveStream(sys.stdin.buffer)
     path = Path(name)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from seqloom import __version__
-from seqloom.data.file_format import format_by_name
-from seqloom.data.settings import Corpus
+from seqloom.data.reading.source_column import Wanted, format_said
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import EMPTY, Answer
 from seqloom.jobs.answer_counts import Counts
 from seqloom.jobs.answer_lines import AnswerLines
 from seqloom.jobs.asked_lines import AskedLine, AskedLines, InputFormat, size_of
+from seqloom.jobs.asked_rows import AskedRows, row_format
 from seqloom.jobs.asked_series import AskedSeries
 from seqloom.jobs.look_notes import unread_words
 from seqloom.jobs.model import Model
@@ -29,6 +29,7 @@ from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import readable
 from seqloom.tasks import Language, Masked
+from seqloom.tasks.tag import TagTask
 from seqloom.text import UNKNOWN
 
 BATCHES = 16
@@ -36,6 +37,7 @@ BATCHES = 16
 TOLD = 5  # lines without an answer that are told one by one
 
 Note = Callable[[str], None]
+Asked = AskedLines | AskedRows | AskedSeries
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,9 @@ class Asking:
     """Somebody types the lines: a line that cannot be answered is told, and the next one awaited."""
     live: bool = False
     """Somebody looks on: an answer that is written alone is shown as it grows."""
-    column: int | None = None
-    """Of lines of text, the one between tabs that is asked, from 1; None: all of the line."""
+    column: int | str | None = None
+    """Of lines of text, the one between tabs that is asked, from 1; None: all of the line. Of a table also its name;
+    None: the one that the model learnt from, or a usual name."""
 
 
 def predict(model: Model, asking: Asking, note: Note) -> int:
@@ -67,7 +70,7 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
     done = None if asking.out is None or asking.force else finished(asking.out, asked)
     if done is not None:
         return _already(model, asking, done, note)
-    with _lines(model, asking) as lines, _output(asking, asked, lines) as output:
+    with _lines(model, asking, note) as lines, _output(asking, asked, lines) as output:
         counts = Counts(**output.counts) if isinstance(output, OutputFile) else Counts()
         before = lines.taken
         if before:
@@ -88,7 +91,7 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
 class _Hints:
     """Tells once what the lines seem to be, where they are read otherwise. columns: tabs mean them."""
 
-    lines: AskedLines | AskedSeries
+    lines: Asked
     note: Note
     columns: bool
     json: bool = True
@@ -103,15 +106,22 @@ class _Hints:
             self.json = False
 
 
-def _lines(model: Model, asking: Asking) -> AskedLines | AskedSeries:
+def _lines(model: Model, asking: Asking, note: Note) -> Asked:
     if model.reads_series:
         return AskedSeries(asking.file, asking.input, model.recipe.data.corpora)
-    return AskedLines(asking.file, asking.input, asking.column)
+    column = asking.column
+    form = row_format(asking.file, column, isinstance(model.task, TagTask)) if asking.input == "text" else None
+    if form is not None:
+        learnt = [corpus for one in model.opened for corpus in one.recipe.data.corpora]
+        wanted = Wanted(None if column is None else str(column), learnt, model.task.shape)
+        return AskedRows(asking.file, form, wanted, note)
+    assert not isinstance(column, str)  # row_format refuses it
+    return AskedLines(asking.file, asking.input, column)
 
 
 def _already(model: Model, asking: Asking, done: OutputNote, note: Note) -> int:
     """Nothing is left to do, if the input is what it was."""
-    with _lines(model, asking) as lines:
+    with _lines(model, asking, note) as lines:
         lines.skip(done.lines)
         if lines.taken < done.lines or lines.digest != done.input or lines.take(1):
             raise UserError(
@@ -142,6 +152,8 @@ def _refuse(model: Model, asking: Asking) -> None:
         raise UserError("--column: this model reads series, whose columns are those that it learnt from; leave it out")
     if asking.column is not None and asking.input != "text":
         raise UserError("--column: only lines of text have columns, not --input jsonl; leave it out")
+    if asking.column == "":
+        raise UserError("--column: a column's name or number is needed, such as 2")
     out, file = asking.out, Path(asking.file)
     if out is not None and out.exists() and file.exists() and out.samefile(file):
         raise UserError(f"{out}: is what is read; name another --out")
@@ -151,13 +163,9 @@ def _learnt_from_columns(model: Model) -> bool:
     """Whether the model learnt from columns between tabs, so that a tab is hardly a part of a text."""
     learnt = [(one.recipe.task, corpus) for one in model.opened for corpus in one.recipe.data.corpora]
     return any(
-        len(corpus.files) == 1 and not isinstance(task, Language | Masked) and _format(corpus) in ("tsv", "text")
+        len(corpus.files) == 1 and not isinstance(task, Language | Masked) and format_said(corpus) in ("tsv", "text")
         for task, corpus in learnt
     )
-
-
-def _format(corpus: Corpus) -> str | None:
-    return format_by_name(corpus.files[0]) if corpus.format == "auto" else corpus.format
 
 
 def _shown(asking: Asking) -> bool:
@@ -165,7 +173,7 @@ def _shown(asking: Asking) -> bool:
     return not asking.talk and (asking.out is not None or not sys.stdout.isatty())
 
 
-def _windows(lines: AskedLines | AskedSeries, batch: int) -> Iterator[list[AskedLine]]:
+def _windows(lines: Asked, batch: int) -> Iterator[list[AskedLine]]:
     """Lines that are answered together: few at first, so that the first answers come soon.
 
     Where they end is a matter of the line's number: what goes on behind one of them has the same ones.
@@ -182,7 +190,7 @@ def _windows(lines: AskedLines | AskedSeries, batch: int) -> Iterator[list[Asked
 
 
 @contextmanager
-def _output(asking: Asking, asked: dict[str, Any], lines: AskedLines | AskedSeries) -> Iterator[Output]:
+def _output(asking: Asking, asked: dict[str, Any], lines: Asked) -> Iterator[Output]:
     if asking.out is None:
         yield Screen()
         return

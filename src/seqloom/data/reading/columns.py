@@ -47,6 +47,12 @@ def usual(names: Sequence[str], shape: Shape) -> tuple[int, ...] | None:
     return None
 
 
+def usual_sources(names: Sequence[str], shape: Shape) -> list[int]:
+    """The columns with a name that a source usually has, where its target may be missing."""
+    known = {group[0] for group in _USUAL[shape]}
+    return [at for at, name in enumerate(names) if name.strip().lower() in known]
+
+
 def named_header(corpus: Corpus, shape: Shape, first: Sequence[str]) -> bool | None:
     """Whether a table's first row names the columns; None: nothing says so."""
     if corpus.header is not None:
@@ -59,7 +65,7 @@ def positions(corpus: Corpus, shape: Shape, first: Sequence[str], header: bool, 
     """The position of each field's column, in a table with numbered and perhaps named columns."""
     usually = (usual(first, shape) if header else None) or tuple(range(len(FIELDS[shape])))
     found = [
-        _position(name, first, header, place, field) if name else None
+        position(name, first, header, place, field) if name else None
         for field, name in zip(FIELDS[shape], wanted(corpus, shape), strict=True)
     ]
     # where one of two columns is named, the other field is in the other one
@@ -70,14 +76,14 @@ def positions(corpus: Corpus, shape: Shape, first: Sequence[str], header: bool, 
     )
 
 
-def _position(name: str, first: Sequence[str], header: bool, place: str, field: str) -> int:
+def position(name: str, first: Sequence[str], header: bool, place: str, field: str) -> int:
     if header and name in first:
         return list(first).index(name)
-    if name.isdigit() and int(name) > 0:
+    if name.isdecimal() and int(name) > 0:
         if int(name) > len(first):
             raise DataError(f"{place}: no column {name} for the {field}; there are {len(first)}")
         return int(name) - 1
-    if name.isdigit():
+    if name.isdecimal():
         raise DataError(f"{place}: no column {name} for the {field}; columns are numbered from 1")
     if not header:
         raise DataError(f"{place}: no column {name!r} for the {field}: header = false; give the column's number")

@@ -21,7 +21,7 @@ def read_csv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
     """Every row has as many columns as the first. Semicolons separate where the first line has no comma."""
     with Lines(corpus.files[0], keep_returns=True) as file:
         rows = rows_of(file, len(FIELDS[shape]))
-        head = _head(rows)
+        head = head_of(rows)
         if not head:
             return
         table = _table(corpus, shape, head, file.name)
@@ -29,7 +29,7 @@ def read_csv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
         numbers, values, consumed = list[int](), list[list[Any]](), 0
         for number, row in chain(head[int(table.header) :], rows):
             numbers.append(number)
-            values.append(_cells(row, table.places, len(table.first)))
+            values.append(cells_of(row, table.places, len(table.first)))
             if len(numbers) == ROWS:
                 before, consumed = consumed, file.consumed
                 yield Rows(files, numbers, tuple(map(list, zip(*values, strict=True))), consumed - before)
@@ -40,11 +40,11 @@ def read_csv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
 
 def csv_table(corpus: Corpus, shape: Shape) -> Table | None:
     with Lines(corpus.files[0], keep_returns=True) as file:
-        head = _head(rows_of(file, len(FIELDS[shape])))
+        head = head_of(rows_of(file, len(FIELDS[shape])))
         return _table(corpus, shape, head, file.name) if head else None
 
 
-def _head(rows: Iterator[tuple[int, Row]]) -> list[tuple[int, Row]]:
+def head_of(rows: Iterator[tuple[int, Row]]) -> list[tuple[int, Row]]:
     """The first row that holds something, and some behind it."""
     return list(islice(dropwhile(lambda numbered: not numbered[1], rows), SAMPLE + 1))
 
@@ -54,7 +54,7 @@ def _table(corpus: Corpus, shape: Shape, head: list[tuple[int, Row]], name: str)
     return table_of(corpus, shape, first, others, f"{name}:{head[0][0]}")
 
 
-def _cells(row: Row, places: tuple[int, ...], width: int) -> list[Any]:
+def cells_of(row: Row, places: tuple[int, ...], width: int) -> list[Any]:
     if isinstance(row, Broken):
         return [row] * len(places)
     if not any(row):

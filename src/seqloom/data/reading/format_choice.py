@@ -116,6 +116,11 @@ def _holds_tags(head: bytes) -> bool:
     return isinstance(words, list) and isinstance(tags, list) and all(isinstance(word, str) for word in words)
 
 
+def holds_words_with_tags(name: str) -> bool:
+    """Whether a file of text is one of words with tags, by its first lines."""
+    return _holds_words_with_tags(_head(name))
+
+
 def _head(name: str) -> bytes:
     with ByteStream(name) as stream:
         return stream.read(_HEAD)

@@ -10,6 +10,7 @@ from seqloom.data.reading.columns import named_header, positions, usual, wanted
 from seqloom.data.reading.faults import DataError
 from seqloom.data.reading.language_names import are_languages
 from seqloom.data.settings import Corpus
+from seqloom.settings.words import counted
 
 SAMPLE = 100
 """Rows that are looked at."""
@@ -44,14 +45,14 @@ class Table:
             read = " and ".join(str(at + 1) for at in self.places)
             several = len(self.places) > 1
             others = "are read; others: --source COL --target COL" if several else "is read; another: --source COL"
-            yield f"{self.place}: {_listed(self.first)}: {read} {others}"
+            yield f"{self.place}: {listed(self.first)}: {read} {others}"
 
 
 def table_of(corpus: Corpus, shape: Shape, first: Sequence[str], others: Sequence[Sequence[str]], place: str) -> Table:
     """others: the rows behind the first, as many as are at hand."""
     rows = [row for row in islice(others, SAMPLE) if len(row) == len(first)]
     header = named_header(corpus, shape, first)
-    guessed = header is None and _looks_like_names(first, rows)
+    guessed = header is None and looks_like_names(first, rows)
     header = bool(header) or guessed
     by_place = not any(wanted(corpus, shape)) and (usual(first, shape) is None or not header)
     if len(FIELDS[shape]) == 2 and len(first) > 2:
@@ -60,7 +61,7 @@ def table_of(corpus: Corpus, shape: Shape, first: Sequence[str], others: Sequenc
     return Table(place, first, header, guessed, places, by_place)
 
 
-def _looks_like_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+def looks_like_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Names above columns, one of which holds numbers; or a word or two above every column, all of sentences; or those
     of two languages.
     """
@@ -101,7 +102,7 @@ def _refuse_a_guess(
     if header or numbers or any(fields):
         missing = [name for name, field in zip(("source", "target"), fields, strict=True) if not field]
         raise DataError(
-            f"{place}: {_listed(first)}; which is the {' and which the '.join(missing)}? "
+            f"{place}: {listed(first)}; which is the {' and which the '.join(missing)}? "
             f"Say {' '.join(f'--{name} COL' for name in missing)} (a name, or a number from 1), "
             f"or {' and '.join(f'{name} = …' for name in missing)} in the recipe's [[data.corpora]]{_of_numbers(rows)}"
         )
@@ -118,8 +119,12 @@ def _of_numbers(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _listed(first: Sequence[str]) -> str:
-    return f"{len(first)} columns (" + ", ".join(f"{at}: {_short(cell)}" for at, cell in enumerate(first, 1)) + ")"
+def listed(first: Sequence[str]) -> str:
+    return (
+        f"{counted(len(first), 'column')} ("
+        + ", ".join(f"{at}: {_short(cell)}" for at, cell in enumerate(first, 1))
+        + ")"
+    )
 
 
 def _short(cell: str) -> str:

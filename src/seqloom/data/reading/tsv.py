@@ -50,11 +50,11 @@ def _columns(lines: list[Any], places: tuple[int, ...], most: int | None) -> tup
         counts = set(map(len, rows))
         if min(counts, default=needed) >= needed and (most is None or max(counts, default=0) <= most):
             return tuple([row[place] for row in rows] for place in places)
-    cells = [_cells(line, places, needed, most) for line in lines]
+    cells = [cells_of(line, places, needed, most) for line in lines]
     return tuple(map(list, zip(*cells, strict=True)))
 
 
-def _cells(line: str | Broken, places: tuple[int, ...], needed: int, most: int | None) -> list[Any]:
+def cells_of(line: str | Broken, places: tuple[int, ...], needed: int, most: int | None) -> list[Any]:
     if isinstance(line, Broken):
         return [line] * len(places)
     row = line.split("\t")

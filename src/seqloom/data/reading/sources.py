@@ -1,0 +1,73 @@
+"""The sources of a table's rows, or of sentences with tags, one by one: what else the file holds is not looked at."""
+
+from collections.abc import Callable, Generator, Iterator
+from itertools import chain
+from typing import Any
+
+from seqloom.data.reading.block import ROWS
+from seqloom.data.reading.columns import position
+from seqloom.data.reading.comma_separated import cells_of, head_of, rows_of
+from seqloom.data.reading.conllu import read_conllu
+from seqloom.data.reading.faults import Broken, DataError
+from seqloom.data.reading.lines import Lines
+from seqloom.data.reading.source_column import Wanted, format_said, source_column
+from seqloom.data.reading.tsv import cells_of as tsv_cells_of
+from seqloom.data.settings import Corpus
+
+Source = tuple[int, Any, int]
+"""The line where it begins; a text, a list of words, or Broken; how many bytes of the file were read by then."""
+SEPARATORS, SEVERAL = ",;\t", 2
+"""Looked for where a table may have several columns: one that is taken for a single text would be answered whole."""
+
+
+def csv_sources(file: Lines, wanted: Wanted, note: Callable[[str], None]) -> Iterator[Source]:
+    """A column's cells. Which column it is, is found at once; a line without anything is no row."""
+    rows = rows_of(file, SEVERAL, SEPARATORS)
+    head = head_of(rows)
+    if not head:
+        return iter(())
+    (number, first), *others = head
+    if isinstance(first, Broken):
+        raise DataError(f"{file.name}:{number}: {first.what}; {first.fix}")
+    tables = [row for _, row in others if isinstance(row, list)]
+    column = source_column(wanted, first, tables, f"{file.name}:{number}")
+    if column.note:
+        note(column.note)
+    return (
+        (line, cells_of(row, (column.at,), len(first))[0], file.consumed)
+        for line, row in chain(head[int(column.header) :], rows)
+        if row
+    )
+
+
+def tsv_sources(file: Lines, name: str) -> Iterator[Source]:
+    """The cells below a name. A line is a row, also without anything in it."""
+    lines = file.take(ROWS)
+    if not lines:
+        return iter(())
+    if isinstance(lines[0], Broken):
+        raise DataError(f"{file.name}:1: {lines[0].what}; {lines[0].fix}")
+    at = position(name, lines[0].split("\t"), True, f"{file.name}:1", "source")
+    return _tsv_cells(file, lines, at)
+
+
+def _tsv_cells(file: Lines, lines: list[Any], at: int) -> Iterator[Source]:
+    number = 0
+    while lines:
+        for line in lines:
+            number += 1
+            if number > 1:
+                yield number, tsv_cells_of(line, (at,), at + 1, None)[0], file.consumed
+        lines = file.take(ROWS)
+
+
+def conllu_sources(name: str, wanted: Wanted) -> Generator[Source]:
+    """The words of each sentence."""
+    said = {corpus.source for corpus in wanted.learnt if format_said(corpus) == "conllu"}
+    column = wanted.column or (said.pop() if len(said) == 1 else None)
+    consumed = 0
+    for rows in read_conllu(Corpus(files=(name,), source=column), "tags"):
+        share = rows.bytes // max(len(rows.lines), 1)
+        for line, words in zip(rows.lines, rows.columns[0], strict=True):
+            consumed += share
+            yield line, words, consumed

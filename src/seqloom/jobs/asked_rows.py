@@ -1,0 +1,95 @@
+"""Rows of a table, or sentences with tags → questions: one for each row, however many lines it goes over."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+from seqloom.data.file_format import STDIN, format_by_name
+from seqloom.data.reading.faults import Broken
+from seqloom.data.reading.format_choice import holds_words_with_tags
+from seqloom.data.reading.lines import Lines
+from seqloom.data.reading.source_column import Wanted
+from seqloom.data.reading.sources import Source, conllu_sources, csv_sources, tsv_sources
+from seqloom.data.reading.stored_file import shown
+from seqloom.jobs.answer import Question
+from seqloom.jobs.asked_lines import AskedLine, stream_of
+from seqloom.settings import UserError
+
+RowFormat = Literal["csv", "tsv", "conllu"]
+
+
+def row_format(name: str, column: int | str | None, tags: bool) -> RowFormat | None:
+    """None: it is read line by line. tags: whether a tagger is asked."""
+    form = None if name == STDIN else format_by_name(name)
+    if form == "conllu" and not tags:
+        raise UserError(
+            f"{name}: words with tags, which a tagger reads; for this model write a sentence a line, as .txt"
+        )
+    if form in ("csv", "conllu"):
+        return form
+    if form == "tsv" and isinstance(column, str):
+        return form
+    if isinstance(column, str) or column == 0:
+        raise UserError(f"--column {column}: a number from 1 is needed here; names are those of .csv and .tsv files")
+    plain = column is None and form in ("text", "tsv") and Path(name).is_file()
+    return "conllu" if tags and plain and holds_words_with_tags(name) else None
+
+
+class AskedRows:
+    """As AskedLines, whose numbers are here those of the rows, from 1, without that of the names."""
+
+    tabs = json = False
+
+    def __init__(self, name: str, form: RowFormat, wanted: Wanted, note: Callable[[str], None]) -> None:
+        """note: hears what the first row was taken for."""
+        self.name = shown(name)
+        self._opened = ExitStack()
+        self._rows = self._sources(name, form, wanted, note)
+        self._digest = blake2b(digest_size=16)
+        self.taken = self.bytes = 0
+
+    def _sources(self, name: str, form: RowFormat, wanted: Wanted, note: Callable[[str], None]) -> Iterator[Source]:
+        if form == "conllu":
+            sentences = conllu_sources(name, wanted)
+            self._opened.callback(sentences.close)
+            return sentences
+        file = Lines(name, keep_returns=form == "csv", stream=stream_of(name), binary=True)
+        with ExitStack() as stack:  # nobody else closes it, where its column is not found
+            stack.enter_context(file)
+            found = csv_sources(file, wanted, note) if form == "csv" else tsv_sources(file, wanted.column or "")
+            self._opened = stack.pop_all()
+        return found
+
+    def take(self, count: int) -> list[AskedLine]:
+        """The next ones: so many, or as many as are left."""
+        found = list[AskedLine]()
+        while len(found) < count and (row := next(self._rows, None)) is not None:
+            line, value, self.bytes = row
+            self.taken += 1
+            self._digest.update(repr(value).encode() + b"\n")
+            found.append(replace(_asked(self.taken, value, line), digest=self.digest, end=self.bytes))
+        return found
+
+    def skip(self, count: int) -> None:
+        while self.taken < count and self.take(min(1024, count - self.taken)):
+            pass
+
+    @property
+    def digest(self) -> str:
+        """Of all that was taken, and of nothing beside it: another column of targets changes no answer."""
+        return self._digest.hexdigest() if self.taken else ""
+
+    def __enter__(self) -> "AskedRows":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+
+def _asked(number: int, value: Any, line: int) -> AskedLine:
+    if isinstance(value, Broken):
+        return AskedLine(number, f"{value.what}; {value.fix}", at=line)
+    return AskedLine(number, Question(value if isinstance(value, str) else tuple(value)), at=line)
