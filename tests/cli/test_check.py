@@ -55,6 +55,32 @@ def test_running_text_has_lines_of_any_length(place: Path) -> None:
     assert "→ remove them, unless they are meant" in ran.out, "sorted lines are no text"
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("a.tsv", bytes(range(256)) * 9, "a.tsv:1: a binary file, as it holds a NUL byte; text in UTF-8 is needed"),
+        ("a.tsv", "so\tso\n".encode("utf-16"), "a.tsv: this is UTF-16 text; convert the file, e.g. iconv"),
+    ],
+)
+def test_what_is_no_text_is_a_fault_of_the_data(place: Path, file: str, content: bytes, said: str) -> None:
+    (place / file).write_bytes(content)
+    write_pairs(place / "pairs.tsv")
+    for files in (file,), ("pairs.tsv", "--valid", file):
+        ran = run("check", *files)
+        assert (ran.code, ran.error) == (1, "")
+        assert said in ran.out
+    assert run("check", "absent.tsv").code == 2
+
+
+def test_a_broken_line_is_told_before_what_follows_from_it(place: Path) -> None:
+    (place / "bad.jsonl").write_text('{"source": "a"\n{"x": 1}\n')
+    ran = run("check", "bad.jsonl")
+    assert ran.code == 1
+    assert 0 < ran.out.index("FAULT: training: not JSON: 1\n    bad.jsonl:1\n") < ran.out.index("bad.jsonl:2: which")
+    ran = run("train", "--data", "bad.jsonl")
+    assert (ran.code, ran.error[: len("bad.jsonl:1: not JSON")]) == (2, "bad.jsonl:1: not JSON")
+
+
 def test_columns_that_nobody_chose(place: Path) -> None:
     lines = [f"{n},so it was {n},{n} it was so\n" for n in range(40)]
     (place / "a.csv").write_text('id,English,"In ""reverse"""\n' + "".join(lines))
