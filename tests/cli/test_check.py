@@ -47,6 +47,18 @@ def test_how_the_data_is_read_comes_first(place: Path) -> None:
     assert "a.csv:1: taken as the names of the columns ('id', 'English'," in ran.out
 
 
+def test_names_in_another_script_are_no_example(place: Path) -> None:
+    lines = [f"这是第{n}个句子。\tthis is sentence {n}.\n" for n in range(40)]
+    (place / "zh.tsv").write_text("中文\t英文\n" + "".join(lines), encoding="utf-8")
+    ran = run("check", "zh.tsv")
+    assert "zh.tsv:1: taken as the names of the columns ('中文', '英文')" in ran.out
+    assert "the first example: '这是第0个句子。' → 'this is sentence 0.'" in ran.out
+    (place / "zh.tsv").write_text("甲方\t乙方\n" + "".join(lines), encoding="utf-8")
+    assert "zh.tsv:1: read as an example, but looks like the names of the columns; if it is: --source" in (
+        run("check", "zh.tsv").out
+    )
+
+
 def test_running_text_has_lines_of_any_length(place: Path) -> None:
     (place / "long.txt").write_text("to be or not to be " * 200 + "\n" + "that is the question\n" * 2, encoding="utf-8")
     ran = run("check", "long.txt")
