@@ -198,6 +198,11 @@ class TestUnusualNames:
         name = write(tmp_path / "a.tsv", "English\tGerman\nEnglish\tEnglisch\nGerman\tDeutsch\n")
         assert [line for line, *_ in rows(name)] == [2, 3]
 
+    @pytest.mark.parametrize("names", ["中文\t英文", "原文\t译文", "中文\ttranslation"])
+    def test_names_may_stand_again_where_files_were_joined(self, tmp_path: Path, names: str) -> None:
+        name = write(tmp_path / "a.tsv", f"{names}\n你好\thello\n" * 2)
+        assert [line for line, *_ in rows(name)] == [2, 3, 4]
+
     def test_the_words_tell_which_is_the_source(self, tmp_path: Path) -> None:
         name = write(tmp_path / "a.tsv", "编号\t译文\t原文\n7\thello\t你好\n")
         assert rows(name) == [(2, "你好", "hello")]

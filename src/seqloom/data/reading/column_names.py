@@ -166,19 +166,26 @@ def are_names(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Every cell names another language. Or some do, and the others are words of the lists, or beside two languages
     any words, and none stands again below.
 
-    Not so where a row behind it names languages too: then it is a list of them.
+    Not so where another row names languages too: then it is a list of them.
     """
     found = languages(cells, rows)
     others = [cell for cell, name in zip(cells, found, strict=True) if not name]
     known = all(plain(cell) in _KNOWN for cell in others)
     if not rows or not _apart(found) or not (known or (len(cells) - len(others) > 1 and all(map(wordy, others)))):
         return False
-    return (not others or alone(cells, rows)) and not any(_all_languages(row) for row in rows)
+    return (not others or alone(cells, rows)) and not any(_all_languages(row) for row in _unlike(cells, rows))
 
 
 def alone(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """There are rows, and no cell stands in its column again, as a label would."""
-    return bool(rows) and not any(cell in column for cell, column in zip(cells, zip(*rows, strict=True), strict=True))
+    return bool(rows) and not any(
+        cell == below for row in _unlike(cells, rows) for cell, below in zip(cells, row, strict=True)
+    )
+
+
+def _unlike(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Without the same names again, where files were put one behind the other."""
+    return [row for row in rows if list(row) != list(cells)]
 
 
 def wordy(name: str) -> bool:
