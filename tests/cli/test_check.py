@@ -47,12 +47,50 @@ def test_how_the_data_is_read_comes_first(place: Path) -> None:
     assert "a.csv:1: taken as the names of the columns ('id', 'English'," in ran.out
 
 
+def test_names_in_another_script_are_no_example(place: Path) -> None:
+    lines = [f"这是第{n}个句子。\tthis is sentence {n}.\n" for n in range(40)]
+    (place / "zh.tsv").write_text("中文\t英文\n" + "".join(lines), encoding="utf-8")
+    ran = run("check", "zh.tsv")
+    assert "zh.tsv:1: taken as the names of the columns ('中文', '英文')" in ran.out
+    assert "the first example: '这是第0个句子。' → 'this is sentence 0.'" in ran.out
+    (place / "zh.tsv").write_text("甲方\t乙方\n" + "".join(lines), encoding="utf-8")
+    assert "zh.tsv:1: read as an example, but looks like the names of the columns; if it is: --source" in (
+        run("check", "zh.tsv").out
+    )
+
+
 def test_running_text_has_lines_of_any_length(place: Path) -> None:
     (place / "long.txt").write_text("to be or not to be " * 200 + "\n" + "that is the question\n" * 2, encoding="utf-8")
     ran = run("check", "long.txt")
     assert ran.code == 0, ran.error
     assert "longer than" not in ran.out, "it is cut into windows, and nothing is left out"
     assert "→ remove them, unless they are meant" in ran.out, "sorted lines are no text"
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("a.tsv", bytes(range(256)) * 9, "a.tsv:1: a binary file, as it holds a NUL byte; text in UTF-8 is needed"),
+        ("a.tsv", "so\tso\n".encode("utf-16"), "a.tsv: this is UTF-16 text; convert the file, e.g. iconv"),
+    ],
+)
+def test_what_is_no_text_is_a_fault_of_the_data(place: Path, file: str, content: bytes, said: str) -> None:
+    (place / file).write_bytes(content)
+    write_pairs(place / "pairs.tsv")
+    for files in (file,), ("pairs.tsv", "--valid", file):
+        ran = run("check", *files)
+        assert (ran.code, ran.error) == (1, "")
+        assert said in ran.out
+    assert run("check", "absent.tsv").code == 2
+
+
+def test_a_broken_line_is_told_before_what_follows_from_it(place: Path) -> None:
+    (place / "bad.jsonl").write_text('{"source": "a"\n{"x": 1}\n')
+    ran = run("check", "bad.jsonl")
+    assert ran.code == 1
+    assert 0 < ran.out.index("FAULT: training: not JSON: 1\n    bad.jsonl:1\n") < ran.out.index("bad.jsonl:2: which")
+    ran = run("train", "--data", "bad.jsonl")
+    assert (ran.code, ran.error[: len("bad.jsonl:1: not JSON")]) == (2, "bad.jsonl:1: not JSON")
 
 
 def test_columns_that_nobody_chose(place: Path) -> None:

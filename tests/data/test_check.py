@@ -12,7 +12,7 @@ from seqloom.data.check.numbers import Ratios
 from seqloom.data.check.repeats import disagreements, first_of, hashes_of, joined, repeats, seen
 from seqloom.data.reading import Shape
 from seqloom.data.settings import corpora_of
-from tests.data.reading.examples import write
+from tests.data.reading.examples import packed, write
 
 WORDS = ["ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"]
 
@@ -114,6 +114,31 @@ def test_repeats_across_corpora_of_a_part(tmp_path: Path) -> None:
     again = finding(checked(one, two), "the same example again")
     assert [place.where for place in again.places] == [f"{two}:1, as {one}:5", f"{two}:2, as {one}:6"]
     assert again.places[0].text == clean(10)[4][0]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "sortable"),
+    [
+        ("a.tsv", "{0}\t{1}\n{0}\t{1}\n", True),
+        ("a.jsonl", '{{"source": "{0}", "target": "{1}"}}\n{{"source": "{0}", "target": "{1}"}}\n', True),
+        ("b.tsv", "source\ttarget\n{0}\t{1}\n{0}\t{1}\n", False),
+        ("a.csv", '"{0}\n{0}",{1}\n"{0}\n{0}",{1}\n', False),
+    ],
+)
+def test_lines_are_sorted_only_where_each_is_an_example(
+    tmp_path: Path, file: str, content: str, sortable: bool
+) -> None:
+    again = finding(checked(write(tmp_path / file, content.format(*clean(1)[0]))), "the same example again")
+    how = ", for example with sort -u" if sortable else ""
+    assert again.remedy == f"remove them{how}, unless they are meant"
+
+
+def test_two_files_and_packed_ones_are_not_sorted(tmp_path: Path) -> None:
+    one, two = write(tmp_path / "a.de", "das Haus\n" * 2), write(tmp_path / "a.en", "the house\n" * 2)
+    gz = write(tmp_path / "a.tsv.gz", packed(b"das Haus\tthe house\n" * 2, "gzip"))
+    plain = tsv(tmp_path / "b.tsv", clean(9))
+    for files in (one, two), (gz,), (plain, gz):
+        assert "sort" not in finding(checked(*files), "the same example again").remedy
 
 
 def test_leaks(tmp_path: Path) -> None:

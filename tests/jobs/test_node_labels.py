@@ -222,6 +222,18 @@ def test_a_graph_is_recognised(place: Path) -> None:
     assert "the nodes come first" in turned.error
 
 
+def test_nodes_without_an_edge_are_counted(place: Path) -> None:
+    write_graph(Path())
+    nodes = Path("nodes.tsv").read_text()
+    row = nodes.splitlines()[-1].split("\t", 1)[1]
+    Path("nodes.tsv").write_text(f"{nodes}lone\t{row}\n")
+    found = run("check", "nodes.tsv", "edges.tsv")
+    assert "\n1 node has no edge, and is known by its own features alone\n" in f"\n{found.out}", found.out
+    Path("nodes.tsv").write_text(f"{nodes}lone\t{row}\nother\t{row}\n")
+    found = run("check", "nodes.tsv", "edges.tsv")
+    assert "\n2 nodes have no edge, and are known by their own features alone\n" in f"\n{found.out}", found.out
+
+
 def test_all_faults_of_a_graph_are_told(place: Path) -> None:
     write_graph(Path())
     nodes, edges = Path("nodes.tsv").read_text(), Path("edges.tsv").read_text()

@@ -116,7 +116,11 @@ def _bare(command: Command) -> Report:
     """The files alone, where they are too broken to choose a recipe by them."""
     parts = command.data, command.valid, command.test
     train, valid, test = (corpora_like(files, (), command.columns) if files else () for files in parts)
-    return check_data(train, valid, test, shape=named_shape(command.changes) or shape_of(train[0]))
+    try:
+        shape = named_shape(command.changes) or shape_of(train[0])
+    except DataError:
+        shape = "pairs"  # no text at all, which the report says whatever it should have been
+    return check_data(train, valid, test, shape=shape)
 
 
 class _Measure:

@@ -142,4 +142,5 @@ def _notes(task: NodesTask) -> Iterator[str]:
         yield f"{counted(int(graph.island_N.max()) + 1, 'part')} that no edge joins, which are read as they fit a batch"
     alone = len(graph) - len(np.unique(np.concatenate((graph.source_E, graph.target_E))))
     if alone:
-        yield f"{alone:,} nodes have no edge, and are known by their own features alone"
+        one = "node has no edge, and is known by its own features alone"
+        yield counted(alone, one, "nodes have no edge, and are known by their own features alone")

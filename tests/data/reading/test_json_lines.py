@@ -91,3 +91,14 @@ def test_no_object_in_the_first_block(tmp_path: Path) -> None:
     name = write(tmp_path / "a.jsonl", "\n" * 5_000 + '{"src": "a", "tgt": "b"}\n')
     assert rows(name) == [(5_001, "a", "b")]
     assert sum(block.skipped for block in blocks(name)) == 5_000
+
+
+def test_a_broken_line_is_told_before_keys_that_nobody_knows(tmp_path: Path) -> None:
+    name = write(tmp_path / "a.jsonl", '\n{"source": "a"\n{"x": 1}\n')
+    assert fault(name).startswith(f"{name}:2: not JSON (")
+    assert fault(name, bad="skip").startswith(f"{name}:3: which column is the source? There are x;")
+    name = write(tmp_path / "b.jsonl", '{"source": "a"\n{"source": "c", "target": "d"}\n')
+    assert rows(name, bad="skip") == [(2, "c", "d")]
+    assert skipped(name) == {"not JSON": 1}
+    name = write(tmp_path / "c.jsonl", '{"source": "a"\n' * 5_000)
+    assert "5,000 left out: not JSON" in fault(name, bad="skip")

@@ -160,6 +160,88 @@ class TestUnusualNames:
     def test_words_that_are_no_two_languages_are_none(self, tmp_path: Path, first: str) -> None:
         assert len(rows(write(tmp_path / "a.csv", f"{first}\nso it is,so ist es\n"))) == 2
 
+    @pytest.mark.parametrize(
+        "names",
+        [
+            "中文\t英文", "英文\t日文", "中文（简体）\t英文句子", "英語\t日本語", "영어\t한국어",
+            "Английский\tРусский язык",
+            "англійська\tукраїнська", "ΑΓΓΛΙΚΑ\tΕλληνικά", "الإنجليزية\tالعربية", "انگلیسی\tفارسی", "אנגלית\tעברית",
+            "अंग्रेज़ी\tहिन्दी", "ภาษาอังกฤษ\tไทย", "Tiếng Anh\tTiếng Việt", "İngilizce\tTürkçe", "Anglais\tFrancais",
+            "English\t中文", "中文\ttranslation", "原文\t译文", "源语言\t目标语言", "исходный\tперевод", "원문\t번역",
+            "المصدر\tالهدف", "Texto\tEtiqueta",
+        ],
+    )  # fmt: skip
+    def test_names_in_other_scripts_are_a_header(self, tmp_path: Path, names: str) -> None:
+        name = write(tmp_path / "a.tsv", f"{names}\n你好\thello\n")
+        assert rows(name) == [(2, "你好", "hello")]
+        found = table(corpus(name), "pairs")
+        assert found is not None
+        assert [note.startswith(f"{name}:1: taken as the names") for note in found.notes()] == [True]
+        assert len(rows(name, header=False)) == 2
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "German\tDeutsch\nhouse\tHaus\n",
+            "中文\tChinese\n你好\thello\n",
+            "английский\tEnglish\nдом\thouse\n",
+            "中文\t好\n你好\thello\n",
+            "English\tGerman\nFrench\tSpanish\nGreek\tLatin\n",
+            "English\tquestion\nso it is\tanswer\nis it\tquestion\n",
+            "原文\t译文\n",
+        ],
+    )
+    def test_names_of_one_language_and_lists_of_names_are_examples(self, tmp_path: Path, text: str) -> None:
+        assert rows(write(tmp_path / "a.tsv", text))[0][0] == 1
+
+    def test_a_dictionary_may_hold_the_names_above_it(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "English\tGerman\nEnglish\tEnglisch\nGerman\tDeutsch\n")
+        assert [line for line, *_ in rows(name)] == [2, 3]
+
+    @pytest.mark.parametrize("names", ["中文\t英文", "原文\t译文", "中文\ttranslation"])
+    def test_names_may_stand_again_where_files_were_joined(self, tmp_path: Path, names: str) -> None:
+        name = write(tmp_path / "a.tsv", f"{names}\n你好\thello\n" * 2)
+        assert [line for line, *_ in rows(name)] == [2, 3, 4]
+
+    def test_the_words_tell_which_is_the_source(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "编号\t译文\t原文\n7\thello\t你好\n")
+        assert rows(name) == [(2, "你好", "hello")]
+        name = write(tmp_path / "b.tsv", "метка\tтекст\nхорошо\tвсё было так\n")
+        assert rows(name, shape="classes") == [(2, "всё было так", "хорошо")]
+
+    @pytest.mark.parametrize("names", ["英文\t中文\t备注", "English\t中文\tpage number", "en\tzh\tid"])
+    def test_of_more_columns_two_languages_are_read(self, tmp_path: Path, names: str) -> None:
+        name = write(tmp_path / "a.tsv", f"{names}\nso it is now\t就是这样\tno\n")
+        assert rows(name) == [(2, "so it is now", "就是这样")]
+
+    def test_which_of_three_languages_is_asked(self, tmp_path: Path) -> None:
+        name = write(tmp_path / "a.tsv", "英文\t中文\t日文\nso it is\t就是这样\tそうです\n")
+        assert "which is the source and which the target?" in fault(name)
+
+    def test_codes_above_sentences_without_spaces(self, tmp_path: Path) -> None:
+        assert len(rows(write(tmp_path / "a.tsv", "zh\tja\n我们今天去学校。\t今日は学校に行きます。\n"))) == 1
+
+    def test_what_may_be_names_is_told(self, tmp_path: Path) -> None:
+        lines = "".join(f"就是这样，没有别的办法了{n}。\tit was so, and no other way {n}.\n" for n in range(20))
+        name = write(tmp_path / "a.tsv", "甲方\tmy side\n" + lines)
+        assert rows(name)[0] == (1, "甲方", "my side")
+        found = table(corpus(name), "pairs")
+        assert found is not None
+        assert list(found.notes()) == [
+            f"{name}:1: read as an example, but looks like the names of the columns; "
+            "if it is: --source '甲方' --target 'my side'"
+        ]
+        assert rows(name, source="甲方", target="my side")[0][0] == 2
+
+    @pytest.mark.parametrize(
+        "first", ["甲方\tno other", "甲方。\tmy side", "甲方\tmy side, which is as long as the others are"]
+    )
+    def test_what_is_like_the_others_is_no_doubt(self, tmp_path: Path, first: str) -> None:
+        lines = "".join(f"就是这样，没有别的办法了{n}。\tit was so, and no other way {n}.\n" for n in range(20))
+        found = table(corpus(write(tmp_path / "a.tsv", f"{first}\n{lines}")), "pairs")
+        assert found is not None
+        assert list(found.notes()) == []
+
     def test_above_words_codes_of_languages_are_words(self, tmp_path: Path) -> None:
         assert len(rows(write(tmp_path / "a.csv", "it,es\nhouse,Haus\ncat,Katze\n"))) == 3
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from seqloom.data.check.looks import Script, odd_looks, signs_of
 from seqloom.data.check.numbers import LengthCounts, Numbers, Ratios, lengths_of
-from seqloom.data.check.repeats import Hashes, disagreements, first_of, hashes_of, joined, repeats, seen
+from seqloom.data.check.repeats import Hashes, disagreements, first_of, hashes_of, joined, repeats, seen, sortable
 from seqloom.data.check.report import PLACES, STOPS, Finding, Part, Place, Statistics, shortened
 from seqloom.data.check.series import SeriesLook, contents, steps
 from seqloom.data.check.tally import Kind, Tally
@@ -50,19 +50,22 @@ class PartCheck:
         self._pairs: list[Hashes] = []
         self._whereabouts = Whereabouts(shape)
         self._skipped = Skipped()
+        self._stops: list[str] = []
         self._files: tuple[str, ...] = ()
+        self._sortable = True
 
     def look(self, corpus: Corpus, before: "Sequence[PartCheck]", progress: Callable[[int], object]) -> None:
         """Look through a corpus; what is in the parts before as well should not be in this one."""
         self._files = corpus.files
         try:
+            self._sortable = self._sortable and sortable(corpus, self._shape)
             for block in read(corpus, self._shape, "skip"):
                 progress(block.bytes)
                 self._skipped.add(block.report)
                 if block.lines:
                     self._block(corpus, block, before)
         except DataError as error:
-            self.tally.add(Kind("fault", str(error), STOPS), 1)
+            self._stops.append(str(error))
 
     def _block(self, corpus: Corpus, block: Block, before: "Sequence[PartCheck]") -> None:
         columns = [as_texts(column) for column in block.columns]
@@ -153,6 +156,8 @@ class PartCheck:
             remedy = "they are left out" if reason in _BLANK else f"{_FIXES.get(reason, 'mend them')}, {_OR_SKIP}"
             every = self.tally.examples + self._skipped.total
             self.tally.add(Kind(severity, reason, remedy), count, map(Place, self._skipped.places[reason]), every)
+        for stop in self._stops:  # behind the lines that may be its cause
+            self.tally.add(Kind("fault", stop, STOPS), 1)
         if self._shape == "pairs":
             self.tally.add(_RATIO, *self._ratios.odd(PLACES))
         self._find_repeats()
@@ -174,9 +179,7 @@ class PartCheck:
         pairs = np.concatenate(self._pairs) if self._pairs else sources
         self._pairs.clear()
         again = repeats(pairs)
-        how = (
-            ", for example with sort -u" if self._shape in ("pairs", "classes") else ""
-        )  # elsewhere lines hang together
+        how = ", for example with sort -u" if self._sortable else ""
         kind = Kind("warning", "the same example again", f"remove them{how}, unless they are meant")
         self.tally.add(kind, len(again), lambda: self._repeated(again, pairs))
         if self._shape != "text":

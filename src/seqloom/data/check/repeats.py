@@ -9,8 +9,25 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from seqloom.data.file_format import compression
+from seqloom.data.reading import Shape, table
+from seqloom.data.reading.format_choice import format_of
+from seqloom.data.settings import Corpus
+
 Hashes = NDArray[np.int64]
 Indices = NDArray[np.int64]
+
+
+def sortable(corpus: Corpus, shape: Shape) -> bool:
+    """Whether each line is an example by itself, so that `sort -u` spoils nothing.
+
+    It would where lines hang together, within a file (running text, sentences of tags, cells of CSV in quotes) or in
+    two; where the first one names the columns; and where the file is packed.
+    """
+    if shape not in ("pairs", "classes") or compression(corpus.files[0]):
+        return False
+    form, found = format_of(corpus, shape), table(corpus, shape)
+    return form == "jsonl" or (form == "tsv" and not (found is not None and found.header))
 
 
 def hashes_of(texts: Sequence[str]) -> Hashes:

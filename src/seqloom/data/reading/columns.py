@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from seqloom.data.reading.block import FIELDS, Shape
+from seqloom.data.reading.column_names import SOURCE_TARGET, TEXT, TEXT_LABEL, fields
 from seqloom.data.reading.faults import DataError
 from seqloom.data.settings import Corpus
 from seqloom.settings.words import nearest
@@ -38,8 +39,21 @@ def wanted(corpus: Corpus, shape: Shape) -> tuple[str | None, ...]:
     return (corpus.source, corpus.target)[: len(FIELDS[shape])]
 
 
+_ELSEWHERE: dict[Shape, tuple[tuple[int, ...], ...]] = {
+    "pairs": (SOURCE_TARGET, TEXT_LABEL),
+    "classes": (TEXT_LABEL, SOURCE_TARGET),
+    "text": (TEXT,),
+}
+"""Of these the words are known in other languages."""
+
+
 def usual(names: Sequence[str], shape: Shape) -> tuple[int, ...] | None:
     """The columns whose names say what they hold."""
+    elsewhere = (fields(names, roles) for roles in _ELSEWHERE.get(shape, ()))
+    return _usual_in_english(names, shape) or next((found for found in elsewhere if found), None)
+
+
+def _usual_in_english(names: Sequence[str], shape: Shape) -> tuple[int, ...] | None:
     plain = [name.strip().lower() for name in names]
     for group in _USUAL[shape]:
         if set(group) <= set(plain):
@@ -57,8 +71,8 @@ def named_header(corpus: Corpus, shape: Shape, first: Sequence[str]) -> bool | N
     """Whether a table's first row names the columns; None: nothing says so."""
     if corpus.header is not None:
         return corpus.header
-    said = any(name and not name.isdigit() for name in wanted(corpus, shape)) or usual(first, shape) is not None
-    return said or None
+    said = any(name and not name.isdigit() for name in wanted(corpus, shape))
+    return said or _usual_in_english(first, shape) is not None or None
 
 
 def positions(corpus: Corpus, shape: Shape, first: Sequence[str], header: bool, place: str) -> tuple[int, ...]:

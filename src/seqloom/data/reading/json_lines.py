@@ -25,17 +25,24 @@ def read_jsonl(corpus: Corpus, shape: Shape, unlabelled: str | None = None) -> I
             numbers = range(file.count - len(lines) + 1, file.count + 1)
             records = list(map(_record, lines))
             if fields is None:
-                at, first = next(
-                    ((n, r) for n, r in zip(numbers, records, strict=True) if isinstance(r, dict)), (1, {})
-                )
+                at = next((at for at, record in enumerate(records) if isinstance(record, dict)), len(records))
+                if at:  # told before the keys are asked for, whose fault may be that of these lines
+                    yield Rows(files, numbers[:at], _columns(records[:at], FIELDS[shape], lines[:at], unlabelled), 0)
+                numbers, records, lines = numbers[at:], records[at:], lines[at:]
+                first = records[0] if records else {}
                 names = _names(first) if unlabelled is None else [*_names(first), *_unasked(corpus, shape, first)]
-                fields = keys(corpus, shape, names, f"{file.name}:{at}") if first else None
-            values = [
-                _values(record, fields or FIELDS[shape], line) for record, line in zip(records, lines, strict=True)
-            ]
-            if unlabelled is not None:
-                values = [[first, first if isinstance(first, Broken) else unlabelled] for first, *_ in values]
-            yield Rows(files, numbers, tuple(map(list, zip(*values, strict=True))), consumed - before)
+                fields = keys(corpus, shape, names, f"{file.name}:{numbers[0]}") if first else None
+            columns = _columns(records, fields or FIELDS[shape], lines, unlabelled)
+            yield Rows(files, numbers, columns, consumed - before)
+
+
+def _columns(
+    records: list[Any], fields: tuple[str, ...], lines: list[Any], unlabelled: str | None
+) -> tuple[list[Any], ...]:
+    values = [_values(record, fields, line) for record, line in zip(records, lines, strict=True)]
+    if unlabelled is not None:
+        values = [[first, first if isinstance(first, Broken) else unlabelled] for first, *_ in values]
+    return tuple([value[at] for value in values] for at in range(len(fields)))
 
 
 def _unasked(corpus: Corpus, shape: Shape, first: dict[str, Any]) -> list[str]:

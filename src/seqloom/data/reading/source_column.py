@@ -51,7 +51,9 @@ def source_column(wanted: Wanted, first: Sequence[str], others: Sequence[Sequenc
     named = wanted.column is not None and not wanted.column.isdecimal()
     known = bool(wanted.names & set(first)) or usual(first, wanted.shape) is not None
     if named or wanted.header is None:
-        header = named or known or bool(usual_sources(first, wanted.shape)) or looks_like_names(first, rows)
+        header = (
+            named or known or bool(usual_sources(first, wanted.shape)) or looks_like_names(first, rows, wanted.shape)
+        )
     else:
         header = wanted.header
     sure = header and (named or known)

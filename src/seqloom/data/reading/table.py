@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from shlex import quote
+from statistics import median
 
 from seqloom.data.reading.block import FIELDS, Shape
+from seqloom.data.reading.column_names import alone, are_names, languages, wordy
 from seqloom.data.reading.columns import named_header, positions, usual, wanted
 from seqloom.data.reading.faults import DataError
-from seqloom.data.reading.language_names import are_languages
 from seqloom.data.settings import Corpus
 from seqloom.settings.words import counted
 
@@ -17,8 +19,9 @@ SAMPLE = 100
 FEW, SOME = 5, 20
 """Rows that are enough to tell numbers from a name, and sentences from one."""
 SHOWN = 30
+SHORTER = 3
+"""So many times as short as the row in the middle is a first one that may be names."""
 
-_NOTHING = {"n/a", "na", "nan", "none", "null", "unknown"}
 _NUMBER = re.compile(r"\s*[+-]?\d[\d.,:/-]*\s*")
 
 
@@ -33,6 +36,8 @@ class Table:
     """the position of each field's column"""
     by_place: bool
     """whether these are the first columns, as nothing names others"""
+    doubtful: bool = False
+    """whether the first row is read as an example, but may be names"""
 
     def notes(self) -> Iterator[str]:
         if self.guessed:
@@ -41,6 +46,10 @@ class Table:
                 f"{self.place}: taken as the names of the columns ({names}); "
                 "if it is an example: header = false in the recipe's [[data.corpora]]"
             )
+        if self.doubtful:
+            named = zip(("source", "target"), self.places, strict=False)
+            how = " ".join(f"--{field} {quote(self.first[at])}" for field, at in named)
+            yield f"{self.place}: read as an example, but looks like the names of the columns; if it is: {how}"
         if self.by_place and len(self.first) > len(self.places):
             read = " and ".join(str(at + 1) for at in self.places)
             several = len(self.places) > 1
@@ -52,23 +61,25 @@ def table_of(corpus: Corpus, shape: Shape, first: Sequence[str], others: Sequenc
     """others: the rows behind the first, as many as are at hand."""
     rows = [row for row in islice(others, SAMPLE) if len(row) == len(first)]
     header = named_header(corpus, shape, first)
-    guessed = header is None and looks_like_names(first, rows)
+    guessed = header is None and looks_like_names(first, rows, shape)
+    unsaid = header is None and not guessed
     header = bool(header) or guessed
     by_place = not any(wanted(corpus, shape)) and (usual(first, shape) is None or not header)
     if len(FIELDS[shape]) == 2 and len(first) > 2:
         _refuse_a_guess(corpus, shape, first, rows, header, place)
     places = positions(corpus, shape, first, header, place)
-    return Table(place, first, header, guessed, places, by_place)
+    doubtful = unsaid and all(at < len(first) for at in places) and _may_be_names(first, rows)
+    return Table(place, first, header, guessed, places, by_place, doubtful)
 
 
-def looks_like_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Names above columns, one of which holds numbers; or a word or two above every column, all of sentences; or those
-    of two languages.
+def looks_like_names(first: Sequence[str], rows: Sequence[Sequence[str]], shape: Shape) -> bool:
+    """Names above columns, one of which holds numbers; or a word or two above every column, all of sentences; or names
+    of languages, or usual ones in any language.
     """
-    if len(first) == 2 and rows and are_languages(first, rows):
+    if are_names(first, rows) or (usual(first, shape) and alone(first, rows)):
         return True
     columns = list(zip(*rows, strict=True))
-    if not first or len(rows) < FEW or not all(map(_wordy, first)):
+    if not first or len(rows) < FEW or not all(map(wordy, first)):
         return False
     numbers = [all(map(_NUMBER.fullmatch, cells)) for cells in columns]
     if any(number and not any(map(str.isnumeric, name)) for name, number in zip(first, numbers, strict=True)):
@@ -80,12 +91,15 @@ def looks_like_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> boo
     )
 
 
-def _wordy(name: str) -> bool:
-    """It could be the name of a column: a few words, neither a sentence nor what stands for nothing."""
-    plain = name.strip().lower()
-    return (
-        any(map(str.isalpha, plain)) and len(plain.split()) <= 4 and plain[-1] not in ".?!…" and plain not in _NOTHING
-    )
+def _may_be_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """The shortest row by far, of words that stand nowhere else."""
+    if len(rows) < SOME or not all(map(wordy, first)):
+        return False
+    lengths = [sum(map(len, row)) for row in rows]
+    own = sum(map(len, first))
+    text = "\t".join(cell for row in rows for cell in row).casefold()
+    shortest = own < min(lengths) and own * SHORTER <= median(lengths)
+    return shortest and not any(cell.strip().casefold() in text for cell in first)
 
 
 def _refuse_a_guess(
@@ -93,13 +107,16 @@ def _refuse_a_guess(
 ) -> None:
     """Of more columns than are needed the first two are read, unless they are likely wrong ones.
 
-    That is so where the columns have names that say nothing, or one of the two holds numbers, as those of rows.
+    That is so where the columns have names that say nothing, or one of the two holds numbers, as those of rows. Names
+    of two languages, and no third, say enough.
     """
     fields = wanted(corpus, shape)
     if all(fields) or (header and usual(first, shape)):
         return
     numbers = len(rows) >= FEW and any(all(_NUMBER.fullmatch(row[at]) for row in rows) for at in (0, 1))
-    if header or numbers or any(fields):
+    spoken = languages(first, rows)
+    told = all(spoken[:2]) and not any(spoken[2:])
+    if (header and not told) or numbers or any(fields):
         missing = [name for name, field in zip(("source", "target"), fields, strict=True) if not field]
         raise DataError(
             f"{place}: {listed(first)}; which is the {' and which the '.join(missing)}? "
