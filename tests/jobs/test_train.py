@@ -53,7 +53,7 @@ def test_what_is_answered_says_whether_bleu_may_choose(place: Path) -> None:
         (write_sentences, "a.tsv", {"loss", "exact", "bleu", "chrf"}),
         (write_labels, "a.tsv", {"loss", "accuracy"}),
         (write_text, "a.txt", {"loss", "perplexity"}),
-        (write_conllu, "a.conllu", {"loss", "accuracy"}),
+        (write_conllu, "a.conllu", {"loss", "accuracy", "exact"}),
     ],
     ids=["pairs", "classes", "text", "tags"],
 )
