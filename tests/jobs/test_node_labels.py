@@ -54,6 +54,7 @@ def test_nodes_by_their_ids(place: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     Path("ids.txt").write_text("n3\nn0\n")
     done = run("predict", f"{place}/runs/g", "ids.txt")
     assert (done.code, done.out) == (0, "b\na\n"), done.error
+    assert "vocabulary" not in done.error, "a node's number is no token"
     with Path("ids.txt").open(encoding="utf-8") as piped:
         monkeypatch.setattr(sys, "stdin", piped)
         assert run("predict", f"{place}/runs/g", "-").out == done.out
