@@ -65,3 +65,16 @@ def test_no_room_for_what_is_printed(words: list[str]) -> None:
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == "standard output: cannot be written: No space left on device"
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("file", "told"), [("", "a file"), (", 'runs/x/log'", "runs/x/log")])
+def test_no_room_for_a_file_is_not_said_of_what_is_printed(file: str, told: str) -> None:
+    """A pipe is never full."""
+    code = f"""
+from seqloom import cli
+def full(**_): raise OSError(28, "No space left on device"{file})
+cli.app = full
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, f"{told}: cannot be written: No space left on device\n")

@@ -54,6 +54,7 @@ def test_nodes_by_their_ids(place: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     Path("ids.txt").write_text("n3\nn0\n")
     done = run("predict", f"{place}/runs/g", "ids.txt")
     assert (done.code, done.out) == (0, "b\na\n"), done.error
+    assert "vocabulary" not in done.error, "a node's number is no token"
     with Path("ids.txt").open(encoding="utf-8") as piped:
         monkeypatch.setattr(sys, "stdin", piped)
         assert run("predict", f"{place}/runs/g", "-").out == done.out
@@ -133,6 +134,17 @@ def test_a_score_with_its_interval(place: Path) -> None:
     assert "characters" not in done.out, "an id's length says nothing"
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_runs_with_positions_and_without_are_scored_together(place: Path, turned: bool) -> None:
+    files = "--data", f"{place}/nodes.tsv", f"{place}/edges.tsv"
+    other = "--set", "task.positions.kind=laplacian", "--set", "task.positions.vectors=3", *SHORT
+    assert run("train", "gat", *files, *other, "--out", "runs/placed").code == 0
+    runs = [f"{place}/runs/g", "runs/placed"]
+    done = run("evaluate", *(reversed(runs) if turned else runs), *files)
+    assert done.code == 0, done.error
+    assert done.out.count("accuracy") >= 2
+
+
 def test_nodes_that_were_learnt_are_not_scored(place: Path) -> None:
     write_graph(Path(), split=False)
     done = run("train", "gat", "--data", "nodes.tsv", "edges.tsv", "--set", "training.steps=1", "--out", "runs/whole")
@@ -151,6 +163,16 @@ def test_nodes_that_were_learnt_are_not_scored(place: Path) -> None:
     more = run("evaluate", "runs/whole", "--data", "more.tsv", "edges.tsv")
     assert "3 nodes are scored: 2 of them of the validation" in more.error
     assert "; left out: 38 trained on" in more.error
+
+
+def test_nodes_that_another_run_learnt_are_told(place: Path) -> None:
+    files, turned = ("--data", f"{place}/nodes.tsv", f"{place}/edges.tsv"), {"train": "test", "test": "train"}
+    rows = [line.split("\t") for line in Path(files[1]).read_text().splitlines()]
+    Path("turned.tsv").write_text("".join("\t".join([a, turned.get(b, b), *c]) + "\n" for a, b, *c in rows))
+    assert run("train", "gat", "--data", "turned.tsv", files[2], *SHORT, "--out", "runs/turned").code == 0
+    told = "runs/turned: was trained on 10 of these nodes, so that its score is too good"
+    assert told in run("evaluate", f"{place}/runs/g", "runs/turned", *files).error
+    assert "too good" not in run("evaluate", f"{place}/runs/g", f"again={place}/runs/g", *files).error
 
 
 def test_a_test_without_its_column_is_known_from_training(place: Path) -> None:

@@ -168,3 +168,20 @@ def test_a_model_that_reads_text_is_refused(tmp_path: Path) -> None:
     assert why is not None
     assert "input.kind = 'features'" in why
     assert NodesTask.refuses(model_of(task_of(tmp_path)).settings) is None
+
+
+def test_islands_are_turned_around_each_by_itself(tmp_path: Path) -> None:
+    """Of the whole graph in one batch, too."""
+    task = task_of(tmp_path, positions={"kind": "laplacian", "vectors": 1})
+    pairs = replace(task.graph, source_E=np.array([0, 2]), target_E=np.array([1, 3]))
+    chosen = task.settings
+    task = NodesTask(chosen, replace(task.codecs, graph=placed(replace(pairs, position_NK=None), chosen)))
+    fixed, given = dense(task.side().tokens_N)[:, 3], examples([0, 1, 0, NONE])
+    turned = set()
+    for seed in range(40):
+        source = task.batch(task.vary(given, [seed], None)).source
+        assert source is not None
+        signs = (dense(source.tokens_N)[:, 3] / fixed).tolist()
+        assert (signs[0], signs[2]) == (signs[1], signs[3])
+        turned.add((signs[0], signs[2]))
+    assert turned == {(1, 1), (1, -1), (-1, 1), (-1, -1)}

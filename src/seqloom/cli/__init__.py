@@ -6,6 +6,7 @@ error. A verb imports what is heavy (torch, models) inside its function, so that
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -86,10 +87,18 @@ def main() -> None:
     except Exception as error:
         from seqloom.settings import FailedError, UserError  # here, as help needs none of it
 
-        if isinstance(error, OSError) and error.errno in FULL:  # files say it themselves, with their names
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries once more at its end
-            error = FailedError(f"standard output: cannot be written: {error.strerror}")
+        if isinstance(error, OSError) and error.errno in FULL:
+            error = FailedError(f"{_full(error)}: cannot be written: {error.strerror}")
         if not isinstance(error, UserError | FailedError):
             raise
         typer.echo(error, err=True)
         sys.exit(2 if isinstance(error, UserError) else 1)
+
+
+def _full(error: OSError) -> str:
+    """What takes no more. Most files say it themselves, by name; a terminal or a pipe is never full."""
+    mode = os.fstat(sys.stdout.fileno()).st_mode
+    if error.filename or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or sys.stdout.isatty():
+        return str(error.filename or "a file")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries once more at its end
+    return "standard output"

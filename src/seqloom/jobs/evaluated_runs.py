@@ -19,7 +19,7 @@ from seqloom.jobs.asked import Columns, corpora_like
 from seqloom.jobs.corpora import name_of, table_notes, text_of
 from seqloom.jobs.evaluated import Evaluated, Note
 from seqloom.jobs.model import Model, load
-from seqloom.jobs.node_labels import asked_nodes, graph_of
+from seqloom.jobs.node_labels import also_learnt, asked_nodes, graph_of
 from seqloom.jobs.opened import still_training
 from seqloom.jobs.progress import share_bar
 from seqloom.jobs.request import data_of
@@ -77,7 +77,7 @@ def evaluated_runs(
         other = load(run, device)
         refuse_other_task(run, other.recipe.task, runs[0], model.recipe.task)
         refuse_other_labels(other, data, run, files)
-        for line in _learnt(other, corpora):
+        for line in (*_learnt(other, corpora), *_learnt_nodes(other, data)):
             note(line)
         parts.append(_said(other, data, names, changes, run, note, settings))
     if members:
@@ -263,3 +263,11 @@ def _learnt(model: Model, corpora: Sequence[Corpus]) -> Iterator[str]:
                     f"{name_of(corpus)}: {one.run.path} was trained on these examples; "
                     "its scores on others, which it never saw, may be lower"
                 )
+
+
+def _learnt_nodes(model: Model, data: Data) -> Iterator[str]:
+    """Of a graph: what is scored was chosen by what the first run learnt, and another may have learnt other nodes."""
+    if data.graph is not None and isinstance(model.task, NodesTask):
+        count = also_learnt(data.graph, data.columns[0], model.task.graph)
+        if count:
+            yield f"{model.opened[0].run.path}: was trained on {count:,} of these nodes, so that its score is too good"

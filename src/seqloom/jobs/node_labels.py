@@ -24,7 +24,7 @@ def node_labels(model: Model, graph: Graph, ids: Sequence[str]) -> list[Sequence
     """Of these nodes, of any graph that the model can read."""
     task = model.task
     assert isinstance(task, NodesTask)
-    there = NodesTask(task.settings, replace(task.codecs, graph=graph))
+    there = NodesTask(task.settings, replace(task.codecs, graph=placed(graph, task.settings, task.graph)))
     best_N = probabilities(there, model.networks, model.device).argmax(-1).tolist()
     said = {name: task.labels.names[best] for name, best in zip(graph.ids, best_N, strict=True)}
     return [[said[name]] for name in ids]
@@ -42,7 +42,6 @@ def graph_of(model: Model, files: Sequence[str], bad: Bad) -> tuple[Graph, Skipp
             f"{files[0]}: has {graph.features:,} features, and the model knows {task.graph.features:,}; "
             "it can label graphs of the same features only"
         )
-    graph = placed(graph, task.settings, task.graph)
     return replace(graph, features=task.graph.features), skipped
 
 
@@ -62,6 +61,12 @@ def asked_nodes(graph: Graph, learnt: Graph) -> tuple[list[int], str]:
     note = f": {which} of the validation, which chose the model too, as no node is for the test" if kept else ""
     left = len(asked) - len(numbers)
     return numbers, f"{len(numbers):,} nodes are scored{note}" + (f"; left out: {left:,} trained on" if left else "")
+
+
+def also_learnt(graph: Graph, ids: Sequence[str], learnt: Graph) -> int:
+    """How many of the nodes that are scored another run was trained on."""
+    parts, wanted = _learnt_parts(graph, learnt), set(ids)
+    return sum(part == "train" and graph.ids[number] in wanted for number, part in parts.items())
 
 
 def _learnt_parts(graph: Graph, learnt: Graph) -> dict[int, Part]:

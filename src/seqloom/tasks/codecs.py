@@ -11,7 +11,7 @@ from seqloom.data.readings import Form, Readings, ReadingsSettings
 from seqloom.data.series_faults import fitting
 from seqloom.settings import UserError
 from seqloom.tasks.scales import Scales
-from seqloom.text import Labels, PieceSettings, TextSettings, Vocabulary, Words
+from seqloom.text import Labels, PieceSettings, TextSettings, Vocabulary, Words, json_file
 
 SCALES = "scales.json"
 
@@ -54,7 +54,7 @@ class Codecs:
         if self.graph is not None:
             self.graph.save(folder)
         if self.scales is not None:
-            (folder / SCALES).write_text(self.scales.dumps(), encoding="utf-8")
+            json_file.write(folder / SCALES, self.scales.dumps())
             return
         self.source.save(folder / self._source_name())
         if self.target is not self.source:

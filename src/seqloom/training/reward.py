@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Reward(Frozen):
-    """−E[reward] + likelihood · loss, for each example (Wu et al. 2016, section 4.1, eq. 9).
+    """−E[reward] + likelihood · loss, for each example (Wu et al. 2016, section 5, eq. 9).
 
     Begin from a model that has learnt by likelihood (`--from RUN`): of one that has not, no sample earns anything.
     """

@@ -1,6 +1,8 @@
 """Files of nodes and edges in all their forms; every fault by its file and line."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 
 from seqloom.data.graph import Graph, read_graph
 from seqloom.data.reading import DataError
+from seqloom.settings import UserError
 
 NODES = "id\tsplit\tlabel\tfeatures\na\ttrain\tx\t0 2\nb\ttrain\ty\t1\nc\tval\tx\t2:0.5 0\nd\t\t\t\n"
 EDGES = "a\tb\nb\tc\n"
@@ -159,6 +162,17 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     assert matrix(again) == matrix(graph)
     other, _ = read_graph(*made(tmp_path, edges="a\tb\n"))
     assert other.fingerprint != graph.fingerprint
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    graph, _ = read_graph(*made(tmp_path))
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(UserError) as found:
+        graph.save(tmp_path)
+    assert str(found.value) == f"{tmp_path}/graph.npz: cannot be written: No space left on device"
 
 
 def test_texts_in_quotes_may_go_over_several_lines(tmp_path: Path) -> None:

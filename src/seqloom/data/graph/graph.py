@@ -14,6 +14,7 @@ import numpy.typing as npt
 from seqloom.data.graph.islands import islands
 from seqloom.data.ragged import Longs
 from seqloom.settings import UserError
+from seqloom.text import json_file
 
 Part = Literal["train", "valid", "test", "other"]
 PARTS: tuple[Part, ...] = ("train", "valid", "test", "other")
@@ -95,8 +96,12 @@ class Graph:
 
     def save(self, folder: Path) -> None:
         """Two files without pickle: texts as JSON, numbers as numpy keeps them."""
-        (folder / "graph.json").write_text(json.dumps(self._texts(), ensure_ascii=False), encoding="utf-8")
-        np.savez(folder / "graph.npz", allow_pickle=False, **self._arrays())
+        json_file.write(folder / "graph.json", json.dumps(self._texts(), ensure_ascii=False))
+        numbers = folder / "graph.npz"
+        try:
+            np.savez(numbers, allow_pickle=False, **self._arrays())
+        except OSError as error:
+            raise UserError(f"{numbers}: cannot be written: {error.strerror}") from None
 
     @classmethod
     def load(cls, folder: Path) -> "Graph":
