@@ -29,6 +29,7 @@ from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import readable
 from seqloom.tasks import Language, Masked
+from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.tag import TagTask
 from seqloom.text import UNKNOWN
 
@@ -266,7 +267,7 @@ class _Job:
 
     def _look_for_strange(self, prepared: Sequence[Prepared], window: Sequence[AskedLine]) -> None:
         """The first one is told with its words; to whoever types, each."""
-        reads_text = not self.model.reads_series and self.model.task.codecs.graph is None  # a node's number is no token
+        reads_text = not self.model.reads_series and not isinstance(self.model.task, NodesTask)  # they read numbers
         strange = [one for one in prepared if reads_text and one.item is not None and UNKNOWN in one.item.source]
         self.strange = {one.number + 1 for one in strange}
         told = strange if self.asking.talk else [] if self.counts.strange else strange[:1]
