@@ -7,7 +7,7 @@ import pytest
 
 from seqloom.jobs.answer import EMPTY, Answer, Piece, Question
 from seqloom.jobs.answer_lines import AnswerLines
-from seqloom.jobs.asked_lines import AskedLine
+from seqloom.jobs.asked_input import AskedLine
 from tests.jobs.echo import answered
 
 ANSWER = Answer("a\tb\\c\nd", -1.25, -2.5, (Piece("a", -2.0), Piece("b", -0.5)), alignment=((0, 0), (2, 1)))

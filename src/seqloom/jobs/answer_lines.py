@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seqloom.jobs.answer import Answer, Wanted
-from seqloom.jobs.asked_lines import AskedLine
+from seqloom.jobs.asked_input import AskedLine
 from seqloom.jobs.json_line import json_line
 
 OutputFormat = Literal["text", "tsv", "jsonl"]

@@ -6,8 +6,7 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.live_stream import LiveStream
 from seqloom.data.reading.stored_file import stored
 from seqloom.jobs.answer import Question, are_texts, longest_fault
+from seqloom.jobs.asked_input import AskedInput, AskedLine
 from seqloom.settings.words import counted, nearest, show
 
 InputFormat = Literal["text", "jsonl"]
@@ -27,40 +27,15 @@ _TEXT, _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"'), re.compile(r"[\[\]{}]")
 KEYS = ("source", "prefix", "must", "must_not", "longest", "id")
 
 
-@dataclass(frozen=True)
-class AskedLine:
-    """number: from 1. question: or why there is none. id: what a JSON line calls itself, to be said again.
-
-    digest and end: of all lines up to this one, and how many bytes they have.
-    """
-
-    number: int
-    question: Question | str
-    id: Any = None
-    digest: str = ""
-    end: int = 0
-    at: int | None = None
-    """The line where it stands, where that is another number."""
-
-    @property
-    def line(self) -> int:
-        return self.number if self.at is None else self.at
-
-
-class AskedLines:
+class AskedLines(AskedInput):
     """The lines of a file or of standard input, read when they are asked for."""
 
     def __init__(self, name: str, form: InputFormat, column: int | None = None) -> None:
         """column: of lines of text, the one between tabs that is asked, from 1; None: all of the line."""
+        super().__init__()
         self.form, self.column = form, column
-        self.tabs = False
-        """whether a line that was read whole holds a tab"""
-        self.json = False
-        """whether a line that was read as text is a question in JSON"""
         self._lines = Lines(name, stream=stream_of(name), binary=True)
         self.name = self._lines.name
-        self._digest = blake2b(digest_size=16)
-        self.taken = self.bytes = 0
 
     def take(self, count: int) -> list[AskedLine]:
         """The next ones: so many, or those that are there of a stream that comes slowly; none at the end."""
@@ -72,15 +47,6 @@ class AskedLines:
             self.bytes += len(whole)
             found.append(replace(self._asked(line), digest=self.digest, end=self.bytes))
         return found
-
-    def skip(self, count: int) -> None:
-        while self.taken < count and self.take(min(1024, count - self.taken)):
-            pass
-
-    @property
-    def digest(self) -> str:
-        """Of all lines that were taken; empty if none was."""
-        return self._digest.hexdigest() if self.taken else ""
 
     def _asked(self, line: str | Broken) -> AskedLine:
         if isinstance(line, Broken):
@@ -109,10 +75,7 @@ class AskedLines:
             return f"there is no column {self.column} ({counted(len(columns), 'column')}); mend the line"
         return Question(columns[self.column - 1] if line.strip() else "")
 
-    def __enter__(self) -> "AskedLines":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._lines.__exit__()
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +14,8 @@ from seqloom.data.reading.source_column import Wanted
 from seqloom.data.reading.sources import Source, conllu_sources, csv_sources, tsv_sources
 from seqloom.data.reading.stored_file import shown
 from seqloom.jobs.answer import Question
-from seqloom.jobs.asked_lines import AskedLine, stream_of
+from seqloom.jobs.asked_input import AskedInput, AskedLine
+from seqloom.jobs.asked_lines import stream_of
 from seqloom.settings import UserError
 
 RowFormat = Literal["csv", "tsv", "conllu"]
@@ -38,18 +38,18 @@ def row_format(name: str, column: int | str | None, tags: bool) -> RowFormat | N
     return "conllu" if tags and plain and holds_words_with_tags(name) else None
 
 
-class AskedRows:
-    """As AskedLines, whose numbers are here those of the rows, from 1, without that of the names."""
+class AskedRows(AskedInput):
+    """Numbers are those of the rows, from 1, without that of the names.
 
-    tabs = json = False
+    The digest is of what is answered alone: another column of targets changes no answer.
+    """
 
     def __init__(self, name: str, form: RowFormat, wanted: Wanted, note: Callable[[str], None]) -> None:
         """note: hears what the first row was taken for."""
+        super().__init__()
         self.name = shown(name)
         self._opened = ExitStack()
         self._rows = self._sources(name, form, wanted, note)
-        self._digest = blake2b(digest_size=16)
-        self.taken = self.bytes = 0
 
     def _sources(self, name: str, form: RowFormat, wanted: Wanted, note: Callable[[str], None]) -> Iterator[Source]:
         if form == "conllu":
@@ -64,7 +64,6 @@ class AskedRows:
         return found
 
     def take(self, count: int) -> list[AskedLine]:
-        """The next ones: so many, or as many as are left."""
         found = list[AskedLine]()
         while len(found) < count and (row := next(self._rows, None)) is not None:
             line, value, self.bytes = row
@@ -73,19 +72,7 @@ class AskedRows:
             found.append(replace(_asked(self.taken, value, line), digest=self.digest, end=self.bytes))
         return found
 
-    def skip(self, count: int) -> None:
-        while self.taken < count and self.take(min(1024, count - self.taken)):
-            pass
-
-    @property
-    def digest(self) -> str:
-        """Of all that was taken, and of nothing beside it: another column of targets changes no answer."""
-        return self._digest.hexdigest() if self.taken else ""
-
-    def __enter__(self) -> "AskedRows":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._opened.close()
 
 

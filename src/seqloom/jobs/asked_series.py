@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,16 @@ from seqloom.data.reading.stored_file import shown
 from seqloom.data.settings import Corpus
 from seqloom.jobs.answer import Question
 from seqloom.jobs.asked import corpora_like
-from seqloom.jobs.asked_lines import AskedLine, InputFormat
+from seqloom.jobs.asked_input import AskedInput, AskedLine
+from seqloom.jobs.asked_lines import InputFormat
 
 
-class AskedSeries:
-    """As AskedLines, whose numbers are here those of the series, from 1."""
-
-    tabs = json = False
+class AskedSeries(AskedInput):
+    """Numbers are those of the series, from 1."""
 
     def __init__(self, name: str, form: InputFormat, learnt: tuple[Corpus, ...]) -> None:
         """learnt: what the model learnt from, whose columns are looked for here too."""
+        super().__init__()
         (corpus,) = corpora_like([name], learnt)
         if form == "jsonl" or (name == STDIN and corpus.format == "auto"):
             corpus = corpus.model_copy(update={"format": "jsonl"})
@@ -32,8 +31,6 @@ class AskedSeries:
             corpus = corpus.model_copy(update={"format": "auto"})
         self.name = shown(name)
         self._series = self._each(corpus)
-        self._digest = blake2b(digest_size=16)
-        self.taken = self.bytes = 0
 
     def _each(self, corpus: Corpus) -> Iterator[tuple[int, Any]]:
         for rows in series_rows(corpus, labelled=False):
@@ -44,7 +41,6 @@ class AskedSeries:
                     yield line, values
 
     def take(self, count: int) -> list[AskedLine]:
-        """The next ones: so many, or as many as are left."""
         found = []
         for line, values in self._series:
             self.taken += 1
@@ -54,20 +50,6 @@ class AskedSeries:
             if len(found) == count:
                 break
         return found
-
-    def skip(self, count: int) -> None:
-        while self.taken < count and self.take(min(1024, count - self.taken)):
-            pass
-
-    @property
-    def digest(self) -> str:
-        return self._digest.hexdigest() if self.taken else ""
-
-    def __enter__(self) -> "AskedSeries":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
 
 def _question(values: Any) -> Question | str:

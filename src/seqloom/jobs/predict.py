@@ -15,7 +15,8 @@ from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import EMPTY, Answer
 from seqloom.jobs.answer_counts import Counts
 from seqloom.jobs.answer_lines import AnswerLines
-from seqloom.jobs.asked_lines import AskedLine, AskedLines, InputFormat, size_of
+from seqloom.jobs.asked_input import AskedInput, AskedLine
+from seqloom.jobs.asked_lines import AskedLines, InputFormat, size_of
 from seqloom.jobs.asked_rows import AskedRows, row_format
 from seqloom.jobs.asked_series import AskedSeries
 from seqloom.jobs.look_notes import unread_words
@@ -38,7 +39,6 @@ BATCHES = 16
 TOLD = 5  # lines without an answer that are told one by one
 
 Note = Callable[[str], None]
-Asked = AskedLines | AskedRows | AskedSeries
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
 class _Hints:
     """Tells once what the lines seem to be, where they are read otherwise. columns: tabs mean them."""
 
-    lines: Asked
+    lines: AskedInput
     note: Note
     columns: bool
     json: bool = True
@@ -107,7 +107,7 @@ class _Hints:
             self.json = False
 
 
-def _lines(model: Model, asking: Asking, note: Note) -> Asked:
+def _lines(model: Model, asking: Asking, note: Note) -> AskedInput:
     if model.reads_series:
         return AskedSeries(asking.file, asking.input, model.recipe.data.corpora)
     column = asking.column
@@ -174,7 +174,7 @@ def _shown(asking: Asking) -> bool:
     return not asking.talk and (asking.out is not None or not sys.stdout.isatty())
 
 
-def _windows(lines: Asked, batch: int) -> Iterator[list[AskedLine]]:
+def _windows(lines: AskedInput, batch: int) -> Iterator[list[AskedLine]]:
     """Lines that are answered together: few at first, so that the first answers come soon.
 
     Where they end is a matter of the line's number: what goes on behind one of them has the same ones.
@@ -191,7 +191,7 @@ def _windows(lines: Asked, batch: int) -> Iterator[list[AskedLine]]:
 
 
 @contextmanager
-def _output(asking: Asking, asked: dict[str, Any], lines: Asked) -> Iterator[Output]:
+def _output(asking: Asking, asked: dict[str, Any], lines: AskedInput) -> Iterator[Output]:
     if asking.out is None:
         yield Screen()
         return
