@@ -1,7 +1,7 @@
 """seqloom and its peers side by side, on the same seeded work: one table.
 
-    python benchmarks/bench.py [--device cpu|cuda] [--quick] [--rows NAME…] [--threads N…] [--processor-time]
-        [--out FILE]
+    python benchmarks/bench.py [--device cpu|cuda] [--quick] [--rows NAME…] [--systems NAME…] [--threads N…]
+        [--processor-time] [--out FILE]
 
 `make bench` and `make bench-gpu` run it. Every system of a row has a process of its own, and they take turns, so that
 a busy machine is busy for all; between its turns a process is stopped. Models are set by hand or by seed, nothing is
@@ -30,6 +30,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -56,7 +57,13 @@ def chosen(asked: argparse.Namespace) -> list[Row]:
     for name in asked.rows or ():
         if not any(one.startswith(name) for one in names):
             sys.exit(f"bench.py: there is no row '{name}'; choose from: {', '.join(names)}")
-    return [row for row in found if not asked.rows or any(row.name.startswith(name) for name in asked.rows)]
+    wanted = [row for row in found if not asked.rows or any(row.name.startswith(name) for name in asked.rows)]
+    if not asked.systems:
+        return wanted
+    for name in asked.systems:
+        if not any(name in row.systems for row in wanted):
+            sys.exit(f"bench.py: no system '{name}' in these rows; choose from: {', '.join(SYSTEMS)}")
+    return [replace(row, systems=tuple(one for one in row.systems if one in asked.systems)) for row in wanted]
 
 
 def note(text: str) -> None:
@@ -68,6 +75,7 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rows", nargs="+", metavar="NAME", help="those whose names begin so")
+    parser.add_argument("--systems", nargs="+", metavar="NAME", help="those that take part; all, if not said")
     parser.add_argument("--threads", type=int, nargs="+", default=[len(os.sched_getaffinity(0))], metavar="N")
     parser.add_argument("--processor-time", action="store_true", help="seconds of the processor, not of the clock")
     parser.add_argument("--out", type=Path, help="without its ending; benchmarks/results/bench-… if not said")

@@ -1,4 +1,4 @@
-"""The README tells what is there: its first commands, its tree, its commands."""
+"""The README and the pages behind it tell what is there: first commands, the tree, verbs, links, Python that runs."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,16 @@ from tests.settings.example import Recipe
 
 ROOT = SOURCE.parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```\w*\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+PAGES = {
+    page: page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+}
+
+
+def blocks(text: str, language: str = r"\w*") -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+BLOCKS = blocks(README)
 
 
 class Entry(NamedTuple):
@@ -74,9 +83,29 @@ def test_the_tree_gives_the_ranks_that_are_checked(tree: list[Entry]) -> None:
 
 
 def commands(pattern: str) -> set[str]:
-    return {
-        name for block in [*BLOCKS, *re.findall(r"`([^`\n]+)`", README)] for name in re.findall(pattern, block, re.M)
-    }
+    """Of all pages but those that tell of decisions, which may name what was given up."""
+    texts = [text for page, text in PAGES.items() if page.parent.name != "decisions"]
+    said = [line for text in texts for line in [*blocks(text), *re.findall(r"`([^`\n]+)`", text)]]
+    return {name for block in said for name in re.findall(pattern, block, re.M)}
+
+
+def anchors(text: str) -> set[str]:
+    """As a reader of Markdown makes them of headings."""
+    heads = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_its_links_lead_somewhere(page: Path) -> None:
+    lost = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", PAGES[page]):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and anchor not in anchors(PAGES[target])):
+            lost.append(link)
+    assert lost == []
 
 
 def test_its_make_targets_exist() -> None:
@@ -96,12 +125,13 @@ def test_its_message_is_what_is_said() -> None:
     assert f"{caught.value}\n" in BLOCKS
 
 
-def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_of_layers_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All blocks, one after the other, as a reader would type them."""
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    page = ROOT / "docs" / "python.md"
+    found = blocks(PAGES[page], "python")
     names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), names)
-    assert len(blocks) >= 3
+    for block in found:
+        exec(compile(block, page.name, "exec"), names)
+    assert len(found) >= 3
     assert names["scores"].shape == (2, 1, 1000)  # type: ignore[attr-defined]

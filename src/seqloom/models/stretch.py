@@ -109,9 +109,9 @@ def stretch(model: EncoderDecoder | DecoderOnly, last_R: Tensor, state: DecoderS
             memory.parts.counts.append(0)
         elif not memory.add(layer.cross, steps):
             return None
-    plan.blocks.panels.ready(rows)
+    plan.blocks.panels.ready()
     if wanted.outputs is None:
-        plan.head.ready(rows)
+        plan.head.ready()
     found = ran(lib, plan.form, plan.blocks, steps, last_R, state.lengths_B, past.parts, memory.parts, wanted)
     layers = tuple(
         BlockState(_ahead(own, found.steps), layer.cross)
@@ -143,7 +143,7 @@ def ranking(
 
     def ranked(output: Output) -> tuple[Tensor, Tensor]:
         x_RD = head.prepared(output.hidden, output.layout)[:, 0].contiguous()
-        plan.head.ready(len(x_RD))
+        plan.head.ready()
         return best(lib, plan.form, x_RD, never_V, count)
 
     return ranked

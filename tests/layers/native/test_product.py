@@ -42,6 +42,9 @@ SHAPES = [
     (1, 1, 1),
     (6, 16, 64),
     (7, 15, 65),
+    (2, 700, 70),
+    (3, 512, 64),
+    (4, 33, 129),
     (5, 511, 63),
     (13, 512, 130),
     (600, 70, 33),
@@ -140,8 +143,10 @@ def test_a_row_is_what_it_is_alone() -> None:
     """Its neighbours, and how many they are, change no bit of it; nor do numbers of theirs that are none."""
     x, w = torch.randn(50, 300), torch.randn(100, 300)
     together = product.multiply(x, w.T, torch.empty(50, 100))
-    for row in (0, 5, 6, 49):
-        assert torch.equal(product.multiply(x[row : row + 1], w.T, torch.empty(1, 100)), together[row : row + 1])
+    for right in (w.T, product.panels(w.T)):
+        for row, many in ((0, 1), (5, 1), (6, 2), (7, 3), (11, 4), (12, 5), (13, 6), (14, 7), (49, 1)):
+            some = product.multiply(x[row : row + many], right, torch.empty(many, 100))
+            assert torch.equal(some, together[row : row + many]), (row, many)
     x[7] = torch.inf
     spoilt = product.multiply(x, w.T, torch.empty(50, 100))
     others = [row for row in range(50) if row != 7]

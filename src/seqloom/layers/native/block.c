@@ -66,8 +66,7 @@ typedef struct {
     int64_t writers_row, rows, fan;
 } Part;
 
-#define FEW 4          /* rows: with fewer torch's product is faster; */
-#define MANY 128       /* and up to here, where weights are not in panels */
+#define MANY 128       /* rows: with fewer torch's product is faster, where weights are not in panels */
 #define MOST_THREADS 8 /* with more, torch's divides the work better */
 
 /* y = x W' + b. As torch does it: what is added stands there before. rest: space for `rows` numbers and rows of bytes. */
@@ -77,7 +76,7 @@ static void map(const Products *products, const Map *m, const float *x, int64_t 
         eight_product(m->eight, x, rows, y, (uint8_t *)(rest + rows), rest, threads);
         return;
     }
-    if (products->own && threads <= MOST_THREADS && rows >= (m->panels ? FEW : MANY)) {
+    if (products->own && threads <= MOST_THREADS && (m->panels || rows >= MANY)) {
         products->own(x, m->panels ? m->panels : m->weight, m->turned ? m->out : 1, m->turned ? 1 : m->in, y, rows,
                       m->out, m->in, m->bias, m->panels != 0, threads);
         return;

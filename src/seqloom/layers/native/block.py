@@ -23,7 +23,6 @@ from seqloom.layers.native.scratch import scratch
 
 AT_ONCE = 512
 """Tokens of whole sequences, about: enough for full speed, and few enough to stay in the cache."""
-FEW = 4  # as in the source
 NO_NORM, LAYER, RMS = range(3)
 ACTIVATIONS: dict[Activation, int] = {"identity": 0, "relu": 1, "gelu": 2, "gelu-tanh": 3, "silu": 4, "tanh": 5}
 
@@ -77,7 +76,7 @@ class Block(Structure):
 
 
 class Panels:
-    """Maps of full precision, laid out for the products of several rows: twice in memory, but read in half the time.
+    """Maps of full precision, laid out as our kernel reads them: twice in memory, but read in half the time.
 
     Only those that were laid out for writing (models/laid_out.py): weights that learn change in every step.
     """
@@ -89,9 +88,9 @@ class Panels:
         self.made: list[Tensor] = []
         self._version, self._lock = -1, threading.Lock()
 
-    def ready(self, rows: int) -> None:
-        """Before so many rows are multiplied."""
-        if rows < FEW or not self.maps or (version := sum(map(_version, self.weights))) == self._version:
+    def ready(self) -> None:
+        """Before rows are multiplied."""
+        if not self.maps or (version := sum(map(_version, self.weights))) == self._version:
             return
         with self._lock:
             if version == self._version:
@@ -158,7 +157,7 @@ class Blocks:
     def step(self, lib: ctypes.CDLL, x: Tensor, past: Parts, memory: Parts) -> Tensor:
         """What comes out, in the form of x."""
         y, rows = x.clone(), x.numel() // self.width
-        self.panels.ready(rows)
+        self.panels.ready()
         space = scratch("space", rows * (4 * self.longest + 2))
         given = [array("q", part) for part in (*past, *memory)]  # they must live as long as the call
         lib.stack_step(
@@ -179,7 +178,7 @@ class Blocks:
             most = max(most, begins[-1])
         if sum(lengths) * self.width != x_ND.numel():
             raise ValueError(f"{tuple(x_ND.shape)} of sequences with {sum(lengths)} tokens")
-        self.panels.ready(len(x_ND))
+        self.panels.ready()
         y_ND, space = x_ND.clone(), scratch("space", most * (4 * self.longest + 2))
         lib.stack_read(
             self.places.buffer_info()[0], len(self.blocks), y_ND.data_ptr(), begins.buffer_info()[0],

@@ -13,6 +13,8 @@
 #define BLOCK (128 << 10) /* numbers of b at once */
 #define TALLEST (32 * TALL) /* rows of a at once, if they are put into panels: these stay in the second cache too */
 #define WIDEST 1024         /* and columns of b at once then */
+#define FETCHED 16          /* steps of b that are fetched ahead, where few rows are all there is to do */
+#define MUCH 65536          /* products: below it, waking other threads costs more than they save */
 #define SPACE (WIDEST * DEEP + TALLEST * DEEP + (TALLEST / TALL + 1) * GAP)
 
 typedef struct {
@@ -124,21 +126,68 @@ INLINE int64_t depth_of(int64_t K)
 
 INLINE int64_t whole_panels(int64_t n) { return (n + PANEL - 1) / PANEL * PANEL; }
 
+/* Fewer rows than a tile has, in the same order: what is not there is not multiplied. All the time goes into waiting for
+   b. columns: what is wanted of a panel's. */
+INLINE void rows_of_panel(const int rows, int64_t depth, const float *a, int64_t a_row, const float *b, tile_place c,
+                          int64_t columns)
+{
+    lanes sum[TALL][TILE];
+#pragma GCC unroll 6
+    for (int m = 0; m < rows; m++)
+#pragma GCC unroll 4
+        for (int n = 0; n < TILE; n++) sum[m][n] = all(0);
+    for (int64_t k = 0; k < depth; k++) {
+#pragma GCC unroll 4
+        for (int n = 0; n < TILE; n++) {
+            const float *here = b + k * PANEL + n * LANES;
+            __builtin_prefetch(here + FETCHED * PANEL);
+            lanes right = load(here);
+#pragma GCC unroll 6
+            for (int m = 0; m < rows; m++) {
+                lanes left = all(a[m * a_row + k]);
+                ADD_PRODUCT(sum[m][n], left, right);
+            }
+        }
+    }
+#pragma GCC unroll 6
+    for (int m = 0; m < rows; m++)
+#pragma GCC unroll 4
+        for (int n = 0; n < TILE; n++) {
+            int64_t at = n * LANES, count = columns - at;
+            if (count <= 0) continue;
+            float *to = c.to + m * c.row + at;
+            lanes made = sum[m][n];
+            if (c.bias) made += load_up_to(c.bias + at, count);
+            if (c.add) made += load_up_to(to, count);
+            store_up_to(to, made, count);
+        }
+}
+
+#define FEW_ROWS(ROWS) \
+    case ROWS: rows_of_panel(ROWS, depth, a, a_row, b, c, columns); break;
+
+APART void few_rows(int64_t rows, int64_t depth, const float *a, int64_t a_row, const float *b, tile_place c,
+                    int64_t columns)
+{
+    switch (rows) {
+        FEW_ROWS(1)
+        FEW_ROWS(2)
+        FEW_ROWS(3)
+        FEW_ROWS(4)
+        FEW_ROWS(5)
+    }
+}
+
 /* A tile that reaches beyond c is made elsewhere, and what is wanted copied. */
 static void tile_at_edge(int64_t depth, const float *a, int64_t a_row, int turned, const float *b, tile_place c,
                          int64_t rows, int64_t columns)
 {
-    float made[TALL * PANEL], last[TALL * DEEP];
-    tile_place here = {made, PANEL, 0, 0, made, made, {a, a}};
     if (!turned && rows < TALL) {
-        for (int64_t m = 0; m < TALL; m++)
-            if (m < rows)
-                memcpy(last + m * DEEP, a + m * a_row, depth * sizeof *a);
-            else
-                memset(last + m * DEEP, 0, depth * sizeof *a);
-        a = last;
-        a_row = DEEP;
+        few_rows(rows, depth, a, a_row, b, c, columns);
+        return;
     }
+    float made[TALL * PANEL];
+    tile_place here = {made, PANEL, 0, 0, made, made, {a, a}};
     if (turned)
         tile_of_panel(depth, a, b, here);
     else
@@ -293,7 +342,7 @@ void product_of_rows(const float *a, const float *b, int64_t b_row, int64_t b_co
     static _Thread_local float space[BLOCK] __attribute__((aligned(64)));
     product_kind it = {a, K, 1, b, b_row, b_column, c, M, N, K, bias, 0, 0, packed};
     int64_t count = whole_panels(N) / PANEL;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && M * N * K >= MUCH)
     for (int64_t t = 0; t < threads; t++)
         part_of_rows(&it, 0, M, count * t / threads * PANEL, smaller_of(N, count * (t + 1) / threads * PANEL), space);
 }
