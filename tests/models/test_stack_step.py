@@ -29,6 +29,7 @@ from seqloom.models.stack_settings import Residual
 pytestmark = pytest.mark.skipif(BLOCK.wait() is None, reason="needs a C compiler")
 
 USUAL: dict[str, Any] = {"width": 32, "depth": 2, "mixer": {"kind": "attention", "heads": 4}}
+ROTARY = {"mixer": {"kind": "attention", "heads": 4, "qk_norm": True, "relative": {"kind": "rotary"}}}
 
 
 def built(**other: Any) -> EncoderDecoder:
@@ -97,6 +98,17 @@ def test_norms(place: str, kind: str) -> None:
         {"mixer": {"kind": "attention", "heads": 4, "key_heads": 2, "bias": False}},
         {"mixer": {"kind": "attention", "heads": 4, "head_width": 3, "score": "dot"}},
         {"mixer": {"kind": "attention", "heads": 4, "output": False}},
+        {"mixer": {"kind": "attention", "heads": 4, "qk_norm": True}},
+        {"mixer": {"kind": "attention", "heads": 4, "relative": {"kind": "rotary"}}},
+        {
+            "mixer": {
+                "kind": "attention",
+                "heads": 2,
+                "relative": {"kind": "rotary", "order": "interleaved", "base": 50.0},
+            }
+        },
+        {"mixer": {"kind": "attention", "heads": 2, "relative": {"kind": "rotary", "fraction": 0.4}}},
+        {"mixer": {"kind": "attention", "heads": 4, "key_heads": 1, "qk_norm": True, "relative": {"kind": "rotary"}}},
     ],
 )
 def test_other_parts(other: dict[str, Any]) -> None:
@@ -121,7 +133,6 @@ def test_what_is_far_below_nothing_is_nothing(activation: str) -> None:
     [
         {"residual": {"kind": "none"}},
         {"feed_forward": {"kind": "dense", "activation": "elu"}},
-        {"mixer": {"kind": "attention", "heads": 4, "qk_norm": True}},
         {"mixer": {"kind": "attention", "heads": 4, "score": "additive"}},
         {"mixer": {"kind": "attention", "heads": 4, "activation": "relu"}},
         {"mixer": {"kind": "attention", "heads": 4, "window": 3}},
@@ -132,8 +143,24 @@ def test_what_it_cannot_say_goes_the_plain_way(other: dict[str, Any]) -> None:
     same(built(**other), in_c=False)
 
 
-def test_forks() -> None:
-    model = built()
+def test_an_encoder_turns_too() -> None:
+    model = built(**ROTARY)
+    same(model)
+    plan = stack_step._plans[False][model.encoder.blocks]  # type: ignore[index]
+    assert plan.blocks is not None
+
+
+def test_more_places_than_turns_are_known_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stack_step, "PLACES", 4)
+    model, calls, real = built(**ROTARY), list[int](), stack_step.native.Blocks.step
+    monkeypatch.setattr(stack_step.native.Blocks, "step", lambda *given: calls.append(1) or real(*given))
+    same(model)
+    assert len(calls) == 4  # of seven; rows that join later have gone fewer steps, but not all
+
+
+@pytest.mark.parametrize("other", [{}, ROTARY])
+def test_forks(other: dict[str, Any]) -> None:
+    model = built(**other)
 
     @torch.inference_mode()
     def run() -> Tensor:
@@ -288,6 +315,35 @@ def _softer(model: EncoderDecoder) -> None:
 
 def _flatter(model: EncoderDecoder) -> None:
     model.decoder.blocks[1].cross.heads.score.scale = 0.01  # type: ignore[union-attr]
+
+
+def _still(model: EncoderDecoder) -> None:
+    model.decoder.blocks[0].mixer.relative = None  # type: ignore[union-attr]
+
+
+def _faster(model: EncoderDecoder) -> None:
+    model.decoder.blocks[1].mixer.relative.base = 3.0  # type: ignore[union-attr]
+
+
+def _turned_back(model: EncoderDecoder) -> None:
+    relative = model.decoder.blocks[1].mixer.relative  # type: ignore[union-attr]
+    relative.turn = lambda x, at: type(relative).turn(relative, x, -at)  # type: ignore[union-attr]
+
+
+def _narrower(model: EncoderDecoder) -> None:
+    model.decoder.blocks[1].mixer.heads.q_norm.gain_D.data[:3] = 0  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("change", [_still, _faster, _turned_back, _narrower])
+def test_turns_that_changed_since_are_seen(change: Callable[[EncoderDecoder], None]) -> None:
+    model = built(**ROTARY)
+    before = written(model)
+    assert used(model)
+    change(model)
+    with only_plain():
+        wanted = written(model)
+    assert (before - wanted).abs().max() > 1e-3
+    torch.testing.assert_close(written(model), wanted, atol=1e-4, rtol=1e-4)
 
 
 def _louder(model: EncoderDecoder) -> None:

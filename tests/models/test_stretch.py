@@ -1,6 +1,7 @@
 """Several steps in one call of C write what the plain lines write one by one."""
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from seqloom.layers.native import product
 from seqloom.layers.native.run import RUN
 from seqloom.layers.paths import only_plain
 from seqloom.layers.shortlist import Shortlist
-from seqloom.models import stretch
+from seqloom.models import stack_step, stretch
 from seqloom.models.laid_out import lay_out
 from tests.models.stretched import (
     GREEDY,
@@ -34,6 +35,8 @@ from tests.models.stretched import (
     written,
 )
 
+ROTARY = {"mixer": {"kind": "attention", "heads": 4, "qk_norm": True, "relative": {"kind": "rotary"}}}
+
 pytestmark = pytest.mark.skipif(RUN.wait() is None, reason="needs a C compiler")
 
 
@@ -45,7 +48,9 @@ pytestmark = pytest.mark.skipif(RUN.wait() is None, reason="needs a C compiler")
         {"norm": {"kind": "rms", "place": "pre"}, "positions": {"kind": "none"}},
         {"input": {"kind": "tokens", "scale": True, "norm": True}, "tie": "all"},
         {"output": {"kind": "tokens", "scale": True, "bias": True}},
+        ROTARY,
         LANGUAGE,
+        LANGUAGE | ROTARY,
     ],
 )
 def test_greedy(other: dict[str, Any], settings: GenerationSettings) -> None:
@@ -74,7 +79,7 @@ def test_by_chance(other: dict[str, Any], sampling: Sampling) -> None:
         assert len({answer.tokens for answers in found.values() for answer in answers}) > 20
 
 
-@pytest.mark.parametrize("other", [{}, LANGUAGE, {"output": {"kind": "tokens", "bias": True}}])
+@pytest.mark.parametrize("other", [{}, ROTARY, LANGUAGE | ROTARY, {"output": {"kind": "tokens", "bias": True}}])
 def test_the_best_few_of_each_row(other: dict[str, Any]) -> None:
     for beam in (2, 5):
         same(scorer_of(**other), GenerationSettings(beam=beam, n_best=2, batch=5))
@@ -175,9 +180,12 @@ def test_in_eight_bits(settings: GenerationSettings) -> None:
     assert sum(found[number][0].tokens == wanted[number][0].tokens for number in wanted) >= len(ITEMS) - 2
 
 
-def test_more_positions_than_were_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stretch, "PLACES", 9)
-    same(scorer_of(), GREEDY)
+@pytest.mark.parametrize(("module", "other"), [(stretch, {}), (stack_step, ROTARY)])
+def test_more_positions_than_were_written_down(
+    module: ModuleType, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PLACES", 9)
+    same(scorer_of(**other), GREEDY)
 
 
 def _listened(scorer: Scorer) -> Callable[[], object]:

@@ -347,10 +347,16 @@ class MemoryAttention(Mixer):
         return self._shared(state.keys_MGK, state.values_MGK, state.layout)
 
     def _shared(self, k: Tensor, v: Tensor, layout: Layout) -> SharedMemory:
-        k_BGSK, v_BGSK = layout.pad_heads(k), layout.pad_heads(v)
-        return SharedMemory(
-            self.heads.score.key(k_BGSK), v_BGSK, layout.lengths_B, layout.uniform, filled=_filled(layout)
-        )
+        k_BGSK, v_BGSK = self.heads.score.key(layout.pad_heads(k)), layout.pad_heads(v)
+        if (
+            k_BGSK.shape == v_BGSK.shape
+            and k_BGSK.stride() != v_BGSK.stride()
+            and v_BGSK.is_cpu
+            and not torch.is_grad_enabled()
+        ):
+            # a norm has laid the keys anew; steps in C read both alike
+            v_BGSK = torch.empty_like(k_BGSK).copy_(v_BGSK)
+        return SharedMemory(k_BGSK, v_BGSK, layout.lengths_B, layout.uniform, filled=_filled(layout))
 
 
 def _filled(layout: Layout) -> bool:

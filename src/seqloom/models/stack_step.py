@@ -2,8 +2,8 @@
 take longer than they do.
 
 It says what each `Block` says, layer by layer, and is compared with it. Only what is built of the usual parts can be
-written down for it: attention by scaled products without relative positions, dense layers, layer and RMS norms. All
-else, and whoever looks at a layer through a hook, goes the plain way.
+written down for it: attention by scaled products with rotary positions or none that are relative, dense layers, layer
+and RMS norms. All else, and whoever looks at a layer through a hook, goes the plain way.
 """
 
 from collections.abc import Sequence
@@ -31,6 +31,7 @@ from seqloom.layers.native.attention import SHORT, one_each
 from seqloom.layers.native.compiler import MissingError
 from seqloom.layers.native.eight import EIGHT
 from seqloom.layers.norms import LayerNormalisation, NoNormalisation, RMSNormalisation
+from seqloom.layers.positions.rotary import PLACES, RotaryRelative
 from seqloom.layers.scores import DotScore
 from seqloom.models.block import Around, Block, BlockState
 from seqloom.models.watched import OtherError, Watched, need
@@ -65,6 +66,8 @@ def stepped(
     for state in states:
         if state is None or (mixer := _add(state.mixer, layout.rows, past)) is None:
             return None
+        if plan.turns is not None and not after and _longest(state.mixer) >= plan.turns:
+            return None  # of all blocks the first tells how far rows have come
         if state.cross is None:
             memory.counts.append(0)
         elif _add(state.cross, layout.rows, memory) is None:
@@ -85,6 +88,12 @@ def read(blocks: nn.ModuleList, x_ND: Tensor, layout: Layout) -> Tensor | None:
         return None
     layout.check(x_ND)
     return plan.read(lib, x_ND, layout.lengths_B.tolist())
+
+
+def _longest(state: State) -> int:
+    """Steps of the longest row."""
+    each = state.parts if isinstance(state, Cohorts) else (state,)
+    return max((int(part.lengths_B.max()) for part in each if isinstance(part, Cache | ForkedCache)), default=0)
 
 
 def _add(state: State, rows: int, to: native.Parts) -> State | None:
@@ -131,7 +140,7 @@ def written_down(blocks: nn.ModuleList, causal: bool = True) -> native.Blocks:
     held = read_of(blocks)
     made = [_block(block, causal) for block in blocks]
     need(made and all(block.width == made[0].width for block in made))
-    return native.Blocks(made, held)
+    return native.Blocks(made, held, PLACES if any(block.itself.cosines for block in made) else None)
 
 
 def _block(block: nn.Module, causal: bool) -> native.Block:
@@ -140,8 +149,9 @@ def _block(block: nn.Module, causal: bool) -> native.Block:
     need(type(mixer) is SelfAttention and (cross is None or type(cross) is MemoryAttention))
     assert isinstance(mixer, SelfAttention)
     usual = mixer.settings.output_activation == "identity" and mixer.causal == causal and not mixer.limited
-    need(usual and (causal or cross is None) and mixer.relative is None and block.mapped is None)
+    need(usual and (causal or cross is None) and block.mapped is None)
     itself = _heads(mixer.heads, mixer.heads.qkv if mixer.heads.project else None, block.around_mixer)
+    _turn(itself, mixer.relative)
     other, dense = native.Heads(), native.Dense()
     if isinstance(cross, MemoryAttention) and block.around_cross is not None:
         other = _heads(cross.heads, cross.heads.q if cross.heads.project else None, block.around_cross)
@@ -154,10 +164,18 @@ def _block(block: nn.Module, causal: bool) -> native.Block:
 
 def _heads(heads: HeadProjections, asks: nn.Module | None, around: Around) -> native.Heads:
     score = heads.score
-    need(isinstance(score, DotScore) and heads.project and heads.q_norm is None and heads.activates_nothing)
+    need(isinstance(score, DotScore) and heads.project and heads.activates_nothing)
     assert isinstance(score, DotScore)
     out = native.Map() if heads.out is None else map_of(heads.out)
-    return native.Heads(_around(around), map_of(asks), out, heads.H, heads.G, heads.K, score.scale)
+    norms = norm_of(heads.q_norm), norm_of(heads.k_norm)
+    return native.Heads(_around(around), map_of(asks), out, heads.H, heads.G, heads.K, score.scale, *norms)
+
+
+def _turn(heads: native.Heads, relative: nn.Module | None) -> None:
+    need(relative is None or type(relative) is RotaryRelative)
+    if isinstance(relative, RotaryRelative):
+        heads.cosines, heads.sines = (part.data_ptr() for part in relative.table())
+        heads.planes, heads.beside = relative.planes, relative.order == "interleaved"
 
 
 def _dense(feed_forward: FeedForward, around: Around) -> native.Dense:

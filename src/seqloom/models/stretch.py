@@ -54,7 +54,8 @@ class Written:
     @property
     def places(self) -> int | None:
         """Positions that it knows; None: it needs none."""
-        return None if self.positions_PD is None else len(self.positions_PD)
+        known = [self.blocks.turns, None if self.positions_PD is None else len(self.positions_PD)]
+        return min((count for count in known if count is not None), default=None)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from torch.nn.modules.module import _global_forward_hooks, _global_forward_pre_h
 from seqloom.layers.native import PLAIN
 
 READ = {"epsilon", "scale", "factor", "residual", "H", "G", "K", "project", "activates_nothing", "activation", "gated"}
-READ |= {"settings", "causal", "base", "order", "width"}
+READ |= {"settings", "causal", "base", "order", "width", "turning"}
 """Numbers and settings of modules that plans are made of, besides weights."""
 
 CALLED = ("forward", "step", "scores")
@@ -84,7 +84,7 @@ class Watched:
         quiet: list[Kept] = [
             (part.__dict__, *own) for part in parts for own in (("training", False), ("forward", None))
         ]
-        quiet += [(part.__dict__, "prepared", None) for part in parts if hasattr(part, "prepared")]
+        quiet += [(part.__dict__, name, None) for part in parts for name in ("prepared", "turn") if hasattr(part, name)]
         hooks: list[dict[int, Any]] = [own for part in parts for own in (part._forward_hooks, part._forward_pre_hooks)]
         places_of = [weight.data_ptr() for weight in weights]
         forms = [weight.stride() for weight in weights], [weight.shape for weight in weights]

@@ -41,6 +41,9 @@ typedef struct {
     Map asks, out; /* asks: queries, and keys and values where there is no memory; out.in 0: there is none */
     int64_t heads, groups, width;
     double scale;
+    Norm query, key;               /* of each head alone */
+    const float *cosines, *sines; /* of each place, `planes` of them; null: heads do not turn */
+    int64_t planes, beside;       /* beside: a plane's two numbers stand side by side; else they are `planes` apart */
 } Heads;
 
 typedef struct {
@@ -117,7 +120,12 @@ static inline float smooth(float x, int64_t kind)
 {
     switch (kind) {
     case RELU: return x < 0 ? 0 : x;
-    case GELU: return 0.5f * x * (1 + erff(x * 0.70710678f));
+    case GELU: { /* the normal distribution to 1e-7, by Abramowitz & Stegun 1964, 7.1.26; erff goes one by one */
+        float z = fabsf(x) * 0.70710678f, t = 1 / (1 + 0.3275911f * z);
+        float p = (((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f;
+        float tail = 0.5f * t * p * power(-z * z);
+        return x * (x < 0 ? tail : 1 - tail);
+    }
     case GELU_TANH: {
         float z = 1.59576912f * (x + 0.044715f * x * x * x), e = power(z < 0 ? z : -z);
         return x * (z < 0 ? e : 1) / (1 + e);
@@ -176,6 +184,50 @@ static void sign_going(const Part *past, int64_t pasts, int64_t rows, const Some
     }
 }
 
+static void turn_head(const Heads *heads, float *x, const float *cosines, const float *sines)
+{
+    int64_t far = heads->beside ? 1 : heads->planes, step = heads->beside ? 2 : 1;
+    for (int64_t i = 0; i < heads->planes; i++) {
+        float a = x[i * step], b = x[i * step + far];
+        x[i * step] = a * cosines[i] - b * sines[i];
+        x[i * step + far] = b * cosines[i] + a * sines[i];
+    }
+}
+
+/* Some heads of one row, each alone: normed, and turned by the place where the row stands (Su et al. 2021, eq. 15). */
+static void shaped(const Heads *heads, const Norm *norm, float *x, int64_t count, int64_t at)
+{
+    normed_in(norm, x, x, count, heads->width, 1);
+    for (int64_t h = 0; heads->cosines && h < count; h++, x += heads->width)
+        turn_head(heads, x, heads->cosines + at * heads->planes, heads->sines + at * heads->planes);
+}
+
+static int is_shaped(const Heads *heads)
+{
+    return heads->query.kind != NO_NORM || heads->key.kind != NO_NORM || heads->cosines;
+}
+
+/* What a row asks, and where it reads itself its key. x: as they were made. */
+static void shaped_row(const Heads *heads, int own, float *x, int64_t at)
+{
+    shaped(heads, &heads->query, x, heads->heads, at);
+    if (own) shaped(heads, &heads->key, x + heads->heads * heads->width, heads->groups, at);
+}
+
+/* The same of all rows of a part, each behind what it has written so far. */
+static void shaped_part(const Heads *heads, const Part *part, int own, float *x, int64_t rows, int64_t even,
+                        const Going *going, int threads)
+{
+    int64_t wide = heads->asks.out;
+    if (!is_shaped(heads)) return;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * wide >= LITTLE)
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t row = row_of(going, r);
+        int64_t at = !part->lengths ? even : part->lengths[part->writers ? row : item_of(row, part->fan)];
+        shaped_row(heads, own, x + r * wide, at);
+    }
+}
+
 static void attended(const Block *block, const Heads *heads, const Part *parts, int64_t count, int own, float *x,
                      int64_t rows, const Some *some, float *space, int threads)
 {
@@ -186,11 +238,12 @@ static void attended(const Block *block, const Heads *heads, const Part *parts, 
     int64_t keys = all, values = all + heads->groups * heads->width, begin = 0, first = 0;
     for (int64_t p = 0; p < count; p++) {
         const Part *part = parts + p;
-        const float *q = b + begin * wide;
+        float *q = b + begin * wide;
         int64_t many = part->rows, even = part->even + (own && some ? some->steps : 0);
         Going going = {some ? some->rows + begin : 0, first};
         if (some)
             for (many = 0; begin + many < rows && going.rows[many] < first + part->rows;) many++;
+        shaped_part(heads, part, own, q, many, even, some ? &going : 0, threads);
         attend_going(q, wide, own ? q + keys : 0, wide, own ? q + values : 0, wide, part->keys, part->values, part->row,
                      part->head, part->fork, part->step, part->lengths, even, part->writers, part->writers_row,
                      y + begin * all, many, part->fan, heads->heads, heads->groups, heads->width, heads->scale,
@@ -236,6 +289,10 @@ static void block_read(const Block *block, float *x, const int32_t *begins, int6
     float *a = space, *b = space + one, *y = space + 2 * one, *rest = space + 3 * one;
     const float *read = normed_in(&heads->around.before, x, a, rows, D, threads);
     map(block->products, &heads->asks, read, rows, b, rest, threads);
+    if (is_shaped(heads))
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * wide >= LITTLE)
+        for (int64_t s = 0; s < sequences; s++)
+            for (int64_t t = begins[s]; t < begins[s + 1]; t++) shaped_row(heads, 1, b + t * wide, t - begins[s]);
     attend_rows(b, wide, b + all, wide, b + all + heads->groups * heads->width, begins, begins, y, sequences,
                 heads->heads, heads->groups, heads->width, heads->scale, 0, threads);
     if (heads->out.in) {

@@ -57,6 +57,8 @@ class Heads(Structure):
     _fields_ = [
         ("around", Around), ("asks", Map), ("out", Map),
         ("heads", c_int64), ("groups", c_int64), ("width", c_int64), ("scale", c_double),
+        ("query", Norm), ("key", Norm),
+        ("cosines", c_void_p), ("sines", c_void_p), ("planes", c_int64), ("beside", c_int64),
     ]  # fmt: skip
 
 
@@ -145,10 +147,13 @@ class Parts(NamedTuple):
 
 
 class Blocks:
-    """Blocks one upon the other, of one width. held: what they are made of, and must live as long as they do."""
+    """Blocks one upon the other, of one width. held: what they are made of, and must live as long as they do.
 
-    def __init__(self, blocks: Sequence[Block], held: Sequence[object] = ()) -> None:
-        self.blocks, self.held = blocks, held
+    turns: places for which it is known how heads turn; None: they do not.
+    """
+
+    def __init__(self, blocks: Sequence[Block], held: Sequence[object] = (), turns: int | None = None) -> None:
+        self.blocks, self.held, self.turns = blocks, held, turns
         self.width = blocks[0].width if blocks else 0
         self.longest = max((block.longest for block in blocks), default=0)
         self.places = array("q", [ctypes.addressof(block) for block in blocks])

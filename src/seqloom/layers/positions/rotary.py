@@ -1,6 +1,7 @@
 """Rotary positions (Su et al. 2021, arXiv:2104.09864)."""
 # K head width  R = K · fraction / 2 planes that turn
 
+from functools import cache
 from typing import Literal
 
 import torch
@@ -11,6 +12,9 @@ from seqloom.layers.kernels import usable
 from seqloom.layers.positions.angles import angles
 from seqloom.layers.positions.relative import Relative
 from seqloom.settings import Frozen
+
+PLACES = 8192
+"""For which turns are written down, for kernels that look them up."""
 
 
 class Rotary(Frozen):
@@ -37,6 +41,14 @@ class RotaryRelative(Relative):
         self.order, self.base = settings.order, settings.base
         self.rate_R: Tensor | None = None
 
+    @property
+    def planes(self) -> int:
+        return self.turning // 2
+
+    def table(self) -> tuple[Tensor, Tensor]:
+        """cos_PR and sin_PR of the first PLACES places, on a CPU; they are never freed."""
+        return _table(self.turning, self.base)
+
     def turn(self, x: Tensor, at: Tensor) -> Tensor:
         if usable(x) and x.dtype != torch.float64:
             from seqloom.layers.kernels.turn import turned
@@ -58,3 +70,10 @@ class RotaryRelative(Relative):
             a, b = moving[..., ::2], moving[..., 1::2]
             moved = torch.stack((a * cos_R - b * sin_R, b * cos_R + a * sin_R), -1).flatten(-2)
         return torch.cat((moved, rest), -1) if rest.shape[-1] else moved
+
+
+@cache
+def _table(turning: int, base: float) -> tuple[Tensor, Tensor]:
+    with torch.inference_mode(False), torch.no_grad():  # it outlives whoever asks first
+        angle_PR = angles(torch.arange(PLACES), turning, base, torch.float32)
+        return angle_PR.cos().contiguous(), angle_PR.sin().contiguous()
