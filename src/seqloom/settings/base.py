@@ -4,8 +4,20 @@ from collections.abc import Iterator, Sequence
 from types import NoneType
 from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, PlainSerializer, Tag, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    Tag,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from seqloom.settings.described import described
 
 T = TypeVar("T")
 
@@ -32,13 +44,19 @@ class Frozen(BaseModel):
     A string below a field describes it in the JSON schema.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     def changed(self, name: str) -> bool:
         """Whether a setting is another than its default: a run's recipe has all of them written out."""
         return bool(getattr(self, name) != type(self).model_fields[name].get_default())
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        made = handler(schema)
+        fields = handler.resolve_ref_schema(made).get("properties", {})
+        for name in described(cls).keys() & fields.keys():
+            fields[name].setdefault("description", described(cls)[name])
+        return made
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
