@@ -12,8 +12,8 @@ from pydantic import BaseModel
 def described(settings: type[BaseModel]) -> dict[str, str]:
     """By field, those of the classes it derives from too.
 
-    pydantic would read them whenever a class is made (`use_attribute_docstrings`): a tenth of the time in which a command
-    starts, for a schema that hardly anybody asks for.
+    pydantic would read them whenever a class is made (`use_attribute_docstrings`): a tenth of the time in which a
+    command starts, for a schema that hardly anybody asks for.
     """
     found = dict[str, str]()
     for part in reversed(settings.__mro__):
