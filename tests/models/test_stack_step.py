@@ -121,7 +121,7 @@ def test_activations(activation: str, gated: bool) -> None:
     same(built(feed_forward={"kind": "dense", "width": 48, "activation": activation, "gated": gated}))
 
 
-@pytest.mark.parametrize("activation", ["silu", "gelu-tanh"])
+@pytest.mark.parametrize("activation", ["silu", "gelu", "gelu-tanh"])
 def test_what_is_far_below_nothing_is_nothing(activation: str) -> None:
     model = built(feed_forward={"kind": "dense", "width": 48, "activation": activation})
     model.decoder.blocks[0].feed_forward.layer.inputs.bias.data[:20] = -1e38  # type: ignore[union-attr]
@@ -325,6 +325,10 @@ def _faster(model: EncoderDecoder) -> None:
     model.decoder.blocks[1].mixer.relative.base = 3.0  # type: ignore[union-attr]
 
 
+def _less(model: EncoderDecoder) -> None:
+    model.decoder.blocks[0].mixer.relative.turning = 2  # type: ignore[union-attr]
+
+
 def _turned_back(model: EncoderDecoder) -> None:
     relative = model.decoder.blocks[1].mixer.relative  # type: ignore[union-attr]
     relative.turn = lambda x, at: type(relative).turn(relative, x, -at)  # type: ignore[union-attr]
@@ -334,7 +338,7 @@ def _narrower(model: EncoderDecoder) -> None:
     model.decoder.blocks[1].mixer.heads.q_norm.gain_D.data[:3] = 0  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("change", [_still, _faster, _turned_back, _narrower])
+@pytest.mark.parametrize("change", [_still, _faster, _less, _turned_back, _narrower])
 def test_turns_that_changed_since_are_seen(change: Callable[[EncoderDecoder], None]) -> None:
     model = built(**ROTARY)
     before = written(model)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from seqloom.generation import GenerationSettings, Item, PairScorer, search, write
 from seqloom.generation.contract import Goal
@@ -132,6 +133,18 @@ def test_weights_in_panels_follow_what_changes_in_place(settings: GenerationSett
     same(scorer, settings)
 
 
+def test_a_weight_that_comes_to_lie_where_another_was() -> None:
+    """Freed memory is given out again: the second may have the first one's address."""
+    scorer = scorer_of()
+    lay_out(scorer.model)
+    out = scorer.model.decoder.blocks[0].mixer.heads.out  # type: ignore[union-attr]
+    for factor in (-1, 2, -0.5, 3):
+        written(scorer, ONE)
+        out.weight.data = out.weight.data * -1  # type: ignore[union-attr, operator]
+        out.weight.data = out.weight.data * factor  # type: ignore[union-attr, operator]
+        same(scorer, ONE)
+
+
 def test_all_samples_are_handed_out() -> None:
     writing = Drawing(scorer_of(), GenerationSettings(sample=Sampling(), n_best=3))
     writing.begin(ITEMS[:2])
@@ -180,12 +193,51 @@ def test_in_eight_bits(settings: GenerationSettings) -> None:
     assert sum(found[number][0].tokens == wanted[number][0].tokens for number in wanted) >= len(ITEMS) - 2
 
 
-@pytest.mark.parametrize(("module", "other"), [(stretch, {}), (stack_step, ROTARY)])
+@pytest.mark.parametrize(("module", "other"), [(stretch, {"positions": {"kind": "sinusoidal"}}), (stack_step, ROTARY)])
 def test_more_positions_than_were_written_down(
     module: ModuleType, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PLACES", 9)
-    same(scorer_of(**other), GREEDY)
+    scorer, real, reached = scorer_of(**other), stretch.ran, list[int]()
+
+    def noted(
+        lib: object, form: object, blocks: object, steps: int, last_R: object, lengths_R: Tensor, *rest: Any
+    ) -> Any:
+        reached.append(int(lengths_R.max()) + steps)
+        return real(lib, form, blocks, steps, last_R, lengths_R, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(stretch, "ran", noted)
+    found = same(scorer, GREEDY)
+    assert max(reached) == 9
+    assert max(len(answers[0].tokens) for answers in found.values()) > 9
+
+
+def test_a_row_of_panels_is_what_it_is_among_others() -> None:
+    """To the bit, where products are our own: one kernel reads weights that are laid out, whoever stands beside."""
+    if product.PRODUCT.wait() is None:
+        pytest.skip("no product of our own here")
+    scorer, before = scorer_of(**LANGUAGE | ROTARY), torch.get_num_threads()
+    lay_out(scorer.model)
+    torch.set_num_threads(1)
+    try:
+        many = [Item([], number, 8, seed=number) for number in range(13)]
+        settings = GenerationSettings(sample=Sampling(), batch=13)
+        together = dict(write(scorer, many, settings))
+        for number in (0, 7, 12):
+            ((_, (alone,)),) = write(scorer, many[number : number + 1], settings)
+            assert (alone.tokens, alone.log_probs) == (together[number][0].tokens, together[number][0].log_probs)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_weights_lie_in_panels_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However they are asked: several steps at a time, or one by one."""
+    scorer = scorer_of(**ROTARY)
+    lay_out(scorer.model)
+    same(scorer, GREEDY)
+    made = stretch._plans[scorer.model].written
+    assert made is not None
+    assert made.blocks is stack_step.plan_of(scorer.model.decoder.blocks, causal=True)
 
 
 def _listened(scorer: Scorer) -> Callable[[], object]:

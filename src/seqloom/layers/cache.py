@@ -100,6 +100,11 @@ class Cache:
         return replace(self, keys_BGSK=keys, values_BGSK=values, lengths_B=lengths_B)
 
     @property
+    def longest(self) -> int:
+        """Steps that the longest row has, or had."""
+        return self.keys_BGSK.shape[2] - self.free
+
+    @property
     def seen(self) -> tuple[Tensor, Tensor]:
         """Keys and values without the free places."""
         end = self.keys_BGSK.shape[2] - self.free

@@ -348,14 +348,10 @@ class MemoryAttention(Mixer):
 
     def _shared(self, k: Tensor, v: Tensor, layout: Layout) -> SharedMemory:
         k_BGSK, v_BGSK = self.heads.score.key(layout.pad_heads(k)), layout.pad_heads(v)
-        if (
-            k_BGSK.shape == v_BGSK.shape
-            and k_BGSK.stride() != v_BGSK.stride()
-            and v_BGSK.is_cpu
-            and not torch.is_grad_enabled()
-        ):
+        unlike = k_BGSK.shape == v_BGSK.shape and k_BGSK.stride() != v_BGSK.stride()
+        if unlike and v_BGSK.is_cpu and usable():
             # a norm has laid the keys anew; steps in C read both alike
-            v_BGSK = torch.empty_like(k_BGSK).copy_(v_BGSK)
+            v_BGSK = torch.empty_strided(v_BGSK.shape, k_BGSK.stride(), dtype=v_BGSK.dtype).copy_(v_BGSK)
         return SharedMemory(k_BGSK, v_BGSK, layout.lengths_B, layout.uniform, filled=_filled(layout))
 
 

@@ -53,6 +53,11 @@ class ForkedCache:
     def rows(self) -> int:
         return self.lengths_B.shape[0]
 
+    @property
+    def longest(self) -> int:
+        """Steps that the longest row has, or had."""
+        return self.writer_AKS.shape[2] - self.free
+
     def roomy(self, room: Room) -> "ForkedCache | Cohorts[ForkedCache]":
         made = replace(self, room=room.steps)
         return Cohorts((made,)) if self.apart else made

@@ -12,7 +12,10 @@ from seqloom.models.heads import TokenHead
 
 
 def lay_out(network: Model) -> None:
-    """In place; shapes and values stay. An output that shares the token vectors gets a copy: these are looked up."""
+    """In place; shapes and values stay. An output that shares the token vectors gets a copy: these are looked up.
+
+    A weight that is changed afterwards is seen to be, but not through its `.data` or numpy.
+    """
     if isinstance(network.head, TokenHead):
         # laid out below, which copies it
         network.head.weight_VD = nn.Parameter(network.head.weight_VD.detach(), requires_grad=False)

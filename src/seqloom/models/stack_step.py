@@ -56,7 +56,7 @@ def stepped(
     if not one_each(layout) or not usable(x):
         return None
     layout.check(x)
-    plan = _plan(blocks, causal=True)
+    plan = plan_of(blocks, causal=True)
     lib = None if plan is None else native.BLOCK.get()
     if plan is None or lib is None or not layout.rows:
         return None
@@ -82,9 +82,11 @@ def read(blocks: nn.ModuleList, x_ND: Tensor, layout: Layout) -> Tensor | None:
         return None
     if layout.structure_BTT is not None or layout.edges is not None or not len(x_ND) or not usable(x_ND):
         return None
-    plan = _plan(blocks, causal=False)
+    plan = plan_of(blocks, causal=False)
     lib = None if plan is None else native.BLOCK.get()
     if plan is None or lib is None or x_ND.numel() != len(x_ND) * plan.width:
+        return None
+    if plan.turns is not None and layout.longest > plan.turns:
         return None
     layout.check(x_ND)
     return plan.read(lib, x_ND, layout.lengths_B.tolist())
@@ -93,7 +95,7 @@ def read(blocks: nn.ModuleList, x_ND: Tensor, layout: Layout) -> Tensor | None:
 def _longest(state: State) -> int:
     """Steps of the longest row."""
     each = state.parts if isinstance(state, Cohorts) else (state,)
-    return max((int(part.lengths_B.max()) for part in each if isinstance(part, Cache | ForkedCache)), default=0)
+    return max((part.longest for part in each if isinstance(part, Cache | ForkedCache)), default=0)
 
 
 def _add(state: State, rows: int, to: native.Parts) -> State | None:
@@ -113,7 +115,8 @@ def _add(state: State, rows: int, to: native.Parts) -> State | None:
     return Cohorts(tuple(after)) if isinstance(state, Cohorts) else after[0]
 
 
-def _plan(blocks: nn.ModuleList, causal: bool) -> native.Blocks | None:
+def plan_of(blocks: nn.ModuleList, causal: bool) -> native.Blocks | None:
+    """Blocks as C reads them, made once; None where the plain lines are to do it."""
     plans = _plans[causal]
     plan = plans.get(blocks)
     if plan is not None and plan.watched.holds:
@@ -138,12 +141,13 @@ def _made(blocks: nn.ModuleList, causal: bool) -> Plan:
 def written_down(blocks: nn.ModuleList, causal: bool = True) -> native.Blocks:
     """An OtherError, where they are built of something else. causal: for steps; else for whole sequences."""
     held = read_of(blocks)
-    made = [_block(block, causal) for block in blocks]
+    made = [_block(block, causal, held) for block in blocks]
     need(made and all(block.width == made[0].width for block in made))
     return native.Blocks(made, held, PLACES if any(block.itself.cosines for block in made) else None)
 
 
-def _block(block: nn.Module, causal: bool) -> native.Block:
+def _block(block: nn.Module, causal: bool, held: list[object]) -> native.Block:
+    """held: to which is added what C reads besides weights."""
     assert isinstance(block, Block)
     mixer, cross, feed_forward = block.mixer, block.cross, block.feed_forward
     need(type(mixer) is SelfAttention and (cross is None or type(cross) is MemoryAttention))
@@ -151,7 +155,7 @@ def _block(block: nn.Module, causal: bool) -> native.Block:
     usual = mixer.settings.output_activation == "identity" and mixer.causal == causal and not mixer.limited
     need(usual and (causal or cross is None) and block.mapped is None)
     itself = _heads(mixer.heads, mixer.heads.qkv if mixer.heads.project else None, block.around_mixer)
-    _turn(itself, mixer.relative)
+    held += _turn(itself, mixer.relative)
     other, dense = native.Heads(), native.Dense()
     if isinstance(cross, MemoryAttention) and block.around_cross is not None:
         other = _heads(cross.heads, cross.heads.q if cross.heads.project else None, block.around_cross)
@@ -171,11 +175,16 @@ def _heads(heads: HeadProjections, asks: nn.Module | None, around: Around) -> na
     return native.Heads(_around(around), map_of(asks), out, heads.H, heads.G, heads.K, score.scale, *norms)
 
 
-def _turn(heads: native.Heads, relative: nn.Module | None) -> None:
-    need(relative is None or type(relative) is RotaryRelative)
-    if isinstance(relative, RotaryRelative):
-        heads.cosines, heads.sines = (part.data_ptr() for part in relative.table())
-        heads.planes, heads.beside = relative.planes, relative.order == "interleaved"
+def _turn(heads: native.Heads, relative: nn.Module | None) -> Sequence[Tensor]:
+    """What these heads then look up."""
+    if relative is None:
+        return ()
+    need(type(relative) is RotaryRelative)
+    assert isinstance(relative, RotaryRelative)
+    table = relative.table()
+    heads.cosines, heads.sines = (part.data_ptr() for part in table)
+    heads.planes, heads.beside = relative.planes, relative.order == "interleaved"
+    return table
 
 
 def _dense(feed_forward: FeedForward, around: Around) -> native.Dense:
@@ -190,7 +199,9 @@ def read_of(module: nn.Module) -> list[object]:
     """All weights that C reads, also those in eight bits. Held by whoever hands C their addresses: others may replace
     them while it reads."""
     packed = [part.packed() for part in module.modules() if isinstance(part, Int8Linear)]
-    return [*packed, *module.parameters(), *module.buffers()]
+    weights = [*module.parameters(), *module.buffers()]
+    # what a weight holds now, too: if it were freed, another could come to lie in the same place and be taken for it
+    return [*packed, *weights, *(weight.detach() for weight in weights)]
 
 
 def map_of(module: nn.Module | None) -> native.Map:

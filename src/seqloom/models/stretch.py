@@ -32,7 +32,7 @@ from seqloom.models.heads import TokenHead
 from seqloom.models.input import Input
 from seqloom.models.output import DecoderState, Output
 from seqloom.models.stack import Stack
-from seqloom.models.stack_step import map_of, norm_of, read_of, written_down
+from seqloom.models.stack_step import map_of, norm_of, plan_of, read_of, written_down
 from seqloom.models.watched import CALLED, OtherError, Watched, need
 
 PLACES = 512  # positions that are written down, where a model has no end of them
@@ -227,7 +227,7 @@ def _written_down(model: EncoderDecoder | DecoderOnly, given: nn.Module) -> Writ
     assert isinstance(given, Input)
     assert isinstance(head, TokenHead)
     need(head.transform is None and head.narrow is None and not given.concat)
-    embedding, blocks = given.embedding, written_down(stack.blocks)
+    embedding, blocks = given.embedding, plan_of(stack.blocks, causal=True) or written_down(stack.blocks)
     need(type(embedding) is TokenEmbedding and embedding.segment_SD is None and readable(embedding.weight_VD))
     assert isinstance(embedding, TokenEmbedding)
     known = len(embedding.weight_VD)

@@ -1,13 +1,15 @@
 """Rotary positions: what a turn is, and that only the distance counts."""
 
 import math
+import threading
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
-from seqloom.layers.positions import Rotary, RotaryRelative
+from seqloom.layers.positions import Rotary, RotaryRelative, rotary
 from tests.examples import many
 
 KINDS = [
@@ -88,3 +90,36 @@ def test_half_precision_can_tell_far_positions_apart() -> None:
     for at in 256, 257, 1001:
         exact = turned(Rotary(), x.double(), at)
         torch.testing.assert_close(turned(Rotary(), x.bfloat16(), at).double(), exact, atol=0.03, rtol=0)
+
+
+def test_threads_that_ask_first_get_the_same_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C keeps its address: what somebody was given must not be freed for what another made at the same time."""
+    made, both = list[object](), threading.Barrier(2)
+    real = rotary._table
+
+    def slow(turning: int, base: float) -> tuple[Tensor, Tensor]:
+        table = real(turning, base)
+        both.wait(timeout=60)
+        return table
+
+    monkeypatch.setattr(rotary, "_table", slow)
+    relative = RotaryRelative(Rotary(base=1234.5), 8)
+    threads = [threading.Thread(target=lambda: made.append(relative.table())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made[0] is made[1]
+    assert relative.table() is made[0]
+
+
+@pytest.mark.parametrize("order", ["halves", "interleaved"])
+def test_the_table_turns_as_it_does(order: str) -> None:
+    relative = RotaryRelative(Rotary(order=order, base=50.0), 8)  # type: ignore[arg-type]
+    cos_PR, sin_PR = relative.table()
+    x = torch.randn(1, 8)
+    a, b = x.chunk(2, -1) if order == "halves" else (x[:, ::2], x[:, 1::2])
+    turned = relative.turn(x[None], torch.tensor([77]))[0]
+    c, d = turned.chunk(2, -1) if order == "halves" else (turned[:, ::2], turned[:, 1::2])
+    torch.testing.assert_close(c, a * cos_PR[77] - b * sin_PR[77])
+    torch.testing.assert_close(d, b * cos_PR[77] + a * sin_PR[77])

@@ -120,7 +120,7 @@ static inline float smooth(float x, int64_t kind)
 {
     switch (kind) {
     case RELU: return x < 0 ? 0 : x;
-    case GELU: { /* the normal distribution to 1e-7, by Abramowitz & Stegun 1964, 7.1.26; erff goes one by one */
+    case GELU: { /* the normal distribution, right to 3e-7, by Abramowitz & Stegun 1964, 7.1.26; erff goes one by one */
         float z = fabsf(x) * 0.70710678f, t = 1 / (1 + 0.3275911f * z);
         float p = (((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f;
         float tail = 0.5f * t * p * power(-z * z);

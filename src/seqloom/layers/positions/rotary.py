@@ -1,7 +1,6 @@
 """Rotary positions (Su et al. 2021, arXiv:2104.09864)."""
 # K head width  R = K · fraction / 2 planes that turn
 
-from functools import cache
 from typing import Literal
 
 import torch
@@ -46,8 +45,11 @@ class RotaryRelative(Relative):
         return self.turning // 2
 
     def table(self) -> tuple[Tensor, Tensor]:
-        """cos_PR and sin_PR of the first PLACES places, on a CPU; they are never freed."""
-        return _table(self.turning, self.base)
+        """cos_PR and sin_PR of the first PLACES places, on a CPU."""
+        key = self.turning, self.base
+        found = _tables.get(key)
+        # threads that ask first, at the same time, all get what is ready first
+        return _tables.setdefault(key, _table(*key)) if found is None else found
 
     def turn(self, x: Tensor, at: Tensor) -> Tensor:
         if usable(x) and x.dtype != torch.float64:
@@ -72,7 +74,9 @@ class RotaryRelative(Relative):
         return torch.cat((moved, rest), -1) if rest.shape[-1] else moved
 
 
-@cache
+_tables = dict[tuple[int, float], tuple[Tensor, Tensor]]()
+
+
 def _table(turning: int, base: float) -> tuple[Tensor, Tensor]:
     with torch.inference_mode(False), torch.no_grad():  # it outlives whoever asks first
         angle_PR = angles(torch.arange(PLACES), turning, base, torch.float32)
