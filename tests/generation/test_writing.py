@@ -176,9 +176,10 @@ def test_coverage_needs_attention() -> None:
 def plain_beam(
     model: EncoderDecoder, item: Item, beam: int, length: LengthSettings
 ) -> list[tuple[float, tuple[int, ...]]]:
-    """A beam search by whole passes that never stops early; the answers that ended, best first."""
+    """A beam search by whole passes that never stops early; the answers that ended, best first, and where the item has
+    them cut, those that were cut among them."""
     live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
-    ended = []
+    ended, last = [], live
     for step in range(item.longest + 1):
         log_probs_AV = read(model, item.source, [tokens for _, tokens in live])[:, -1]
         ways = [
@@ -188,8 +189,26 @@ def plain_beam(
         ]
         ways = sorted(ways, reverse=True)[: 2 * beam]
         ended += [(total / penalty(length, step + 1.0), way[:-1]) for total, way in ways[:beam] if way[-1] == END]
-        live = [(total, way) for total, way in ways if way[-1] != END][:beam]
-    return sorted(ended, reverse=True)
+        last, live = live, [(total, way) for total, way in ways if way[-1] != END][:beam]
+    if item.cuts:
+        ended += [(total / penalty(length, float(item.longest)), tokens) for total, tokens in last]
+    texts = {tokens: (score, tokens) for score, tokens in sorted(ended)}  # of the same text the better one
+    return sorted(texts.values(), reverse=True)
+
+
+@pytest.mark.parametrize("length", [WuLength(alpha=1.5), MeanLength(), NoLength()], ids=str)
+def test_a_limit_that_is_wished_for_cuts(length: LengthSettings) -> None:
+    """What is cut there is better than what has ended, where it is likelier."""
+    model = pair_model("attention", 1, sharpness=2.0)
+    items = [Item([2 + (n * k) % 3 for k in range(1 + n % 5)], n, 1 + n % 3, cuts=True) for n in range(9)]
+    asking = GenerationSettings(beam=3, n_best=2, length=length)
+    both = set[bool]()
+    for number, answers in write(PairScorer(model, BEGIN, END), items, asking):
+        wanted = plain_beam(model, items[number], 3, length)[:2]
+        assert [answer.tokens for answer in answers] == [tokens for _, tokens in wanted]
+        assert [answer.score for answer in answers] == pytest.approx([score for score, _ in wanted], abs=1e-4)
+        both |= {answer.ended for answer in answers}
+    assert both == {True, False}
 
 
 @pytest.mark.parametrize("length", [WuLength(alpha=1.5), MeanLength(), NoLength()], ids=str)

@@ -23,6 +23,38 @@ def pairs(runs: Runs) -> Model:
     return seqloom.load(runs["pairs"])
 
 
+@pytest.mark.parametrize(
+    ("question", "changes", "cuts"),
+    [
+        (Question("abc"), [], False),
+        (Question("abc", longest=3), [], True),
+        (Question("abc"), ["generation.longest=3"], True),
+    ],
+)
+def test_a_limit_is_a_wish_where_somebody_says_it(
+    pairs: Model, question: Question, changes: list[str], cuts: bool
+) -> None:
+    item = pairs.prepare(question, 0, generation_of(pairs.opened[0], changes, None)).item
+    assert item is not None
+    assert item.cuts == cuts
+
+
+def test_the_recipe_s_own_limit_is_no_wish(pairs: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(pairs._answerer, Writer)
+    monkeypatch.setattr(pairs._answerer, "longest", 3)
+    item = pairs.prepare(Question("abc"), 0, generation_of(pairs.opened[0], ["generation.longest=3"], None)).item
+    assert item is not None
+    assert not item.cuts
+
+
+def test_what_is_cut_by_a_wish_is_ranked_with_what_ends(pairs: Model) -> None:
+    whole = pairs.predict("abcdef", n_best=1)[0]
+    cut = pairs.predict("abcdef", n_best=4, changes=["generation.longest=2", "generation.beam=4"])
+    assert [one.score for one in cut] == sorted((one.score for one in cut), reverse=True)
+    assert whole.text.startswith(cut[0].text)
+    assert cut[0].text
+
+
 def test_a_forbidden_word_is_not_spelt_with_other_pieces(runs: Runs) -> None:
     """Chance finds ways that a likely answer never takes."""
     model = seqloom.load(runs["sentences"])

@@ -1,6 +1,7 @@
 """Several steps in one call of C write what the plain lines write one by one."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -84,6 +85,16 @@ def test_by_chance(other: dict[str, Any], sampling: Sampling) -> None:
 def test_the_best_few_of_each_row(other: dict[str, Any]) -> None:
     for beam in (2, 5):
         same(scorer_of(**other), GenerationSettings(beam=beam, n_best=2, batch=5))
+
+
+def test_a_beam_that_is_cut() -> None:
+    scorer, settings = scorer_of(), GenerationSettings(beam=4, n_best=3, batch=5)
+    items = [replace(item, longest=1 + item.number % 4, cuts=True) for item in ITEMS]
+    found, calls = calls_of_c(lambda: dict(write(scorer, items, settings)))
+    assert calls
+    with only_plain():
+        alike(found, dict(write(scorer, items, settings)))
+    assert any(not answers[0].ended for answers in found.values())
 
 
 @pytest.mark.parametrize("way", ["in eight bits", "as it was trained", "laid out"])

@@ -1,7 +1,7 @@
 """What a search keeps of each item, on the device: its hypotheses, and the best answers that have ended."""
 # A items  K hypotheses to each  R = A·K rows  C candidates  N answers that are wanted  T tokens that fit, and an end
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -133,8 +133,8 @@ class BeamBooks:
         log_probs = self.best_log_probs_ANT[:, :, : most + 1], self.log_probs_AKT[:, :, : most + 1]
         return OnItsWay([part[items_A] for part in (*best, *held, *log_probs)])
 
-    def written(self, left: OnItsWay, settings: GenerationSettings) -> Iterator[list[Written]]:
-        """The answers to items that left, best first, made when they are asked for. Waits for the device."""
+    def written(self, left: OnItsWay, settings: GenerationSettings, items: Sequence[Item]) -> Iterator[list[Written]]:
+        """The answers to these items, which left, best first, made when they are asked for. Waits for the device."""
         score_AN, step_AN, tokens_ANT, bad_A, stuck_A, *held, log_probs_ANT, held_log_probs_AKT = left.read()
         refuse_bad(bad_A)
         real_ANT = torch.arange(tokens_ANT.shape[2]) <= step_AN[..., None]
@@ -146,21 +146,27 @@ class BeamBooks:
                 for score, total, step, ids, given in zip(*one, strict=True)
                 if score > NOTHING
             ]
-            if stuck and len(found) < settings.n_best:
-                found += self._cut(found, *(part[a] for part in (*held, held_log_probs_AKT)))
+            if stuck and (items[a].cuts or len(found) < settings.n_best):
+                cut = self._cut(*(part[a] for part in (*held, held_log_probs_AKT)))
+                found = _joined(found, cut, items[a].cuts)
             yield found[: settings.n_best]
 
-    def _cut(
-        self, found: list[Written], step: Tensor, total_K: Tensor, tokens_KT: Tensor, log_probs_KT: Tensor
-    ) -> list[Written]:
-        """Where too few ended and nothing goes on, hypotheses as they stand come behind them."""
+    def _cut(self, step: Tensor, total_K: Tensor, tokens_KT: Tensor, log_probs_KT: Tensor) -> list[Written]:
+        """Hypotheses as they stand, best first."""
         steps, draft = int(step), Draft(_NOBODY, 1)
         for total, ids, given in zip(total_K.tolist(), tokens_KT.numpy(), log_probs_KT.numpy(), strict=True):
             if total > NOTHING:
                 score = total / penalty(self.length, float(max(1, steps)))
                 draft.add(Found(score, ids[:steps], given[:steps], ended=False), len(total_K))
-        said = {one.tokens for one in found}  # one that ended now, and could have gone on, is there already
-        return [one for one in draft.answers(len(total_K), distinct=True) if one.tokens not in said]
+        return draft.answers(len(total_K), distinct=True)
+
+
+def _joined(ended: list[Written], cut: list[Written], alike: bool) -> list[Written]:
+    """No text twice. What was cut stands behind all that ended; alike: by its score, among them."""
+    both, texts = [*ended, *cut], dict[tuple[int, ...], Written]()
+    for one in sorted(both, key=lambda one: -one.score) if alike else both:
+        texts.setdefault(one.tokens, one)
+    return list(texts.values())
 
 
 _NOBODY = Item((), 0, 0)

@@ -37,6 +37,9 @@ class Item:
     """How its tokens are drawn, where the settings say that tokens are; None: as they say."""
     seed: int | None = None
     """Of its own chance; None: the settings'."""
+    cuts: bool = False
+    """Whether `longest` is a wish: what is cut there is ranked with what has ended. Else it keeps a search from going
+    on for ever, and what has ended comes first."""
 
 
 @dataclass(frozen=True)

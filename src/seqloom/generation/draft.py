@@ -48,22 +48,28 @@ class Draft:
         """keep: the best so many are wanted; a few more are held, so that they are not sorted each time."""
         self.found.append(found)
         if len(self.found) > 4 * keep + 16:
-            self.found = sorted(self.found, key=_rank)[:keep]
+            self.found = sorted(self.found, key=self._rank)[:keep]
 
     def answers(self, count: int, distinct: bool) -> list[Written]:
-        """The best, best first. What was cut stands behind all that ended, as nobody knows how it would have gone on.
+        """The best, best first. What was cut stands behind all that ended, as nobody knows how it would have gone on;
+        where the item has it cut, among them.
 
         distinct: no text twice; of the same text the better one stays.
         """
-        best = sorted(self.found, key=_rank)
+        best = sorted(self.found, key=self._rank)
         if distinct:
-            best = list({found.tokens.tobytes(): found for found in reversed(best)}.values())[::-1]
-            best.sort(key=_rank)
-        return [found.written() for found in best[:count]]
+            texts = dict[bytes, Found]()
+            for one in best:
+                texts.setdefault(one.tokens.tobytes(), one)
+            best = list(texts.values())
+        return [one.written() for one in best[:count]]
 
     def best(self) -> list[Found]:
         """The best so far, if there is any."""
-        return sorted(self.found, key=_rank)[:1]
+        return sorted(self.found, key=self._rank)[:1]
+
+    def _rank(self, found: Found) -> tuple[bool, float]:
+        return bool(found.unmet) if self.item.cuts else not found.ended, -found.score
 
     def judged(self, found: Found) -> Found:
         """With the phrases that it lacks; what ended lacks none."""
@@ -71,7 +77,3 @@ class Draft:
             return found
         tokens = tuple(found.tokens.tolist())
         return replace(found, unmet=tuple(phrase for phrase in self.item.must if not holds(tokens, phrase)))
-
-
-def _rank(found: Found) -> tuple[bool, float]:
-    return not found.ended, -found.score

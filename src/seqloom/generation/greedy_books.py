@@ -1,14 +1,14 @@
 """What is written to each item where always the likeliest token is taken: kept on the device, a step at a time."""
 # A items  T tokens that fit, and a place for what nobody reads
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from seqloom.generation.beam import NOTHING
-from seqloom.generation.contract import Written
+from seqloom.generation.contract import Item, Written
 from seqloom.generation.length import penalty
 from seqloom.generation.no_numbers import refuse_bad
 from seqloom.generation.on_its_way import OnItsWay
@@ -86,8 +86,8 @@ class GreedyBooks:
         parts = self.bad_A, self.step_A, self.ended_A, self.tokens_AT[:, : most + 1], self.log_probs_AT[:, : most + 1]
         return OnItsWay([part[items_A] for part in parts])
 
-    def written(self, left: OnItsWay, settings: GenerationSettings) -> Iterator[list[Written]]:
-        """The answers to items that left, each made when it is asked for. Waits for the device."""
+    def written(self, left: OnItsWay, settings: GenerationSettings, items: Sequence[Item]) -> Iterator[list[Written]]:
+        """The answers to these items, which left, each made when it is asked for. Waits for the device."""
         bad_A, step_A, ended_A, tokens_AT, log_probs_AT = left.read()
         refuse_bad(bad_A)
         length_A = step_A + ended_A

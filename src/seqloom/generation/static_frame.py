@@ -211,7 +211,7 @@ class Left:
         """Waits for the device. Each answer is made when it is asked for."""
         if self.frame is None or self.numbers is None:
             return iter(())
-        return zip(self.items, self.frame.books.written(self.numbers, self.frame.settings), strict=True)
+        return zip(self.items, self.frame.books.written(self.numbers, self.frame.settings, self.items), strict=True)
 
 
 @dataclass(frozen=True)

@@ -339,8 +339,11 @@ class Writing:
         self._keep(h, [a] * len(held), held, score_E, None)
 
     def _wants(self, a: int, ended: bool) -> bool:
-        """Too few have ended, so that those that are cut are needed. ended: one did in this very step."""
-        return not ended if self.settings.sample is not None else len(self.drafts[a].found) < self.wanted
+        """Too few have ended, so that those that are cut are needed, or these count as much. ended: one did in this
+        very step."""
+        if self.settings.sample is not None:
+            return not ended
+        return self.drafts[a].item.cuts or len(self.drafts[a].found) < self.wanted
 
     def _keep(
         self, h: Hypotheses, items: Sequence[int], origin_E: Tensor, score_E: Tensor, end_E: Tensor | None

@@ -37,7 +37,8 @@ def answerer_of(opened: Sequence[Opened]) -> Answerer:
             data = first.recipe.data
             reads = data.longest_source if data.too_long == "truncate" else None
             half = all(one.recipe.training.precision == "bf16" for one in opened)
-            return Writer(task, networks, device, first.recipe.longest_seen, reads, half)
+            longest = first.recipe.generation.longest
+            return Writer(task, networks, device, first.recipe.longest_seen, reads, half, longest)
         case MaskedTask():
             return Filler(task, networks, device)
         case NodesTask():

@@ -77,7 +77,8 @@ def nothing_said(asked: Prepared) -> Answer:
 
 class Writer:
     """networks: several write together, by the mean of their probabilities. seen: tokens that an example had at most
-    when they learnt. reads: tokens of a source at most. half: they learnt in bf16."""
+    when they learnt. reads: tokens of a source at most. half: they learnt in bf16. longest: of an answer, as their
+    recipe says."""
 
     def __init__(
         self,
@@ -87,9 +88,11 @@ class Writer:
         seen: int,
         reads: int | None = None,
         half: bool = False,
+        longest: int | None = None,
     ) -> None:
         self.task, self.networks, self.device, self.seen = task, networks, device, seen
         self.target: Vocabulary = task.target if isinstance(task, TranslateTask) else task.vocabulary
+        self.longest = longest
         self.precisions = Precisions(networks, device, half)
         self._asked = 0
         self._scorers: dict[tuple[object, ...], Scorer] = {}
@@ -114,7 +117,9 @@ class Writer:
         source, longest = self._fitting(whole, longest)
         shortest, must_not = min(settings.shortest, longest), must_not_of(question, self.target)
         wishes = prefix_of(question, self.target), must_of(question, self.target), must_not
-        item = Item(source, number, longest, shortest, *wishes)
+        # a limit that somebody wishes for now cuts; that of a recipe only ends a search
+        cuts = question.longest is not None or settings.longest not in (None, self.longest)
+        item = Item(source, number, longest, shortest, *wishes, cuts=cuts)
         why = impossible_item(item, candidates_of(settings), lambda phrase: repr(self.target.decode(phrase)))
         if why is not None:
             raise UserError(why)
