@@ -297,6 +297,26 @@ def test_a_table(place: Path, runs: Runs) -> None:
     refused(run("predict", str(runs["pairs"]), "in.txt", "--column", "0"), "^--column 0: a number from 1 is needed")
 
 
+def test_a_table_through_a_pipe(place: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a file: it is hinted at, and what the hint says answers it."""
+    table, classes = 'label,text\nx,"good, so\ngood"\ny,dull\n', str(runs["classes"])
+    Path("in.csv").write_text(table)
+    wanted = run("predict", classes, "in.csv").out
+    assert len(wanted.splitlines()) == 2
+    typed(monkeypatch, table)
+    hint = "standard input: looks like CSV, and lines are read whole; one column alone"
+    assert f"{hint}: seqloom predict {classes} - --input csv\n" in run("predict", classes).error
+    for more in [], ["--column", "text"], ["--column", "2"]:
+        typed(monkeypatch, table)
+        ran = run("predict", classes, "-", "--input", "csv", *more)
+        assert (ran.code, ran.out) == (0, wanted)
+        assert "CSV" not in ran.error
+    typed(monkeypatch, "label\ttext\nx\tgood film\ny\tdull film\n")
+    ran = run("predict", classes, "--input", "tsv")
+    assert (ran.code, len(ran.out.splitlines()), ran.error) == (0, 2, "")
+    assert len(run("predict", classes, "in.csv", "--input", "text").out.splitlines()) == 4
+
+
 def test_words_with_tags(place: Path, runs: Runs) -> None:
     Path("in.conll").write_text("good A\nfilm N\n\nnot A\n")
     ran = run("predict", str(runs["tags"]), "in.conll")
@@ -314,7 +334,8 @@ def test_settings_that_change_nothing(place: Path, runs: Runs) -> None:
 
 
 def test_json_that_is_read_as_text(place: Path, runs: Runs) -> None:
-    hint = "in.jsonl: has JSON, and lines are read as text; --input jsonl answers its sources"
+    command = f"seqloom predict {runs['pairs']} in.jsonl --input jsonl"
+    hint = f"in.jsonl: has JSON, and lines are read as text; its sources alone: {command}"
     Path("in.jsonl").write_text('{"source": "abc"}\n' * 3)
     ran = run("predict", str(runs["pairs"]), "in.jsonl", "--set", "generation.longest=3")
     assert (ran.code, len(ran.out.splitlines()), ran.error.count(hint)) == (0, 3, 1)

@@ -131,6 +131,33 @@ def test_a_name_above_tabs(tmp_path: Path) -> None:
         of_table(tmp_path, "label\ttext\nx\tab\ny\n", "in.tsv", column="text")
 
 
+def test_any_name_is_read_as_what_is_said(tmp_path: Path) -> None:
+    assert of_table(tmp_path, TABLE, "in.txt", input="csv") == (SAID, [])
+    assert of_table(tmp_path, "a,b\n", "in.csv", input="text") == (["b,a"], [])
+    tabs = "label\ttext\nx\tab\n\ny\tcd\n"
+    for column in None, 2, "text":
+        assert of_table(tmp_path, tabs, "in.txt", input="tsv", column=column) == (["ba", "", "dc"], [])
+    row = f"{tmp_path / 'in.txt'}:1: answered too, as it does not look like names of columns; if it is: --column NAME"
+    assert of_table(tmp_path, "x\tab\n", "in.txt", input="tsv", column=2) == (["ba"], [row])
+    with pytest.raises(UserError, match=r"in\.txt:1: 2 columns \(1: 'x', 2: 'ab'\); which is answered\? Say --column"):
+        of_table(tmp_path, "x\tab\n", "in.txt", input="tsv")
+
+
+def test_the_hint_says_what_it_can(tmp_path: Path) -> None:
+    """Once, and with the column where it is not clear."""
+    told = f"{tmp_path / 'in.txt'}: looks like CSV, and lines are read whole; one column alone: seqloom predict RUN "
+    command = f"{told}{tmp_path / 'in.txt'} --input csv"
+    assert of_table(tmp_path, "id,text,label\n" + "1,ab,x\n" * 3 * BATCH, "in.txt")[1] == [command]
+    assert of_table(tmp_path, '"ab",x\n' * 3 * BATCH, "in.txt")[1] == [f"{command} --column COL"]
+    assert of_table(tmp_path, "ab,x\n" * 3 * BATCH, "in.txt")[1] == []
+
+
+def test_the_hint_of_tabs_below_names(runs: Runs, tmp_path: Path) -> None:
+    notes = of_table(tmp_path, "text\tlabel\ngood film\tx\n", "in.tsv", model=seqloom.load(runs["classes"]))[1]
+    command = f"seqloom predict {runs['classes']} {tmp_path / 'in.tsv'} --input tsv"
+    assert f"{tmp_path / 'in.tsv'}: has tabs, and lines are read whole; one column alone: {command}" in notes
+
+
 CONLL = "-DOCSTART- O\n\ngood B-X\nfilm O\n\nnot O\nso B-X\nnice I-X\n"
 
 

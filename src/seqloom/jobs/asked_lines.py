@@ -15,12 +15,13 @@ from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.live_stream import LiveStream
+from seqloom.data.reading.seen_table import LOOKED_AT
 from seqloom.data.reading.stored_file import stored
 from seqloom.jobs.answer import Question, are_texts, longest_fault
 from seqloom.jobs.asked_input import AskedInput, AskedLine
 from seqloom.settings.words import counted, nearest, show
 
-InputFormat = Literal["text", "jsonl"]
+InputFormat = Literal["text", "jsonl", "csv", "tsv"]
 DEEPEST = 100  # Python's own limits lie near 1,000, and fall where a caller is deep itself
 DIGITS = 1000  # of a number; Python reads no more than 4,300
 _TEXT, _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"'), re.compile(r"[\[\]{}]")
@@ -34,6 +35,7 @@ class AskedLines(AskedInput):
         """column: of lines of text, the one between tabs that is asked, from 1; None: all of the line."""
         super().__init__()
         self.form, self.column = form, column
+        self.head = list[str]()
         self._lines = Lines(name, stream=stream_of(name), binary=True)
         self.name = self._lines.name
 
@@ -67,6 +69,8 @@ class AskedLines(AskedInput):
 
     def _text(self, line: str) -> Question | str:
         self.json = self.json or _asks_in_json(line)
+        if len(self.head) < LOOKED_AT:
+            self.head.append(line)
         if self.column is None:
             self.tabs = self.tabs or "\t" in line
             return Question(line)

@@ -15,26 +15,28 @@ from seqloom.data.reading.sources import Source, conllu_sources, csv_sources, ts
 from seqloom.data.reading.stored_file import shown
 from seqloom.jobs.answer import Question
 from seqloom.jobs.asked_input import AskedInput, AskedLine
-from seqloom.jobs.asked_lines import stream_of
+from seqloom.jobs.asked_lines import InputFormat, stream_of
 from seqloom.settings import UserError
 
 RowFormat = Literal["csv", "tsv", "conllu"]
 
 
-def row_format(name: str, column: int | str | None, tags: bool) -> RowFormat | None:
-    """None: it is read line by line. tags: whether a tagger is asked."""
+def row_format(name: str, given: InputFormat | None, column: int | str | None, tags: bool) -> RowFormat | None:
+    """None: it is read line by line. given: what somebody said that it is. tags: whether a tagger is asked."""
     form = None if name == STDIN else format_by_name(name)
-    if form == "conllu" and not tags:
+    if given in ("csv", "tsv"):
+        return given
+    if given == "jsonl":
+        return None
+    if given is None and form == "conllu" and not tags:
         raise UserError(
             f"{name}: words with tags, which a tagger reads; for this model write a sentence a line, as .txt"
         )
-    if form in ("csv", "conllu"):
-        return form
-    if form == "tsv" and isinstance(column, str):
+    if given is None and (form in ("csv", "conllu") or (form == "tsv" and isinstance(column, str))):
         return form
     if isinstance(column, str) or column == 0:
-        raise UserError(f"--column {column}: a number from 1 is needed here; names are those of .csv and .tsv files")
-    plain = column is None and form in ("text", "tsv") and Path(name).is_file()
+        raise UserError(f"--column {column}: a number from 1 is needed here; for a table's name add --input csv or tsv")
+    plain = given is None and column is None and form in ("text", "tsv") and Path(name).is_file()
     return "conllu" if tags and plain and holds_words_with_tags(name) else None
 
 
@@ -59,7 +61,7 @@ class AskedRows(AskedInput):
         file = Lines(name, keep_returns=form == "csv", stream=stream_of(name), binary=True)
         with ExitStack() as stack:  # nobody else closes it, where its column is not found
             stack.enter_context(file)
-            found = csv_sources(file, wanted, note) if form == "csv" else tsv_sources(file, wanted.column or "")
+            found = csv_sources(file, wanted, note) if form == "csv" else tsv_sources(file, wanted, note)
             self._opened = stack.pop_all()
         return found
 

@@ -56,7 +56,7 @@ def test_it_is_not_clear(first: str, how: dict[str, Any]) -> None:
 
 
 def test_only_what_nobody_said_is_told() -> None:
-    assert of("id,text,label").note is None
-    assert of("a,b", column="a").note is None
-    assert "taken as the names" in str(of("id,text").note)
-    assert "answered too" in str(of("a,b", column="1").note)
+    assert of("id,text,label").notes == ()
+    assert of("a,b", column="a").notes == ()
+    assert "taken as the names" in str(of("id,text").notes)
+    assert "answered too" in str(of("a,b", column="1").notes)

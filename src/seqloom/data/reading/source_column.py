@@ -41,8 +41,8 @@ def format_said(corpus: Corpus) -> str | None:
 class SourceColumn:
     at: int
     header: bool
-    note: str | None
-    """what should be known of the first row, as nobody said what it is"""
+    notes: tuple[str, ...] = ()
+    """what should be known of the first row and of the column, as nobody said what they are"""
 
 
 def source_column(wanted: Wanted, first: Sequence[str], others: Sequence[Sequence[str]], place: str) -> SourceColumn:
@@ -57,7 +57,7 @@ def source_column(wanted: Wanted, first: Sequence[str], others: Sequence[Sequenc
     else:
         header = wanted.header
     sure = header and (named or known)
-    return SourceColumn(_place(wanted, first, header, place), header, None if sure else _note(first, header, place))
+    return SourceColumn(_place(wanted, first, header, place), header, () if sure else (_note(first, header, place),))
 
 
 def _place(wanted: Wanted, first: Sequence[str], header: bool, place: str) -> int:

@@ -5,12 +5,12 @@ from itertools import chain
 from typing import Any
 
 from seqloom.data.reading.block import ROWS
-from seqloom.data.reading.columns import position
 from seqloom.data.reading.comma_separated import cells_of, head_of, rows_of
 from seqloom.data.reading.conllu import read_conllu
 from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines
-from seqloom.data.reading.source_column import Wanted, format_said, source_column
+from seqloom.data.reading.source_column import SourceColumn, Wanted, format_said, source_column
+from seqloom.data.reading.table import SAMPLE
 from seqloom.data.reading.tsv import cells_of as tsv_cells_of
 from seqloom.data.settings import Corpus
 
@@ -31,8 +31,8 @@ def csv_sources(file: Lines, wanted: Wanted, note: Callable[[str], None]) -> Ite
         raise DataError(f"{file.name}:{number}: {first.what}; {first.fix}")
     tables = [row for _, row in others if isinstance(row, list)]
     column = source_column(wanted, first, tables, f"{file.name}:{number}")
-    if column.note:
-        note(column.note)
+    for text in column.notes:
+        note(text)
     return (
         (line, cells_of(row, (column.at,), len(first))[0], file.consumed)
         for line, row in chain(head[int(column.header) :], rows)
@@ -40,24 +40,27 @@ def csv_sources(file: Lines, wanted: Wanted, note: Callable[[str], None]) -> Ite
     )
 
 
-def tsv_sources(file: Lines, name: str) -> Iterator[Source]:
-    """The cells below a name. A line is a row, also without anything in it."""
+def tsv_sources(file: Lines, wanted: Wanted, note: Callable[[str], None]) -> Iterator[Source]:
+    """A column's cells, found as that of a CSV. A line is a row, also without anything in it."""
     lines = file.take(ROWS)
     if not lines:
         return iter(())
     if isinstance(lines[0], Broken):
         raise DataError(f"{file.name}:1: {lines[0].what}; {lines[0].fix}")
-    at = position(name, lines[0].split("\t"), True, f"{file.name}:1", "source")
-    return _tsv_cells(file, lines, at)
+    first, *others = (line.split("\t") if isinstance(line, str) else [] for line in lines[: SAMPLE + 1])
+    column = source_column(wanted, first, others, f"{file.name}:1")
+    for text in column.notes:
+        note(text)
+    return _tsv_cells(file, lines, column)
 
 
-def _tsv_cells(file: Lines, lines: list[Any], at: int) -> Iterator[Source]:
+def _tsv_cells(file: Lines, lines: list[Any], column: SourceColumn) -> Iterator[Source]:
     number = 0
     while lines:
         for line in lines:
             number += 1
-            if number > 1:
-                yield number, tsv_cells_of(line, (at,), at + 1, None)[0], file.consumed
+            if number > column.header:
+                yield number, tsv_cells_of(line, (column.at,), column.at + 1, None)[0], file.consumed
         lines = file.take(ROWS)
 
 
