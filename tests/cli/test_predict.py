@@ -297,6 +297,20 @@ def test_a_table(place: Path, runs: Runs) -> None:
     refused(run("predict", str(runs["pairs"]), "in.txt", "--column", "0"), "^--column 0: a number from 1 is needed")
 
 
+def test_the_columns_that_training_took(place: Path) -> None:
+    """Names that say nothing: the first two columns are read, and so they are when it is asked."""
+    rows = [f"{'good' if at % 2 else 'dull'} film {'so ' * (at // 2)}" for at in range(20)]
+    Path("table.csv").write_text("body,gold\n" + "".join(f"{row},{at % 2}\n" for at, row in enumerate(rows)))
+    recipe = write_recipe(Path("r.toml"), text=RECIPES["classes"][0].replace("steps = 60", "steps = 2"))
+    ran = run("train", str(recipe), "--data", "table.csv", "--out", "runs/own")
+    assert ran.code == 0, ran.error
+    wanted = run("predict", "runs/own", "table.csv", "--column", "body").out
+    ran = run("predict", "runs/own", "table.csv")
+    told = "table.csv:1: 2 columns (1: 'body', 2: 'gold'): 1 is answered, as in training; another: --column COL\n"
+    assert (ran.code, ran.out, ran.error) == (0, wanted, told)
+    assert len(wanted.splitlines()) == len(rows)
+
+
 def test_a_table_through_a_pipe(place: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a file: it is hinted at, and what the hint says answers it."""
     table, classes = 'label,text\nx,"good, so\ngood"\ny,dull\n', str(runs["classes"])
