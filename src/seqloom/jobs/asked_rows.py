@@ -11,14 +11,14 @@ from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.format_choice import holds_words_with_tags
 from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.source_column import Wanted
-from seqloom.data.reading.sources import Source, conllu_sources, csv_sources, tsv_sources
+from seqloom.data.reading.sources import Source, conllu_sources, csv_sources, parquet_sources, tsv_sources
 from seqloom.data.reading.stored_file import shown
 from seqloom.jobs.answer import Question
 from seqloom.jobs.asked_input import AskedInput, AskedLine
 from seqloom.jobs.asked_lines import InputFormat, stream_of
 from seqloom.settings import UserError
 
-RowFormat = Literal["csv", "tsv", "conllu"]
+RowFormat = Literal["csv", "tsv", "conllu", "parquet"]
 
 
 def row_format(name: str, given: InputFormat | None, column: int | str | None, tags: bool) -> RowFormat | None:
@@ -32,7 +32,7 @@ def row_format(name: str, given: InputFormat | None, column: int | str | None, t
         raise UserError(
             f"{name}: words with tags, which a tagger reads; for this model write a sentence a line, as .txt"
         )
-    if given is None and (form in ("csv", "conllu") or (form == "tsv" and isinstance(column, str))):
+    if given is None and (form in ("csv", "conllu", "parquet") or (form == "tsv" and isinstance(column, str))):
         return form
     if isinstance(column, str) or column == 0:
         raise UserError(f"--column {column}: a number from 1 is needed here; for a table's name add --input csv or tsv")
@@ -54,10 +54,10 @@ class AskedRows(AskedInput):
         self._rows = self._sources(name, form, wanted, note)
 
     def _sources(self, name: str, form: RowFormat, wanted: Wanted, note: Callable[[str], None]) -> Iterator[Source]:
-        if form == "conllu":
-            sentences = conllu_sources(name, wanted)
-            self._opened.callback(sentences.close)
-            return sentences
+        if form in ("conllu", "parquet"):
+            sources = conllu_sources(name, wanted) if form == "conllu" else parquet_sources(name, wanted)
+            self._opened.callback(sources.close)
+            return sources
         file = Lines(name, keep_returns=form == "csv", stream=stream_of(name), binary=True)
         with ExitStack() as stack:  # nobody else closes it, where its column is not found
             stack.enter_context(file)

@@ -12,6 +12,8 @@ from seqloom.data.reading.learnt_table import as_learnt
 from seqloom.data.reading.table import SAMPLE, listed, looks_like_names
 from seqloom.data.settings import Corpus
 
+UNCLEAR = "which is answered? Say --column COL (a name, or a number from 1)"
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -63,7 +65,7 @@ def source_column(wanted: Wanted, first: Sequence[str], others: Sequence[Sequenc
         return SourceColumn(at, header, () if sure else (_note(first, header, place),))
     learnt = as_learnt(wanted.learnt, wanted.shape, first, rows, header)
     if learnt is None:
-        raise DataError(f"{place}: {listed(first)}; which is answered? Say --column COL (a name, or a number from 1)")
+        raise DataError(f"{place}: {listed(first)}; {UNCLEAR}")
     told = f"{place}: {listed(first)}: {learnt.at + 1} is answered, as in training; another: --column COL"
     return SourceColumn(
         learnt.at, learnt.header, (told,) if learnt.sure else (_note(first, learnt.header, place), told)

@@ -9,10 +9,14 @@ from seqloom.data.reading.comma_separated import cells_of, head_of, rows_of
 from seqloom.data.reading.conllu import read_conllu
 from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines
+from seqloom.data.reading.parquet import parquet_names, read_parquet
 from seqloom.data.reading.source_column import SourceColumn, Wanted, format_said, source_column
+from seqloom.data.reading.source_key import needed_key
+from seqloom.data.reading.stored_file import shown
 from seqloom.data.reading.table import SAMPLE
 from seqloom.data.reading.tsv import cells_of as tsv_cells_of
 from seqloom.data.settings import Corpus
+from seqloom.settings.words import show
 
 Source = tuple[int, Any, int]
 """The line where it begins; a text, a list of words, or Broken; how many bytes of the file were read by then."""
@@ -62,6 +66,28 @@ def _tsv_cells(file: Lines, lines: list[Any], column: SourceColumn) -> Iterator[
             if number > column.header:
                 yield number, tsv_cells_of(line, (column.at,), column.at + 1, None)[0], file.consumed
         lines = file.take(ROWS)
+
+
+def parquet_sources(name: str, wanted: Wanted) -> Generator[Source]:
+    """A column's values. Which column it is, is found at once."""
+    key = needed_key(wanted, parquet_names(name), shown(name))
+    return _parquet_values(Corpus(files=(name,), format="parquet", source=key))
+
+
+def _parquet_values(corpus: Corpus) -> Generator[Source]:
+    consumed = 0
+    for rows in read_parquet(corpus, "text"):
+        share = rows.bytes // max(len(rows.lines), 1)
+        for line, value in zip(rows.lines, rows.columns[0], strict=True):
+            consumed += share
+            yield line, _text_or_words(value), consumed
+
+
+def _text_or_words(value: Any) -> Any:
+    if isinstance(value, str) or (isinstance(value, list) and all(isinstance(word, str) for word in value)):
+        return value
+    what = "missing" if value is None else show(value)
+    return Broken("no text", f"the source should be text, but is {what}", "mend the row, or name another --column")
 
 
 def conllu_sources(name: str, wanted: Wanted) -> Generator[Source]:
