@@ -348,14 +348,27 @@ def test_settings_that_change_nothing(place: Path, runs: Runs) -> None:
 
 
 def test_json_that_is_read_as_text(place: Path, runs: Runs) -> None:
-    command = f"seqloom predict {runs['pairs']} in.jsonl --input jsonl"
-    hint = f"in.jsonl: has JSON, and lines are read as text; its sources alone: {command}"
-    Path("in.jsonl").write_text('{"source": "abc"}\n' * 3)
-    ran = run("predict", str(runs["pairs"]), "in.jsonl", "--set", "generation.longest=3")
-    assert (ran.code, len(ran.out.splitlines()), ran.error.count(hint)) == (0, 3, 1)
-    assert hint not in run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl").error
-    Path("in.jsonl").write_text('{"abc": 3}\n{a}\n{"source"\n[1]\n')
-    assert hint not in run("predict", str(runs["pairs"]), "in.jsonl", "--set", "generation.longest=3").error
+    command = f"seqloom predict {runs['pairs']} in.txt --input jsonl"
+    hint = f"in.txt: has JSON, and lines are read as text; its sources alone: {command}"
+    short = "--set", "generation.longest=3"
+    for key in "source", "text":
+        Path("in.txt").write_text(f'{{"{key}": "abc"}}\n' * 3)
+        ran = run("predict", str(runs["pairs"]), "in.txt", *short)
+        assert (ran.code, len(ran.out.splitlines()), ran.error.count(hint)) == (0, 3, 1)
+        assert hint not in run("predict", str(runs["pairs"]), "in.txt", "--input", "jsonl").error
+    Path("in.txt").write_text('{"abc": 3}\n{a}\n{"source"\n[1]\n')
+    assert hint not in run("predict", str(runs["pairs"]), "in.txt", *short).error
+
+
+def test_json_that_one_trains_on(place: Path, runs: Runs) -> None:
+    """By the file's name; as text only where that is said."""
+    wanted = run("predict", str(runs["pairs"]), "in.txt").out
+    Path("in.jsonl").write_text('{"source": "abc", "target": "x"}\n\n{"target": "y", "source": "hgf"}\n')
+    for more in [], ["--input", "jsonl"], ["--column", "source"]:
+        ran = run("predict", str(runs["pairs"]), "in.jsonl", *more)
+        told = "in.jsonl: the source is 'source'; other keys are not read: 'target'\n"
+        assert (ran.code, ran.out, ran.error) == (0, wanted, told)
+    assert "has JSON" in run("predict", str(runs["pairs"]), "in.jsonl", "--input", "text").error
 
 
 def test_a_nul_that_json_spells(place: Path, runs: Runs) -> None:

@@ -26,8 +26,6 @@ def test_a_column_of_lines(tmp_path: Path) -> None:
     assert answered(b"ab\tcd\nef\tgh\n", tmp_path, column=2)[0] == b"dc\nhg\n"
     with pytest.raises(UserError, match=r"in\.txt:2: there is no column 2 \(1 column\); mend the line \("):
         answered(b"ab\tcd\nef\n", tmp_path, column=2)
-    with pytest.raises(UserError, match="--column: only lines of text have columns"):
-        answered(b"", tmp_path, column=2, input="jsonl")
 
 
 def test_tabs_where_columns_were_learnt_from(runs: Runs, tmp_path: Path) -> None:

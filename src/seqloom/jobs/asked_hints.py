@@ -27,6 +27,9 @@ class Hints:
     def tell(self) -> None:
         """Before the lines that were taken last are answered."""
         lines = self.lines
+        if lines.note is not None and lines.note not in self._told:
+            self._told.add(lines.note)
+            self.note(f"{lines.name}: {lines.note}")
         if self.columns and lines.tabs:
             self._tell("has tabs, and lines are read whole; one column alone", self._of_tabs)
         if lines.json:

@@ -40,6 +40,11 @@ class AskedInput(ABC):
     head: Sequence[str] = ()
     """the first lines, where they are read as text"""
 
+    @property
+    def note(self) -> str | None:
+        """What should be known of how it is read, once that is known."""
+        return None
+
     def __init__(self) -> None:
         self._digest = blake2b(digest_size=16)
         self.taken = self.bytes = 0

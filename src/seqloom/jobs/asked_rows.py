@@ -26,7 +26,7 @@ def row_format(name: str, given: InputFormat | None, column: int | str | None, t
     form = None if name == STDIN else format_by_name(name)
     if given in ("csv", "tsv"):
         return given
-    if given == "jsonl":
+    if reads_json(name, given):
         return None
     if given is None and form == "conllu" and not tags:
         raise UserError(
@@ -38,6 +38,10 @@ def row_format(name: str, given: InputFormat | None, column: int | str | None, t
         raise UserError(f"--column {column}: a number from 1 is needed here; for a table's name add --input csv or tsv")
     plain = given is None and column is None and form in ("text", "tsv") and Path(name).is_file()
     return "conllu" if tags and plain and holds_words_with_tags(name) else None
+
+
+def reads_json(name: str, given: InputFormat | None) -> bool:
+    return given == "jsonl" or (given is None and name != STDIN and format_by_name(name) == "jsonl")
 
 
 class AskedRows(AskedInput):

@@ -4,7 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from seqloom.jobs.answer_lines import AnswerLines
 from seqloom.jobs.asked_hints import Hints, command_of, learnt_from_columns
 from seqloom.jobs.asked_input import AskedInput, AskedLine
 from seqloom.jobs.asked_lines import AskedLines, InputFormat, size_of
-from seqloom.jobs.asked_rows import AskedRows, row_format
+from seqloom.jobs.asked_rows import AskedRows, reads_json, row_format
 from seqloom.jobs.asked_series import AskedSeries
 from seqloom.jobs.look_notes import unread_words
 from seqloom.jobs.model import Model
@@ -102,8 +102,11 @@ def _lines(model: Model, asking: Asking, note: Note) -> AskedInput:
     form = row_format(asking.file, asking.input, column, isinstance(model.task, TagTask))
     if form is not None:
         return AskedRows(asking.file, form, _wanted(model, asking), note)
+    wanted = _wanted(model, asking)
+    if reads_json(asking.file, asking.input):
+        return AskedLines(asking.file, "jsonl", wanted=wanted)
     assert not isinstance(column, str)  # row_format refuses it
-    return AskedLines(asking.file, "jsonl" if asking.input == "jsonl" else "text", column)
+    return AskedLines(asking.file, "text", column, replace(wanted, column=None))
 
 
 def _already(model: Model, asking: Asking, done: OutputNote, note: Note) -> int:
@@ -137,8 +140,6 @@ def _refuse(model: Model, asking: Asking) -> None:
         raise UserError("--alignment: no layer of this model looks at a source while it writes; leave it out")
     if asking.column is not None and model.reads_series:
         raise UserError("--column: this model reads series, whose columns are those that it learnt from; leave it out")
-    if asking.column is not None and asking.input == "jsonl":
-        raise UserError("--column: only lines of text have columns, not --input jsonl; leave it out")
     if asking.column == "":
         raise UserError("--column: a column's name or number is needed, such as 2")
     out, file = asking.out, Path(asking.file)
@@ -192,7 +193,7 @@ def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
         "--scores": asking.lines.scores,
         "--alignment": asking.lines.alignment,
         BATCH: None if asking.lines.plain else asking.settings.together,
-        "--input": asking.input or "text",
+        "--input": "jsonl" if reads_json(asking.file, asking.input) else asking.input or "text",
         "--column": asking.column,
         "--skip-bad": asking.skip_bad,
         "version of seqloom": __version__,
