@@ -297,6 +297,40 @@ def test_a_table(place: Path, runs: Runs) -> None:
     refused(run("predict", str(runs["pairs"]), "in.txt", "--column", "0"), "^--column 0: a number from 1 is needed")
 
 
+def test_the_columns_that_training_took(place: Path) -> None:
+    """Names that say nothing: the first two columns are read, and so they are when it is asked."""
+    rows = [f"{'good' if at % 2 else 'dull'} film {'so ' * (at // 2)}" for at in range(20)]
+    Path("table.csv").write_text("body,gold\n" + "".join(f"{row},{at % 2}\n" for at, row in enumerate(rows)))
+    recipe = write_recipe(Path("r.toml"), text=RECIPES["classes"][0].replace("steps = 60", "steps = 2"))
+    ran = run("train", str(recipe), "--data", "table.csv", "--out", "runs/own")
+    assert ran.code == 0, ran.error
+    wanted = run("predict", "runs/own", "table.csv", "--column", "body").out
+    ran = run("predict", "runs/own", "table.csv")
+    told = "table.csv:1: 2 columns (1: 'body', 2: 'gold'): 1 is answered, as in training; another: --column COL\n"
+    assert (ran.code, ran.out, ran.error) == (0, wanted, told)
+    assert len(wanted.splitlines()) == len(rows)
+
+
+def test_a_table_through_a_pipe(place: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a file: it is hinted at, and what the hint says answers it."""
+    table, classes = 'label,text\nx,"good, so\ngood"\ny,dull\n', str(runs["classes"])
+    Path("in.csv").write_text(table)
+    wanted = run("predict", classes, "in.csv").out
+    assert len(wanted.splitlines()) == 2
+    typed(monkeypatch, table)
+    hint = "standard input: looks like CSV, and lines are read whole; one column alone"
+    assert f"{hint}: seqloom predict {classes} - --input csv\n" in run("predict", classes).error
+    for more in [], ["--column", "text"], ["--column", "2"]:
+        typed(monkeypatch, table)
+        ran = run("predict", classes, "-", "--input", "csv", *more)
+        assert (ran.code, ran.out) == (0, wanted)
+        assert "CSV" not in ran.error
+    typed(monkeypatch, "label\ttext\nx\tgood film\ny\tdull film\n")
+    ran = run("predict", classes, "--input", "tsv")
+    assert (ran.code, len(ran.out.splitlines()), ran.error) == (0, 2, "")
+    assert len(run("predict", classes, "in.csv", "--input", "text").out.splitlines()) == 4
+
+
 def test_words_with_tags(place: Path, runs: Runs) -> None:
     Path("in.conll").write_text("good A\nfilm N\n\nnot A\n")
     ran = run("predict", str(runs["tags"]), "in.conll")
@@ -314,13 +348,27 @@ def test_settings_that_change_nothing(place: Path, runs: Runs) -> None:
 
 
 def test_json_that_is_read_as_text(place: Path, runs: Runs) -> None:
-    hint = "in.jsonl: has JSON, and lines are read as text; --input jsonl answers its sources"
-    Path("in.jsonl").write_text('{"source": "abc"}\n' * 3)
-    ran = run("predict", str(runs["pairs"]), "in.jsonl", "--set", "generation.longest=3")
-    assert (ran.code, len(ran.out.splitlines()), ran.error.count(hint)) == (0, 3, 1)
-    assert hint not in run("predict", str(runs["pairs"]), "in.jsonl", "--input", "jsonl").error
-    Path("in.jsonl").write_text('{"abc": 3}\n{a}\n{"source"\n[1]\n')
-    assert hint not in run("predict", str(runs["pairs"]), "in.jsonl", "--set", "generation.longest=3").error
+    command = f"seqloom predict {runs['pairs']} in.txt --input jsonl"
+    hint = f"in.txt: has JSON, and lines are read as text; its sources alone: {command}"
+    short = "--set", "generation.longest=3"
+    for key in "source", "text":
+        Path("in.txt").write_text(f'{{"{key}": "abc"}}\n' * 3)
+        ran = run("predict", str(runs["pairs"]), "in.txt", *short)
+        assert (ran.code, len(ran.out.splitlines()), ran.error.count(hint)) == (0, 3, 1)
+        assert hint not in run("predict", str(runs["pairs"]), "in.txt", "--input", "jsonl").error
+    Path("in.txt").write_text('{"abc": 3}\n{a}\n{"source"\n[1]\n')
+    assert hint not in run("predict", str(runs["pairs"]), "in.txt", *short).error
+
+
+def test_json_that_one_trains_on(place: Path, runs: Runs) -> None:
+    """By the file's name; as text only where that is said."""
+    wanted = run("predict", str(runs["pairs"]), "in.txt").out
+    Path("in.jsonl").write_text('{"source": "abc", "target": "x"}\n\n{"target": "y", "source": "hgf"}\n')
+    for more in [], ["--input", "jsonl"], ["--column", "source"]:
+        ran = run("predict", str(runs["pairs"]), "in.jsonl", *more)
+        told = "in.jsonl: the source is 'source'; other keys are not read: 'target'\n"
+        assert (ran.code, ran.out, ran.error) == (0, wanted, told)
+    assert "has JSON" in run("predict", str(runs["pairs"]), "in.jsonl", "--input", "text").error
 
 
 def test_a_nul_that_json_spells(place: Path, runs: Runs) -> None:

@@ -40,6 +40,8 @@ class Echo:
     def answer(
         self, asked: Sequence[Prepared], settings: GenerationSettings, attention: bool, pieces: bool
     ) -> Iterator[tuple[int, list[Answer]]]:
+        if not asked:  # all of them are broken
+            return
         self.windows.append(range(asked[0].number, asked[-1].number + 1))
         for one in reversed(asked):
             if one.question.source == self.stop:

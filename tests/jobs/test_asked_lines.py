@@ -26,14 +26,14 @@ def test_a_column_of_lines(tmp_path: Path) -> None:
     assert answered(b"ab\tcd\nef\tgh\n", tmp_path, column=2)[0] == b"dc\nhg\n"
     with pytest.raises(UserError, match=r"in\.txt:2: there is no column 2 \(1 column\); mend the line \("):
         answered(b"ab\tcd\nef\n", tmp_path, column=2)
-    with pytest.raises(UserError, match="--column: only lines of text have columns"):
-        answered(b"", tmp_path, column=2, input="jsonl")
 
 
 def test_tabs_where_columns_were_learnt_from(runs: Runs, tmp_path: Path) -> None:
     """Once, and before all is answered."""
     (tmp_path / "in.txt").write_bytes(b"ab\tba\n" * 3 * BATCH)
-    told = f"{tmp_path / 'in.txt'}: has tabs, and lines are read whole; --column 1 takes the first column alone"
+    file = tmp_path / "in.txt"
+    command = f"seqloom predict {runs['pairs']} {file} --column 1"
+    told = f"{file}: has tabs, and lines are read whole; one column alone: {command}"
     for name, column, wanted in ("pairs", None, [told]), ("pairs", 1, []), ("documents", None, []):
         notes = list[str]()
         lines = asking(tmp_path / "in.txt", out=tmp_path / "out.txt", force=True, column=column)
@@ -190,7 +190,7 @@ def test_a_broken_json_line_harms_no_other(tmp_path: Path, line: str, what: str)
 
 
 def test_columns_that_are_none(tmp_path: Path) -> None:
-    needed = "a number from 1 is needed here; names are those of .csv and .tsv files"
+    needed = "a number from 1 is needed here; for a table's name add --input csv or tsv"
     for column in (0, "-1", "text"):
         with pytest.raises(UserError, match=f"^--column {column}: {needed}$"):
             answered(b"ab\tcd\n", tmp_path, column=column)

@@ -6,6 +6,8 @@ import tracemalloc
 from pathlib import Path
 from typing import Any, cast
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import seqloom
@@ -129,6 +131,65 @@ def test_a_name_above_tabs(tmp_path: Path) -> None:
         of_table(tmp_path, table, "in.tsv", column="txt")
     with pytest.raises(UserError, match=r"in\.tsv:3: expected 2 columns with a tab between them, found 1; mend"):
         of_table(tmp_path, "label\ttext\nx\tab\ny\n", "in.tsv", column="text")
+
+
+def of_parquet(folder: Path, columns: dict[str, list[Any]], **more: Any) -> tuple[list[str], list[str]]:
+    pq.write_table(pa.table(columns), folder / "table")
+    return of_table(folder, (folder / "table").read_bytes(), "in.parquet", **more)
+
+
+def test_parquet(tmp_path: Path) -> None:
+    columns: dict[str, list[Any]] = {"id": [1, 2, 3], "text": ["ab", "", "c\nd"], "label": ["x", "y", "z"]}
+    for column in None, 2, "text":
+        assert of_parquet(tmp_path, columns, column=column) == (["ba", "", "d\\nc"], [])
+    assert of_parquet(tmp_path, columns, column="label")[0] == ["x", "y", "z"]
+    assert of_parquet(tmp_path, {"pair": [{"de": "ab", "en": "cd"}]}, column="en")[0] == ["dc"]
+    with pytest.raises(UserError, match=r"in\.parquet: no column 'txt'; did you mean 'text'\?$"):
+        of_parquet(tmp_path, columns, column="txt")
+    with pytest.raises(UserError) as caught:
+        of_parquet(tmp_path, {"body": ["ab"], "gold": ["x"]})
+    which = "which is answered? Say --column COL (a name, or a number from 1)"
+    assert str(caught.value) == f"{tmp_path / 'in.parquet'}: 2 columns (1: 'body', 2: 'gold'); {which}"
+    with pytest.raises(UserError, match=r"in\.parquet: not a whole Parquet file \("):
+        of_table(tmp_path, "ab\n", "in.parquet")
+
+
+def test_what_parquet_holds_is_no_text(tmp_path: Path) -> None:
+    said, notes = of_parquet(tmp_path, {"text": ["ab", None], "id": [1, 2]}, skip_bad=True)
+    fix = "mend the row, or name another --column"
+    assert (said, notes[0]) == (
+        ["ba", ""],
+        f"{tmp_path / 'in.parquet'}:2: the source should be text, but is missing; {fix}",
+    )
+    with pytest.raises(UserError, match=rf"in\.parquet:1: the source should be text, but is 1; {fix} \("):
+        of_parquet(tmp_path, {"text": ["ab", None], "id": [1, 2]}, column="id")
+
+
+def test_any_name_is_read_as_what_is_said(tmp_path: Path) -> None:
+    assert of_table(tmp_path, TABLE, "in.txt", input="csv") == (SAID, [])
+    assert of_table(tmp_path, "a,b\n", "in.csv", input="text") == (["b,a"], [])
+    tabs = "label\ttext\nx\tab\n\ny\tcd\n"
+    for column in None, 2, "text":
+        assert of_table(tmp_path, tabs, "in.txt", input="tsv", column=column) == (["ba", "", "dc"], [])
+    row = f"{tmp_path / 'in.txt'}:1: answered too, as it does not look like names of columns; if it is: --column NAME"
+    assert of_table(tmp_path, "x\tab\n", "in.txt", input="tsv", column=2) == (["ba"], [row])
+    with pytest.raises(UserError, match=r"in\.txt:1: 2 columns \(1: 'x', 2: 'ab'\); which is answered\? Say --column"):
+        of_table(tmp_path, "x\tab\n", "in.txt", input="tsv")
+
+
+def test_the_hint_says_what_it_can(tmp_path: Path) -> None:
+    """Once, and with the column where it is not clear."""
+    told = f"{tmp_path / 'in.txt'}: looks like CSV, and lines are read whole; one column alone: seqloom predict RUN "
+    command = f"{told}{tmp_path / 'in.txt'} --input csv"
+    assert of_table(tmp_path, "id,text,label\n" + "1,ab,x\n" * 3 * BATCH, "in.txt")[1] == [command]
+    assert of_table(tmp_path, '"ab",x\n' * 3 * BATCH, "in.txt")[1] == [f"{command} --column COL"]
+    assert of_table(tmp_path, "ab,x\n" * 3 * BATCH, "in.txt")[1] == []
+
+
+def test_the_hint_of_tabs_below_names(runs: Runs, tmp_path: Path) -> None:
+    notes = of_table(tmp_path, "text\tlabel\ngood film\tx\n", "in.tsv", model=seqloom.load(runs["classes"]))[1]
+    command = f"seqloom predict {runs['classes']} {tmp_path / 'in.tsv'} --input tsv"
+    assert f"{tmp_path / 'in.tsv'}: has tabs, and lines are read whole; one column alone: {command}" in notes
 
 
 CONLL = "-DOCSTART- O\n\ngood B-X\nfilm O\n\nnot O\nso B-X\nnice I-X\n"

@@ -91,6 +91,16 @@ def test_every_format_is_answered_alike(run: Path, tmp_path: Path, write: Callab
     assert answered.stdout.split() == [kind for _, kind in _examples(12, 3)]
 
 
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_a_table_of_any_name_is_read_as_what_is_said(run: Path, tmp_path: Path, form: str) -> None:
+    file = _csv(tmp_path / "x.txt", _examples(4, 3))
+    if form == "tsv":
+        file.write_text(file.read_text().replace(",", "\t"))
+    answered = _invoke("predict", run, file, "--input", form)
+    assert answered.exit_code == 0, answered.stderr
+    assert answered.stdout.split() == ["up", "down", "up", "down"]
+
+
 def test_probabilities_of_the_best(run: Path, tmp_path: Path) -> None:
     file = _jsonl(tmp_path / "x.jsonl", _examples(3, 3))
     lines = _invoke("predict", run, file, "--n-best", "2", "--format", "jsonl").stdout.splitlines()

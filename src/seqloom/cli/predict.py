@@ -40,20 +40,21 @@ def predict(
         typer.Option("--format", help="tsv: text, score and what else is asked for. jsonl: all of it."),
     ] = "text",
     given: Annotated[
-        Literal["text", "jsonl"],
+        Literal["text", "jsonl", "csv", "tsv"] | None,
         typer.Option(
             "--input",
-            help='jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}. '
+            help="Without it, as the file's name says. text: lines. csv, tsv: a table, also from standard input. "
+            'jsonl: {"source": …, "prefix": …, "must": [], "must_not": [], "longest": …}. '
             'A prefix should end behind a word. Of series: {"values": [[…], …]}.',
         ),
-    ] = "text",
+    ] = None,
     column: Annotated[
         str | None,
         typer.Option(
             "--column",
             metavar="COL",
-            help="The column to answer: its number between tabs, or a name of a .csv or .tsv. Without it: the line; "
-            "of a .csv the run's own, or a usual name.",
+            help="The column to answer: its number between tabs, or a name of a table. Without it: the line; "
+            "of a table the run's own, or a usual name.",
         ),
     ] = None,
     out: Annotated[
@@ -90,6 +91,7 @@ def predict(
       seqloom predict runs/demo-dates
       seqloom predict runs/pairs new.txt --scores
       seqloom predict runs/reviews new.csv --column text
+      head -5 new.csv | seqloom predict runs/reviews --input csv
       seqloom predict runs/pairs new.txt.gz --n-best 5 --format jsonl --out answers.jsonl
       seqloom predict runs/shakespeare --sample --set generation.longest=500
       echo "Paris is the [MASK] of France" | seqloom predict runs/bert --n-best 5 --scores
@@ -133,7 +135,8 @@ def predict(
     if model.recipe.task.kind == "forecast":
         options = {
             "--beam": beam, "--sample": sample, "--n-best": n_best, "--scores": scores, "--alignment": alignment,
-            "--input jsonl": given == "jsonl", "--column": column, "--skip-bad": skip_bad, "--set": changes,
+            f"--input {given}": given not in (None, "text"), "--column": column, "--skip-bad": skip_bad,
+            "--set": changes,
         }  # fmt: skip
         unused = [name for name, value in options.items() if value]
         predict_series(model, AskingSeries(file, form, out, force, picture, unused), _note)
@@ -145,7 +148,7 @@ def predict(
         "--alignment": alignment,
         "--column": column,
         "--skip-bad": skip_bad,
-        "--input jsonl": given != "text",
+        f"--input {given}": given not in (None, "text"),
     }
     if isinstance(model.task, MusicTask):
         _refuse("music is written as a MIDI file", unread | {"--scores": scores, f"--format {form}": form != "text"})

@@ -1,6 +1,7 @@
 """What is asked, one thing after the other: where a reader of it is, and what it has read so far."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Self
@@ -36,6 +37,13 @@ class AskedInput(ABC):
     """whether a line that was read whole holds a tab"""
     json = False
     """whether a line that was read as text is a question in JSON"""
+    head: Sequence[str] = ()
+    """the first lines, where they are read as text"""
+
+    @property
+    def note(self) -> str | None:
+        """What should be known of how it is read, once that is known."""
+        return None
 
     def __init__(self) -> None:
         self._digest = blake2b(digest_size=16)

@@ -21,12 +21,12 @@ from seqloom.jobs.asked_lines import InputFormat
 class AskedSeries(AskedInput):
     """Numbers are those of the series, from 1."""
 
-    def __init__(self, name: str, form: InputFormat, learnt: tuple[Corpus, ...]) -> None:
+    def __init__(self, name: str, form: InputFormat | None, learnt: tuple[Corpus, ...]) -> None:
         """learnt: what the model learnt from, whose columns are looked for here too."""
         super().__init__()
         (corpus,) = corpora_like([name], learnt)
-        if form == "jsonl" or (name == STDIN and corpus.format == "auto"):
-            corpus = corpus.model_copy(update={"format": "jsonl"})
+        if form in ("jsonl", "csv", "tsv") or (name == STDIN and corpus.format == "auto"):
+            corpus = corpus.model_copy(update={"format": "jsonl" if form in (None, "text") else form})
         elif corpus.format not in ("auto", format_by_name(name)):
             corpus = corpus.model_copy(update={"format": "auto"})
         self.name = shown(name)

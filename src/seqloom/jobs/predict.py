@@ -4,20 +4,21 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from seqloom import __version__
-from seqloom.data.reading.source_column import Wanted, format_said
+from seqloom.data.reading.source_column import Wanted
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answer import EMPTY, Answer
 from seqloom.jobs.answer_counts import Counts
 from seqloom.jobs.answer_lines import AnswerLines
+from seqloom.jobs.asked_hints import Hints, command_of, learnt_from_columns
 from seqloom.jobs.asked_input import AskedInput, AskedLine
 from seqloom.jobs.asked_lines import AskedLines, InputFormat, size_of
-from seqloom.jobs.asked_rows import AskedRows, row_format
+from seqloom.jobs.asked_rows import AskedRows, reads_json, row_format
 from seqloom.jobs.asked_series import AskedSeries
 from seqloom.jobs.look_notes import unread_words
 from seqloom.jobs.model import Model
@@ -29,7 +30,6 @@ from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import readable
-from seqloom.tasks import Language, Masked
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.tag import TagTask
 from seqloom.text import UNKNOWN
@@ -48,7 +48,8 @@ class Asking:
     file: str
     settings: GenerationSettings
     lines: AnswerLines
-    input: InputFormat = "text"
+    input: InputFormat | None = None
+    """None: as the file's name says; text where it does not say it."""
     out: Path | None = None
     force: bool = False
     skip_bad: bool = False
@@ -78,7 +79,8 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
             note(f"goes on behind line {before:,}")
         with line_bar(Path(lines.name).name, size_of(asking.file), _shown(asking), lines.bytes) as report:
             job = _Job(model, asking, output, counts, note, lines.name, report, before)
-            hints = _Hints(lines, note, columns=_learnt_from_columns(model))
+            command = command_of(model.opened, asking.file)
+            hints = Hints(lines, note, _wanted(model, asking), command, learnt_from_columns(model.opened))
             for window in _windows(lines, asking.settings.together):
                 hints.tell()
                 job.answer(window)
@@ -88,36 +90,23 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
         return lines.taken
 
 
-@dataclass
-class _Hints:
-    """Tells once what the lines seem to be, where they are read otherwise. columns: tabs mean them."""
-
-    lines: AskedInput
-    note: Note
-    columns: bool
-    json: bool = True
-
-    def tell(self) -> None:
-        name = self.lines.name
-        if self.columns and self.lines.tabs:
-            self.note(f"{name}: has tabs, and lines are read whole; --column 1 takes the first column alone")
-            self.columns = False
-        if self.json and self.lines.json:
-            self.note(f"{name}: has JSON, and lines are read as text; --input jsonl answers its sources")
-            self.json = False
+def _wanted(model: Model, asking: Asking) -> Wanted:
+    learnt = [corpus for one in model.opened for corpus in one.recipe.data.corpora]
+    return Wanted(None if asking.column is None else str(asking.column), learnt, model.task.shape)
 
 
 def _lines(model: Model, asking: Asking, note: Note) -> AskedInput:
     if model.reads_series:
         return AskedSeries(asking.file, asking.input, model.recipe.data.corpora)
     column = asking.column
-    form = row_format(asking.file, column, isinstance(model.task, TagTask)) if asking.input == "text" else None
+    form = row_format(asking.file, asking.input, column, isinstance(model.task, TagTask))
     if form is not None:
-        learnt = [corpus for one in model.opened for corpus in one.recipe.data.corpora]
-        wanted = Wanted(None if column is None else str(column), learnt, model.task.shape)
-        return AskedRows(asking.file, form, wanted, note)
+        return AskedRows(asking.file, form, _wanted(model, asking), note)
+    wanted = _wanted(model, asking)
+    if reads_json(asking.file, asking.input):
+        return AskedLines(asking.file, "jsonl", wanted=wanted)
     assert not isinstance(column, str)  # row_format refuses it
-    return AskedLines(asking.file, asking.input, column)
+    return AskedLines(asking.file, "text", column, replace(wanted, column=None))
 
 
 def _already(model: Model, asking: Asking, done: OutputNote, note: Note) -> int:
@@ -151,22 +140,11 @@ def _refuse(model: Model, asking: Asking) -> None:
         raise UserError("--alignment: no layer of this model looks at a source while it writes; leave it out")
     if asking.column is not None and model.reads_series:
         raise UserError("--column: this model reads series, whose columns are those that it learnt from; leave it out")
-    if asking.column is not None and asking.input != "text":
-        raise UserError("--column: only lines of text have columns, not --input jsonl; leave it out")
     if asking.column == "":
         raise UserError("--column: a column's name or number is needed, such as 2")
     out, file = asking.out, Path(asking.file)
     if out is not None and out.exists() and file.exists() and out.samefile(file):
         raise UserError(f"{out}: is what is read; name another --out")
-
-
-def _learnt_from_columns(model: Model) -> bool:
-    """Whether the model learnt from columns between tabs, so that a tab is hardly a part of a text."""
-    learnt = [(one.recipe.task, corpus) for one in model.opened for corpus in one.recipe.data.corpora]
-    return any(
-        len(corpus.files) == 1 and not isinstance(task, Language | Masked) and format_said(corpus) in ("tsv", "text")
-        for task, corpus in learnt
-    )
 
 
 def _shown(asking: Asking) -> bool:
@@ -215,7 +193,7 @@ def _depends_on(model: Model, asking: Asking) -> dict[str, Any]:
         "--scores": asking.lines.scores,
         "--alignment": asking.lines.alignment,
         BATCH: None if asking.lines.plain else asking.settings.together,
-        "--input": asking.input,
+        "--input": "jsonl" if reads_json(asking.file, asking.input) else asking.input or "text",
         "--column": asking.column,
         "--skip-bad": asking.skip_bad,
         "version of seqloom": __version__,

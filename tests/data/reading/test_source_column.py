@@ -1,5 +1,6 @@
 """Which column of a table is answered: as somebody said, as it was learnt, or by a usual name."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +34,10 @@ def of(first: str, column: str | None = None, rows: tuple[str, ...] = (), **lear
         ("a,b", {"column": "2", "rows": ("1,c",) * 5}, (1, True)),
         ("one", {}, (0, False)),
         ("2,1", {"column": "1"}, (0, False)),
+        ("a b,c", {"weight": 2.0}, (0, False)),  # as training takes it
+        ("id,text,label", {"header": False}, (0, False)),
+        ("body,gold", {"rows": ("a,1",) * 5, "weight": 2.0}, (0, True)),
+        ("gold,body", {"target": "1", "rows": ("1,a",) * 5}, (1, True)),
     ],
 )
 def test_it_is_found(first: str, how: dict[str, Any], wanted: tuple[int, bool]) -> None:
@@ -46,7 +51,8 @@ def test_it_is_found(first: str, how: dict[str, Any], wanted: tuple[int, bool]) 
         ("id,body", {}),
         ("text,review", {}),
         ("id,text,label", {"source": "body"}),  # it learnt from another column than this one
-        ("id,text,label", {"header": False}),
+        ("id,body", {"rows": ("1,a",), "weight": 2.0}),  # the rows are numbered
+        ("id,body,x", {"rows": ("1,a,b",) * 5, "weight": 2.0}),
         ("body,x", {"source": "body", "header": False}),
     ],
 )
@@ -55,8 +61,27 @@ def test_it_is_not_clear(first: str, how: dict[str, Any]) -> None:
         of(first, **how)
 
 
+def test_the_table_that_was_learnt_from(tmp_path: Path) -> None:
+    """Where it is still there, its names are those of this one, or this one is of another kind."""
+    file = tmp_path / "train.csv"
+    learnt = Wanted(None, [Corpus(files=(str(file),))], "classes")
+    rows = [["good", "1"]] * 5
+    file.write_text("body,gold\n" + "good,1\n" * 5)
+    told = "in.csv:1: 2 columns (1: 'body', 2: 'gold'): 1 is answered, as in training; another: --column COL"
+    assert source_column(learnt, ["body", "gold"], [], "in.csv:1") == SourceColumn(0, True, (told,))
+    for first in ["id", "body"], ["gold", "body"], ["a b", "c"]:
+        with pytest.raises(DataError, match="which is answered"):
+            source_column(learnt, first, rows, "in.csv:1")
+    file.write_text("good,x\n" * 5)
+    found = source_column(learnt, ["12", "y"], [["13", "x"]], "in.csv:1")
+    assert (found.at, found.header, len(found.notes)) == (0, False, 2)
+    for first in ["good", "x", "y"], ["body", "gold"]:
+        with pytest.raises(DataError, match="which is answered"):
+            source_column(learnt, first, rows, "in.csv:1")
+
+
 def test_only_what_nobody_said_is_told() -> None:
-    assert of("id,text,label").note is None
-    assert of("a,b", column="a").note is None
-    assert "taken as the names" in str(of("id,text").note)
-    assert "answered too" in str(of("a,b", column="1").note)
+    assert of("id,text,label").notes == ()
+    assert of("a,b", column="a").notes == ()
+    assert "taken as the names" in str(of("id,text").notes)
+    assert "answered too" in str(of("a,b", column="1").notes)

@@ -126,21 +126,29 @@ def keys(corpus: Corpus, shape: Shape, names: Sequence[str], place: str) -> tupl
 
 
 def _usual_keys(shape: Shape, names: Sequence[str]) -> tuple[str, ...] | None:
+    return telling_keys(shape, names) or (tuple(names) if len(names) == len(FIELDS[shape]) else None)
+
+
+def telling_keys(shape: Shape, names: Sequence[str]) -> tuple[str, ...] | None:
+    """Those whose names say what they hold."""
     if at := usual(names, shape):
         return tuple(names[position] for position in at)
     nested = [name for name in names if name.startswith("translation.")]
-    count = len(FIELDS[shape])
-    if shape == "pairs" and len(nested) == count:
-        return tuple(nested)
-    return tuple(names) if len(names) == count else None
+    return tuple(nested) if shape == "pairs" and len(nested) == len(FIELDS[shape]) else None
 
 
 def _key(name: str, names: Sequence[str], place: str) -> str:
+    key = found_key(name, names)
+    if key is None:
+        raise absent(name, names, place)
+    return key
+
+
+def found_key(name: str, names: Sequence[str]) -> str | None:
+    """By its name, by that inside another if there is but one, or by its number from 1."""
     if name in names:
         return name
     nested = [full for full in names if full.endswith(f".{name}")]
     if len(nested) == 1:
         return nested[0]
-    if name.isdigit() and 0 < int(name) <= len(names):
-        return names[int(name) - 1]
-    raise absent(name, names, place)
+    return names[int(name) - 1] if name.isdecimal() and 0 < int(name) <= len(names) else None

@@ -30,7 +30,7 @@ def read_jsonl(corpus: Corpus, shape: Shape, unlabelled: str | None = None) -> I
                     yield Rows(files, numbers[:at], _columns(records[:at], FIELDS[shape], lines[:at], unlabelled), 0)
                 numbers, records, lines = numbers[at:], records[at:], lines[at:]
                 first = records[0] if records else {}
-                names = _names(first) if unlabelled is None else [*_names(first), *_unasked(corpus, shape, first)]
+                names = names_of(first) if unlabelled is None else [*names_of(first), *_unasked(corpus, shape, first)]
                 fields = keys(corpus, shape, names, f"{file.name}:{numbers[0]}") if first else None
             columns = _columns(records, fields or FIELDS[shape], lines, unlabelled)
             yield Rows(files, numbers, columns, consumed - before)
@@ -69,7 +69,7 @@ def _record(line: str | Broken) -> Any:
     return Broken("no JSON object", 'should be an object such as {"source": "…", "target": "…"}')
 
 
-def _names(record: dict[str, Any]) -> list[str]:
+def names_of(record: dict[str, Any]) -> list[str]:
     return [
         name
         for key, value in record.items()
@@ -82,21 +82,21 @@ def _values(record: Any, fields: tuple[str, ...], line: Any) -> list[Any]:
         return [""] * len(fields)
     if isinstance(record, Broken):
         return [record] * len(fields)
-    values = [_value(record, field) for field in fields]
+    values = [value_of(record, field) for field in fields]
     # an escape may stand for half a character, which is no text
     if "\\ud" in line or "\\uD" in line:
         values = [_whole(value) for value in values]
     return values
 
 
-def _value(record: dict[str, Any], field: str) -> Any:
+def value_of(record: dict[str, Any], field: str) -> Any:
     if field in record:
         return record[field]
     outer, _, inner = field.partition(".")
     within = record.get(outer)
     if isinstance(within, dict) and inner in within:
         return within[inner]
-    return Broken("an absent key", f"no {field!r}; there are {', '.join(_names(record)) or 'none'}")
+    return Broken("an absent key", f"no {field!r}; there are {', '.join(names_of(record)) or 'none'}")
 
 
 def _whole(value: Any) -> Any:

@@ -1,6 +1,8 @@
 """Parquet files: columns in row groups."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,16 +21,29 @@ def read_parquet(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
     """Rows are numbered from 1. Bytes are the file's, spread evenly over its rows."""
     name, path = shown(corpus.files[0]), stored(corpus.files[0])
     files = (name,) * len(FIELDS[shape])
+    with _opened(name, path) as file:
+        fields = keys(corpus, shape, _names(file.schema_arrow), name)
+        size, rows, done = path.stat().st_size, file.metadata.num_rows, 0
+        tops = list(dict.fromkeys(_top(field, file.schema_arrow.names) for field in fields))
+        for batch in file.iter_batches(batch_size=ROWS, columns=tops):
+            columns = tuple(_column(batch, field) for field in fields)
+            before, done = done, done + batch.num_rows
+            yield Rows(files, range(before + 1, done + 1), columns, size * done // rows - size * before // rows)
+
+
+def parquet_names(name: str) -> list[str]:
+    """Of its columns; a.b is b inside a."""
+    with _opened(shown(name), stored(name)) as file:
+        return _names(file.schema_arrow)
+
+
+@contextmanager
+def _opened(name: str, path: Path) -> Iterator[Any]:
+    """Also what goes wrong while it is read is told of the file."""
     try:
         # without these a whole row group would be in memory, and some files have but one
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
-            fields = keys(corpus, shape, _names(file.schema_arrow), name)
-            size, rows, done = path.stat().st_size, file.metadata.num_rows, 0
-            tops = list(dict.fromkeys(_top(field, file.schema_arrow.names) for field in fields))
-            for batch in file.iter_batches(batch_size=ROWS, columns=tops):
-                columns = tuple(_column(batch, field) for field in fields)
-                before, done = done, done + batch.num_rows
-                yield Rows(files, range(before + 1, done + 1), columns, size * done // rows - size * before // rows)
+            yield file
     except PermissionError:
         raise DataError(f"{name}: no permission to read it; mend it with chmod or ask the owner") from None
     except (pa.ArrowException, OSError) as error:

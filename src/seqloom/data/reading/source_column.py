@@ -8,8 +8,11 @@ from seqloom.data.file_format import format_by_name
 from seqloom.data.reading.block import Shape
 from seqloom.data.reading.columns import position, usual, usual_sources
 from seqloom.data.reading.faults import DataError
+from seqloom.data.reading.learnt_table import as_learnt
 from seqloom.data.reading.table import SAMPLE, listed, looks_like_names
 from seqloom.data.settings import Corpus
+
+UNCLEAR = "which is answered? Say --column COL (a name, or a number from 1)"
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ def format_said(corpus: Corpus) -> str | None:
 class SourceColumn:
     at: int
     header: bool
-    note: str | None
-    """what should be known of the first row, as nobody said what it is"""
+    notes: tuple[str, ...] = ()
+    """what should be known of the first row and of the column, as nobody said what they are"""
 
 
 def source_column(wanted: Wanted, first: Sequence[str], others: Sequence[Sequence[str]], place: str) -> SourceColumn:
@@ -57,10 +60,20 @@ def source_column(wanted: Wanted, first: Sequence[str], others: Sequence[Sequenc
     else:
         header = wanted.header
     sure = header and (named or known)
-    return SourceColumn(_place(wanted, first, header, place), header, None if sure else _note(first, header, place))
+    at = _place(wanted, first, header, place)
+    if at is not None:
+        return SourceColumn(at, header, () if sure else (_note(first, header, place),))
+    learnt = as_learnt(wanted.learnt, wanted.shape, first, rows, header)
+    if learnt is None:
+        raise DataError(f"{place}: {listed(first)}; {UNCLEAR}")
+    told = f"{place}: {listed(first)}: {learnt.at + 1} is answered, as in training; another: --column COL"
+    return SourceColumn(
+        learnt.at, learnt.header, (told,) if learnt.sure else (_note(first, learnt.header, place), told)
+    )
 
 
-def _place(wanted: Wanted, first: Sequence[str], header: bool, place: str) -> int:
+def _place(wanted: Wanted, first: Sequence[str], header: bool, place: str) -> int | None:
+    """None: neither said, nor the only one, nor told by the names."""
     if wanted.column is not None:
         return position(wanted.column, first, header, place, "source")
     if len(first) == 1:
@@ -69,9 +82,7 @@ def _place(wanted: Wanted, first: Sequence[str], header: bool, place: str) -> in
     if header and not wanted.names:
         both = usual(first, wanted.shape)
         own = [both[0]] if both else usual_sources(first, wanted.shape)
-    if len(own) != 1:
-        raise DataError(f"{place}: {listed(first)}; which is answered? Say --column COL (a name, or a number from 1)")
-    return own[0]
+    return own[0] if len(own) == 1 else None
 
 
 def _note(first: Sequence[str], header: bool, place: str) -> str:

@@ -5,14 +5,18 @@ from itertools import chain
 from typing import Any
 
 from seqloom.data.reading.block import ROWS
-from seqloom.data.reading.columns import position
 from seqloom.data.reading.comma_separated import cells_of, head_of, rows_of
 from seqloom.data.reading.conllu import read_conllu
 from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines
-from seqloom.data.reading.source_column import Wanted, format_said, source_column
+from seqloom.data.reading.parquet import parquet_names, read_parquet
+from seqloom.data.reading.source_column import SourceColumn, Wanted, format_said, source_column
+from seqloom.data.reading.source_key import needed_key
+from seqloom.data.reading.stored_file import shown
+from seqloom.data.reading.table import SAMPLE
 from seqloom.data.reading.tsv import cells_of as tsv_cells_of
 from seqloom.data.settings import Corpus
+from seqloom.settings.words import show
 
 Source = tuple[int, Any, int]
 """The line where it begins; a text, a list of words, or Broken; how many bytes of the file were read by then."""
@@ -31,8 +35,8 @@ def csv_sources(file: Lines, wanted: Wanted, note: Callable[[str], None]) -> Ite
         raise DataError(f"{file.name}:{number}: {first.what}; {first.fix}")
     tables = [row for _, row in others if isinstance(row, list)]
     column = source_column(wanted, first, tables, f"{file.name}:{number}")
-    if column.note:
-        note(column.note)
+    for text in column.notes:
+        note(text)
     return (
         (line, cells_of(row, (column.at,), len(first))[0], file.consumed)
         for line, row in chain(head[int(column.header) :], rows)
@@ -40,25 +44,50 @@ def csv_sources(file: Lines, wanted: Wanted, note: Callable[[str], None]) -> Ite
     )
 
 
-def tsv_sources(file: Lines, name: str) -> Iterator[Source]:
-    """The cells below a name. A line is a row, also without anything in it."""
+def tsv_sources(file: Lines, wanted: Wanted, note: Callable[[str], None]) -> Iterator[Source]:
+    """A column's cells, found as that of a CSV. A line is a row, also without anything in it."""
     lines = file.take(ROWS)
     if not lines:
         return iter(())
     if isinstance(lines[0], Broken):
         raise DataError(f"{file.name}:1: {lines[0].what}; {lines[0].fix}")
-    at = position(name, lines[0].split("\t"), True, f"{file.name}:1", "source")
-    return _tsv_cells(file, lines, at)
+    first, *others = (line.split("\t") if isinstance(line, str) else [] for line in lines[: SAMPLE + 1])
+    column = source_column(wanted, first, others, f"{file.name}:1")
+    for text in column.notes:
+        note(text)
+    return _tsv_cells(file, lines, column)
 
 
-def _tsv_cells(file: Lines, lines: list[Any], at: int) -> Iterator[Source]:
+def _tsv_cells(file: Lines, lines: list[Any], column: SourceColumn) -> Iterator[Source]:
     number = 0
     while lines:
         for line in lines:
             number += 1
-            if number > 1:
-                yield number, tsv_cells_of(line, (at,), at + 1, None)[0], file.consumed
+            if number > column.header:
+                yield number, tsv_cells_of(line, (column.at,), column.at + 1, None)[0], file.consumed
         lines = file.take(ROWS)
+
+
+def parquet_sources(name: str, wanted: Wanted) -> Generator[Source]:
+    """A column's values. Which column it is, is found at once."""
+    key = needed_key(wanted, parquet_names(name), shown(name))
+    return _parquet_values(Corpus(files=(name,), format="parquet", source=key))
+
+
+def _parquet_values(corpus: Corpus) -> Generator[Source]:
+    consumed = 0
+    for rows in read_parquet(corpus, "text"):
+        share = rows.bytes // max(len(rows.lines), 1)
+        for line, value in zip(rows.lines, rows.columns[0], strict=True):
+            consumed += share
+            yield line, _text_or_words(value), consumed
+
+
+def _text_or_words(value: Any) -> Any:
+    if isinstance(value, str) or (isinstance(value, list) and all(isinstance(word, str) for word in value)):
+        return value
+    what = "missing" if value is None else show(value)
+    return Broken("no text", f"the source should be text, but is {what}", "mend the row, or name another --column")
 
 
 def conllu_sources(name: str, wanted: Wanted) -> Generator[Source]:

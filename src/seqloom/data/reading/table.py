@@ -81,7 +81,7 @@ def looks_like_names(first: Sequence[str], rows: Sequence[Sequence[str]], shape:
     columns = list(zip(*rows, strict=True))
     if not first or len(rows) < FEW or not all(map(wordy, first)):
         return False
-    numbers = [all(map(_NUMBER.fullmatch, cells)) for cells in columns]
+    numbers = list(map(are_numbers, columns))
     if any(number and not any(map(str.isnumeric, name)) for name, number in zip(first, numbers, strict=True)):
         return True
     return (
@@ -89,6 +89,10 @@ def looks_like_names(first: Sequence[str], rows: Sequence[Sequence[str]], shape:
         and all(len(name.split()) <= 2 and name.strip()[-1].isalnum() and "," not in name for name in first)
         and all(len(cell.split()) > 3 for cells in columns for cell in cells)
     )
+
+
+def are_numbers(cells: Sequence[str]) -> bool:
+    return all(map(_NUMBER.fullmatch, cells))
 
 
 def _may_be_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
@@ -113,7 +117,7 @@ def _refuse_a_guess(
     fields = wanted(corpus, shape)
     if all(fields) or (header and usual(first, shape)):
         return
-    numbers = len(rows) >= FEW and any(all(_NUMBER.fullmatch(row[at]) for row in rows) for at in (0, 1))
+    numbers = len(rows) >= FEW and any(are_numbers([row[at] for row in rows]) for at in (0, 1))
     spoken = languages(first, rows)
     told = all(spoken[:2]) and not any(spoken[2:])
     if (header and not told) or numbers or any(fields):
@@ -127,7 +131,7 @@ def _refuse_a_guess(
 
 def _of_numbers(rows: Sequence[Sequence[str]]) -> str:
     """What else a table may be that is mostly numbers."""
-    numbers = sum(all(map(_NUMBER.fullmatch, cells)) for cells in zip(*rows, strict=True))
+    numbers = sum(map(are_numbers, zip(*rows, strict=True)))
     if len(rows) < FEW or 2 * numbers < len(rows[0]):
         return ""
     return (
