@@ -14,7 +14,7 @@ def look(
         list[str] | None,
         typer.Argument(
             metavar="[TEXT…]",
-            help="What it is asked; of series, numbers as JSON; of forecasts, a file. Without it: a validation example.",
+            help="What it is asked; of series, numbers as JSON; of a forecast, a file. Else: a validation example.",
         ),
     ] = None,
     out: Annotated[
