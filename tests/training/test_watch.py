@@ -97,13 +97,33 @@ def test_without_a_score_the_loss_is_the_best(clock: Clock, stream: io.StringIO)
 
 def test_a_run_that_goes_on_knows_its_best(clock: Clock, stream: io.StringIO) -> None:
     watcher = Watcher("lines", stream, clock)
-    watcher.began(Facts("run", after=6, best="loss", found=(5, 1.5)))
+    watcher.began(Facts("run", after=6, best="loss", found=(5, {"loss": 1.5, "accuracy": 80.0})))
     watcher.validated(8, 1.75)
     watcher.ended()
     assert lines(stream)[1:] == [
         "step 8   valid loss 1.750   best by loss at step 5",
         "ended at step 8   0 s   best by loss at step 5: valid loss 1.500",
     ]
+
+
+@pytest.mark.parametrize(
+    ("main", "best", "words"),
+    [
+        ("chrf", "chrf", "chrf 99.50"),
+        ("chrf", "exact", "chrf 99.50, exact 80.00"),
+        ("chrf", "loss", "chrf 99.50"),
+        ("loss", "loss", "valid loss 1.500"),
+        ("bleu", "exact", "exact 80.00"),
+    ],
+)
+def test_the_best_of_before_is_told_by_its_scores(
+    clock: Clock, stream: io.StringIO, main: str, best: str, words: str
+) -> None:
+    watcher = Watcher("lines", stream, clock)
+    scores = {"loss": 1.5, "chrf": 99.5, "exact": 80.0}
+    watcher.began(Facts("run", after=6, best=best, main=main, found=(5, scores)))
+    watcher.ended()
+    assert lines(stream)[-1] == f"ended at step 6   0 s   best by {best} at step 5: {words}"
 
 
 def test_an_unknown_total_and_a_given_share(clock: Clock, stream: io.StringIO) -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, Protocol, Self, TextIO
@@ -37,8 +37,10 @@ class Facts:
     """Lines to say first: the model, the data, the machine."""
     best: str = ""
     """The score that decides which model is the best."""
-    found: tuple[int, float] | None = None
-    """The step of the best model so far, where a run goes on, and its validation loss."""
+    main: str = ""
+    """The score that is shown beside the loss."""
+    found: tuple[int, Mapping[str, float]] | None = None
+    """The step of the best model so far, where a run goes on, and its scores; among them `loss`."""
     full: float | None = None
     """Tokens a second at the peak of the machine."""
 
@@ -123,8 +125,8 @@ class Watcher:
     def began(self, facts: Facts) -> None:
         self._seen = Seen(facts, self._clock(), facts.after, facts.done or None)
         if facts.found is not None:
-            step, loss = facts.found
-            self._seen.best = step, f"valid loss {figure(loss)}"
+            step, scores = facts.found
+            self._seen.best = step, _found_words(facts, scores)
         self._weight = 0.0
         self._marks = deque([(self._seen.began, self._tokens)])
         self._display.began(self._seen)
@@ -166,7 +168,7 @@ class Watcher:
         seen = self._seen
         seen.step, seen.valid_loss, seen.score, seen.score_name, seen.chooser = step, loss, score, score_name, chooser
         if best:
-            seen.best = step, ", ".join(_score_words(seen) or [f"valid loss {figure(loss)}"])
+            seen.best = step, ", ".join(_score_words(seen) or [_loss_word(loss)])
         # the time of a validation is not the time of steps, nor is that of what is saved behind it
         self._marks = deque([(self._clock(), self._tokens)])
         self._skips, self._since = self._since > 1, 0
@@ -239,8 +241,19 @@ def _score_words(seen: Seen) -> list[str]:
     return [f"{name} {figure(score)}" for name, score in each if score is not None]
 
 
+def _loss_word(loss: float) -> str:
+    return f"valid loss {figure(loss)}"
+
+
+def _found_words(facts: Facts, scores: Mapping[str, float]) -> str:
+    """As it was said when it was found."""
+    names = dict.fromkeys((facts.main, facts.best))
+    words = [f"{name} {figure(scores[name])}" for name in names if name != "loss" and name in scores]
+    return ", ".join(words or [_loss_word(scores["loss"])])
+
+
 def valid_words(seen: Seen) -> list[str]:
-    words = [] if seen.valid_loss is None else [f"valid loss {figure(seen.valid_loss)}"]
+    words = [] if seen.valid_loss is None else [_loss_word(seen.valid_loss)]
     words += _score_words(seen)
     if seen.best and words:
         step, _ = seen.best
