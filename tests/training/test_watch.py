@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from seqloom.training.watch import SPARKS, Facts, History, Watcher
+from seqloom.training.watch import SPARKS, Facts, History, View, Watcher
 
 
 class Clock:
@@ -124,6 +124,14 @@ def test_the_best_of_before_is_told_by_its_scores(
     watcher.began(Facts("run", after=6, best=best, main=main, found=(5, scores)))
     watcher.ended()
     assert lines(stream)[-1] == f"ended at step 6   0 s   best by {best} at step 5: {words}"
+
+
+@pytest.mark.parametrize("view", ["lines", "panel"])
+def test_a_run_that_was_done(clock: Clock, stream: io.StringIO, view: View) -> None:
+    with Watcher(view, stream, clock) as watcher:
+        watcher.began(Facts("x", after=6, done=1.0, over="it is done", best="loss", found=(5, {"loss": 1.5})))
+        watcher.ended("the time is over")
+    assert lines(stream) == ["it is done", "best by loss at step 5: valid loss 1.500"]
 
 
 def test_an_unknown_total_and_a_given_share(clock: Clock, stream: io.StringIO) -> None:

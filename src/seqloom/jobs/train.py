@@ -15,6 +15,7 @@ from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, longest_of
 from seqloom.jobs.decide import decide, device_of
+from seqloom.jobs.done_already import done_already
 from seqloom.jobs.doubts import doubts
 from seqloom.jobs.drawing import objective_of
 from seqloom.jobs.forecast_window import PICTURE, last_window
@@ -226,7 +227,8 @@ def _run(
     much = amount(data)
     forget_peak(device)
     peak = peak_flops(device, setup.precision)
-    facts = replace(facts, best=training.best, found=_found(run, loop.place, training.best))
+    over = done_already(run, loop.place, loop.over(), training) if resumed else ""
+    facts = replace(facts, best=training.best, found=_found(run, loop.place, training.best), over=over)
     telling.begin(facts, setup.flops_per_token, peak, much.larger / much.tokens)
     place = loop.train()
     if not place.step and setup.limits.steps != 0:

@@ -43,6 +43,8 @@ class Facts:
     """The step of the best model so far, where a run goes on, and its scores; among them `loss`."""
     full: float | None = None
     """Tokens a second at the peak of the machine."""
+    over: str = ""
+    """What to say of a run that was done before, so that no step is made."""
 
 
 class History:
@@ -263,11 +265,11 @@ def valid_words(seen: Seen) -> list[str]:
 
 
 def _closing(seen: Seen, now: float, text: str) -> str:
-    words = [f"ended at {seen.where}", duration(now - seen.began)]
+    words = [] if seen.facts.over else [f"ended at {seen.where}", duration(now - seen.began)]
     if seen.best:
         by = f" by {seen.facts.best}" if seen.facts.best else ""
         words.append(f"best{by} at step {seen.best[0]}: {seen.best[1]}")
-    return "   ".join([*words, *filter(None, [text])])
+    return "   ".join([*words, *([text] if text and not seen.facts.over else [])])
 
 
 class Lines:
@@ -279,8 +281,8 @@ class Lines:
 
     def began(self, seen: Seen) -> None:
         self._latest = -math.inf
-        goes_on = [f"goes on after step {seen.facts.after}"] if seen.facts.after else []
-        for line in [*seen.facts.about, *goes_on]:
+        goes_on = f"goes on after step {seen.facts.after}" if seen.facts.after else ""
+        for line in [*seen.facts.about, *filter(None, [seen.facts.over or goes_on])]:
             self.note(line)
 
     def stepped(self, seen: Seen, now: float) -> None:
