@@ -19,6 +19,7 @@ View = Literal["auto", "panel", "lines", "none"]
 
 _SMOOTHING = 0.95
 _WINDOW = 10.0  # seconds over which the speed is taken
+_KNOWN = 1.0  # seconds behind the first step, which is slow, after which the time left is known
 SPARKS = 20
 
 
@@ -119,6 +120,7 @@ class Watcher:
         self._weight = 0.0
         self._tokens = 0
         self._marks: deque[tuple[float, int]] = deque()
+        self._first: tuple[float, float] | None = None  # when the first step was over, and the share that was done
         self._since, self._skips = (
             0,
             False,
@@ -129,7 +131,7 @@ class Watcher:
         if facts.found is not None:
             step, scores = facts.found
             self._seen.best = step, _found_words(facts, scores)
-        self._weight = 0.0
+        self._weight, self._first = 0.0, None
         self._marks = deque([(self._seen.began, self._tokens)])
         self._display.began(self._seen)
 
@@ -214,8 +216,15 @@ class Watcher:
         if now > since:
             seen.speed = (self._tokens - before) / (now - since)
             seen.peak_share = seen.speed / seen.facts.full if seen.facts.full else None
-        gained = (seen.done or 0.0) - seen.facts.done
-        seen.left = (now - seen.began) * (1 - (seen.done or 0.0)) / gained if gained > 0 else None
+        seen.left = None if seen.done is None else self._left(now, seen.done)
+
+    def _left(self, now: float, done: float) -> float | None:
+        """From the first step on: what was before it took its own time, and may have been counted as done."""
+        if self._first is None or done < self._first[1]:
+            self._first = now, done
+        since, before = self._first
+        known = now - since >= _KNOWN and done > before
+        return (now - since) * (1 - done) / (done - before) if known else None
 
 
 def _display(view: View, stream: TextIO) -> Display:
