@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import run
+from tests.jobs.asked_runs import Runs
 from tests.jobs.run import write_pairs, write_recipe
 
 
@@ -138,3 +139,14 @@ def test_mistakes(place: Path, words: list[str], message: str) -> None:
     ran = run("check", *words)
     assert (ran.code, ran.out) == (2, "")
     assert message in ran.error
+
+
+def test_a_run_is_no_data(runs: Runs) -> None:
+    run_folder = str(runs["pairs"])
+    for words in [run_folder], [str(runs.files["pairs"]), "--valid", run_folder]:
+        ran = run("check", *words)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.error == (
+            f"{run_folder}: is a run, not data; name the files that it learnt from, which its recipe.toml tells, "
+            f"or score it: seqloom evaluate {run_folder} --data FILE\n"
+        )

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+import seqloom
+from seqloom.jobs.look_table import table_input
 from tests.cli.run import run
 from tests.jobs.asked_runs import Runs
+from tests.jobs.series import write_forecaster, write_series
 
 
 @pytest.fixture(autouse=True)
@@ -80,3 +83,50 @@ def test_mistakes(words: list[str], message: str) -> None:
     assert message in said.error
     assert "Traceback" not in said.error
     assert not list(Path().iterdir())
+
+
+def test_what_is_shown_without_a_text_is_said(runs: Runs) -> None:
+    assert (
+        run("look", "lecture", "-o", "a.html").error
+        == "no TEXT is given; shows an example of the lecture: 'black cat sleeps'\n"
+    )
+    said = run("look", str(runs["tags"]), "-o", "b.html")
+    assert said.error.startswith("no TEXT is given; shows an example of the validation: '")
+    assert run("look", str(runs["tags"]), "a b", "-o", "c.html").error == ""
+
+
+@pytest.mark.parametrize("name", ["pairs", "tags", "classes", "text", "masked"])
+def test_a_file_is_no_text(runs: Runs, name: str) -> None:
+    Path("sw.csv").write_text("a\n", encoding="utf-8")
+    said = run("look", str(runs[name]), "abc", "sw.csv")
+    assert said.code == 2
+    assert said.error.endswith(
+        f'sw.csv: is a file, and look takes a text: quote one line of it, seqloom look {runs[name]} "one line"; '
+        f"the whole file: seqloom predict {runs[name]} sw.csv\n"
+    )
+    assert not Path("look.html").exists()
+
+
+def test_what_is_no_file_is_a_text(runs: Runs) -> None:
+    """Also where it is too long for a file's name."""
+    assert run("look", str(runs["pairs"]), "abc.csv", "abc" * 5, "-o", "a.html").code == 0
+    assert run("look", str(runs["classes"]), "ab " * 200, "-o", "b.html").code == 0
+
+
+def test_a_file_to_forecast(tmp_path: Path) -> None:
+    data = write_series(tmp_path / "a.csv", shops=("north", "south"))
+    recipe = write_forecaster(tmp_path / "recipe.toml")
+    seqloom.train(recipe, data=data, out=tmp_path / "run", view="none")
+    said = run("look", "run", "a.csv", "--device", "cpu")
+    assert (said.code, said.out) == (0, "look.html\n"), said.error
+    assert said.error == "a.csv: 2 series; shows the first, 'north'\n"
+    model = seqloom.load(tmp_path / "run")
+    (looked,) = model.look([table_input(model, "a.csv", lambda text: None)]).answers
+    assert looked.forecast is not None
+    expected = model.forecast(data)[0]
+    assert looked.forecast.times == expected.times
+    assert looked.forecast.point == tuple(map(tuple, expected.mean.tolist()))
+    said = run("look", "run")
+    assert said.error.startswith("no TEXT is given; shows an example of the validation: 24 steps of 'north', 2024-01-")
+    said = run("look", "run", "b.csv")
+    assert (said.code, said.error) == (2, "b.csv: there is no such file; name one, or give numbers as JSON\n")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqloom.data.check import Finding, Place, Report, check, render
-from seqloom.data.check.numbers import Ratios
+from seqloom.data.check import Finding, Lengths, Place, Report, check, render
+from seqloom.data.check.numbers import LengthCounts, Ratios
 from seqloom.data.check.repeats import disagreements, first_of, hashes_of, joined, repeats, seen
 from seqloom.data.reading import Shape
 from seqloom.data.settings import corpora_of
@@ -263,3 +263,14 @@ def test_shares_of_what_is_left_out_are_of_all_lines(tmp_path: Path) -> None:
     (fault,) = (one for one in check(corpora_of([str(file)])).findings if one.title == "not UTF-8 text")
     assert (fault.count, fault.share) == (3, 0.75)
     assert fault.remedy.startswith("convert the file, e.g. iconv -f latin1 -t utf-8, or pass --skip-bad")
+
+
+def test_long_texts_are_counted_as_long_as_they_are() -> None:
+    """Lines of a whole book each: beyond what is counted length by length."""
+    counts = LengthCounts("characters")
+    counts.add(np.array([116_583]))
+    assert counts.summary() == Lengths("characters", 116_583, 116_583, 116_583, 116_583)
+    counts.add(np.array([7, 65_536, 65_537, 200_000]))
+    assert counts.summary() == Lengths("characters", 65_537, 200_000, 200_000, 447_663)
+    counts.add(np.array([7] * 95))
+    assert counts.summary() == Lengths("characters", 7, 116_583, 200_000, 448_328)

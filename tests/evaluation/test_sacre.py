@@ -59,9 +59,9 @@ def test_each_sentence(metric: SacreMetric) -> None:
             tokenize=counter.tokenizer_signature, lowercase=counter.lowercase, effective_order=True, force=True
         )
     each = metric.each(metric.statistics(BAD, [REFERENCES]))
-    assert each.tolist() == [
-        counter.sentence_score(one, [other]).score for one, other in zip(BAD, REFERENCES, strict=True)
-    ]
+    scores = [counter.sentence_score(one, [other]).score for one, other in zip(BAD, REFERENCES, strict=True)]
+    most = 100.0 if isinstance(metric, Bleu) else math.inf  # sacreBLEU's own is 100.00000000000004 at times
+    assert each.tolist() == [min(score, most) for score in scores]
 
 
 @pytest.mark.parametrize("metric", ALL, ids=lambda metric: metric.signature())

@@ -13,7 +13,7 @@ from seqloom.evaluation.report import Report
 from seqloom.evaluation.series import SquaredError
 from seqloom.jobs.evaluate import Evaluate, evaluate
 from seqloom.jobs.evaluated import Evaluated
-from seqloom.jobs.score_page import page, show
+from seqloom.jobs.score_page import Form, page, show
 from seqloom.jobs.score_table import number, probability
 from seqloom.settings import UserError
 from tests.evaluation.corpus import BAD, GOOD, OTHERS, REFERENCES
@@ -114,6 +114,28 @@ def test_slices_and_examples(place: Path) -> None:
     assert found.shown[0].row == BAD.index("")
     text = page(found, what, "text")
     assert f"  source     {OTHERS[-1]}\n  reference  {REFERENCES[-1]}\n  hypothesis \n" in text
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+def test_of_perfect_answers_none_is_the_worst(place: Path, form: Form) -> None:
+    _write("perfect", REFERENCES)
+    _write("nearly", [*REFERENCES[:-1], "wrong"])
+    found, what = _files("perfect", examples=3)
+    words = f"worst: none is wrong, all {len(REFERENCES)} are as the reference\n"
+    assert [each.worst for each in found.shown] == [False, False, False]
+    assert words in page(found, what, form)
+    found, what = _files("nearly", "perfect", examples=3)
+    worst = [each for each in found.shown if each.worst]
+    assert [(each.system, each.row) for each in worst] == [("nearly", len(REFERENCES) - 1)]
+    assert f"perfect, {words}" in page(found, what, form)
+
+
+def test_no_score_is_above_100(place: Path) -> None:
+    _write("perfect", REFERENCES)
+    found, _ = _files("perfect", metrics=("bleu", "chrf", "gleu"), examples=3)
+    assert sacrebleu.corpus_bleu(REFERENCES, [REFERENCES]).score > 100
+    assert {each.score for each in [*found.measured, *found.shown, *found.slices]} == {100.0}
+    assert {(each.interval.low, each.interval.high) for each in found.measured} == {(100.0, 100.0)}
 
 
 def test_words_are_counted_in_characters(place: Path) -> None:

@@ -238,3 +238,10 @@ def test_a_screen_without_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     output_file.Screen().write("ä\n")
     assert cast(io.StringIO, sys.stdout).getvalue() == "ä\n"
+
+
+def test_a_place_that_cannot_be_written_to() -> None:
+    with pytest.raises(FailedError) as caught:
+        output_file.OutputFile(Path("/proc/x"), {})
+    assert str(caught.value).startswith("/proc/x.part: cannot be written: ")
+    assert str(caught.value).endswith("; name another place to write to")

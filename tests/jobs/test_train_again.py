@@ -30,6 +30,22 @@ def test_the_same_command_again_changes_nothing(pairs: Path) -> None:
     assert {file: file.read_bytes() for file in sorted((pairs / "run").rglob("*.safetensors"))} == before
 
 
+def test_the_best_is_told_by_the_same_score_again(pairs: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Also where the metrics are gone."""
+
+    def best() -> str:
+        command = Command("r.toml", ("pairs.tsv",), out=Path("run"), changes=(*QUICK, "training.best=chrf"))
+        train(command, view="lines")
+        *_, last = capfd.readouterr().err.splitlines()
+        return next(part for part in last.split("   ") if part.startswith("best by chrf at step"))
+
+    first = best()
+    assert first.startswith("best by chrf at step 3: exact 0.000, chrf ")
+    assert best() == first
+    (pairs / "run" / "metrics.jsonl").unlink()
+    assert best() == first.replace("exact 0.000, ", "")
+
+
 @pytest.mark.parametrize(
     "pieces", ['{ kind = "characters" }', '{ kind = "bpe", size = 60, dropout = 0.3 }'], ids=["plain", "dropout"]
 )

@@ -61,8 +61,11 @@ def test_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(Path, "write_bytes", refuse)
-    with pytest.raises(FailedError, match=f"cannot be written: {why}; what was saved before is still there"):
+    with pytest.raises(FailedError, match=f"cannot be written: {why}; name another place to write to"):
         write_text(tmp_path / "file", "new")
+    (tmp_path / "old").touch()
+    with pytest.raises(FailedError, match=f"cannot be written: {why}; name another place to write to"):
+        write_text(tmp_path / "old", "new")
 
 
 def test_the_package_for_tensors_reports_too(tmp_path: Path) -> None:
@@ -79,9 +82,20 @@ def test_a_folder_appears_whole(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_fails_leaves_nothing(tmp_path: Path, full: None) -> None:
-    with pytest.raises(FailedError, match="the disk is full"), new_folder(tmp_path / "step") as partial:
+    nothing = pytest.raises(FailedError, match=r"step: cannot be written: the disk is full; name another place to")
+    with nothing, new_folder(tmp_path / "step") as partial:
         (partial / "file").write_text("1")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_fails_leaves_those_beside_it(tmp_path: Path, full: None) -> None:
+    (tmp_path / "before").mkdir()
+    still = "the disk is full; what was saved before is still there"
+    with pytest.raises(FailedError, match=f"step: cannot be written: {still}"), new_folder(tmp_path / "step"):
+        pass
+    with pytest.raises(FailedError, match=f"file: cannot be written: {still}"), new_folder(tmp_path / "step") as part:
+        write_text(part / "file", "1")
+    assert [file.name for file in tmp_path.iterdir()] == ["before"]
 
 
 def test_what_a_kill_left_of_a_folder_is_written_over(tmp_path: Path) -> None:

@@ -114,5 +114,5 @@ def test_a_line_of_metrics_that_is_none(run: RunFolder, line: str) -> None:
 
 def test_metrics_on_a_full_disk(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     run.metrics.symlink_to("/dev/full")
-    with pytest.raises(FailedError, match=r"metrics.jsonl: cannot be written: the disk is full; what was saved"):
+    with pytest.raises(FailedError, match=r"metrics.jsonl: cannot be written: the disk is full; name another"):
         run.add_metrics({"step": 1})

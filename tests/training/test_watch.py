@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from seqloom.training.watch import SPARKS, Facts, History, Watcher
+from seqloom.training.watch import SPARKS, Facts, History, View, Watcher
 
 
 class Clock:
@@ -42,7 +42,8 @@ def test_lines_are_whole_and_searchable(clock: Clock, stream: io.StringIO) -> No
     watcher.began(Facts("runs/x", steps=2000, about=["1.2 M parameters"]))
     run(watcher, clock, range(1, 401), 0.25)
     assert lines(stream)[0] == "1.2 M parameters"
-    assert lines(stream)[1] == "step 1 of 2000   0%   loss 1.234   400 tokens/s   8 m 20 s left"
+    assert lines(stream)[1] == "step 1 of 2000   0%   loss 1.234   400 tokens/s"
+    assert lines(stream)[2] == "step 41 of 2000   2%   loss 1.234   400 tokens/s   8 m 10 s left"
     assert lines(stream)[-1] == "step 361 of 2000   18%   loss 1.234   400 tokens/s   6 m 50 s left"
     assert len(lines(stream)) == 1 + 10  # at once, then every 10 of 100 seconds
 
@@ -97,13 +98,41 @@ def test_without_a_score_the_loss_is_the_best(clock: Clock, stream: io.StringIO)
 
 def test_a_run_that_goes_on_knows_its_best(clock: Clock, stream: io.StringIO) -> None:
     watcher = Watcher("lines", stream, clock)
-    watcher.began(Facts("run", after=6, best="loss", found=(5, 1.5)))
+    watcher.began(Facts("run", after=6, best="loss", found=(5, {"loss": 1.5, "accuracy": 80.0})))
     watcher.validated(8, 1.75)
     watcher.ended()
     assert lines(stream)[1:] == [
         "step 8   valid loss 1.750   best by loss at step 5",
         "ended at step 8   0 s   best by loss at step 5: valid loss 1.500",
     ]
+
+
+@pytest.mark.parametrize(
+    ("main", "best", "words"),
+    [
+        ("chrf", "chrf", "chrf 99.50"),
+        ("chrf", "exact", "chrf 99.50, exact 80.00"),
+        ("chrf", "loss", "chrf 99.50"),
+        ("loss", "loss", "valid loss 1.500"),
+        ("bleu", "exact", "exact 80.00"),
+    ],
+)
+def test_the_best_of_before_is_told_by_its_scores(
+    clock: Clock, stream: io.StringIO, main: str, best: str, words: str
+) -> None:
+    watcher = Watcher("lines", stream, clock)
+    scores = {"loss": 1.5, "chrf": 99.5, "exact": 80.0}
+    watcher.began(Facts("run", after=6, best=best, main=main, found=(5, scores)))
+    watcher.ended()
+    assert lines(stream)[-1] == f"ended at step 6   0 s   best by {best} at step 5: {words}"
+
+
+@pytest.mark.parametrize("view", ["lines", "panel"])
+def test_a_run_that_was_done(clock: Clock, stream: io.StringIO, view: View) -> None:
+    with Watcher(view, stream, clock) as watcher:
+        watcher.began(Facts("x", after=6, done=1.0, over="it is done", best="loss", found=(5, {"loss": 1.5})))
+        watcher.ended("the time is over")
+    assert lines(stream) == ["it is done", "best by loss at step 5: valid loss 1.500"]
 
 
 def test_an_unknown_total_and_a_given_share(clock: Clock, stream: io.StringIO) -> None:
@@ -113,15 +142,36 @@ def test_an_unknown_total_and_a_given_share(clock: Clock, stream: io.StringIO) -
     assert lines(stream) == ["step 1   loss 1.234   100 tokens/s"]
     clock.now += 29
     watcher.step(2, 1.234, 100, done=0.25, memory=5.12e8)
-    assert lines(stream)[1] == "step 2   25%   loss 1.234   3 tokens/s   512 MB   1 m 30 s left"
+    assert lines(stream)[1] == "step 2   25%   loss 1.234   3 tokens/s   512 MB"
+    clock.now += 30
+    watcher.step(3, 1.234, 100, done=0.5)
+    assert lines(stream)[2] == "step 3   50%   loss 1.234   3 tokens/s   512 MB   1 m 00 s left"
 
 
 def test_a_run_that_goes_on_counts_its_own_time(clock: Clock, stream: io.StringIO) -> None:
     watcher = Watcher("lines", stream, clock)
     watcher.began(Facts("x", steps=100, after=50, done=0.5))
-    run(watcher, clock, range(51, 52), 2.0)
+    run(watcher, clock, range(51, 57), 2.0)
     assert lines(stream)[0] == "goes on after step 50"
-    assert lines(stream)[1].endswith("1 m 38 s left")
+    assert lines(stream)[2].endswith("1 m 28 s left")
+
+
+def test_the_time_left_is_not_told_before_it_is_known(clock: Clock, stream: io.StringIO) -> None:
+    """Of a minute, six seconds went by before it began, and are done all the same; the first step is slow."""
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x"))
+    shown = []
+    for step, now in enumerate([1.0, 1.5, 1.9, 2.1, 4.0, 12.0], 1):
+        clock.now = now
+        watcher.step(step, 1.0, 100, done=(6 + now) / 60)
+        shown.append(watcher._seen.left)
+    assert shown[:3] == [None, None, None]
+    assert shown[3:] == pytest.approx([51.9, 50.0, 42.0])
+    watcher.step(7, 1.0, 100, done=0.05)  # what was prepared for a GPU counts no longer
+    assert watcher._seen.left is None
+    clock.now += 6
+    watcher.step(8, 1.0, 100, done=0.15)
+    assert watcher._seen.left == pytest.approx(51.0)
 
 
 def test_the_loss_is_smoothed_and_bears_nan(clock: Clock, stream: io.StringIO) -> None:

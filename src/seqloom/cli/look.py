@@ -14,7 +14,7 @@ def look(
         list[str] | None,
         typer.Argument(
             metavar="[TEXT…]",
-            help="What it is asked; of series, numbers as JSON. Without it: one of its validation examples.",
+            help="What it is asked; of series, numbers as JSON; of a forecast, a file. Else: a validation example.",
         ),
     ] = None,
     out: Annotated[
@@ -68,5 +68,5 @@ def look(
 
     asked, settings = tuple(texts or ()), tuple(changes or ())
     command = LookCommand(run, asked, target, out, svg, png, layer, head, font, beam, settings, force)
-    for file in job(command, device):
+    for file in job(command, device, lambda text: typer.echo(text, err=True)):
         typer.echo(file)

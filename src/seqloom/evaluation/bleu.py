@@ -76,5 +76,6 @@ class Bleu(SacreMetric):
             orders = orders + counted
         short = np.where(length < wanted, 1 - ratio(wanted, length), 0.0)
         penalty = np.where((length > 0) | (wanted == 0), _exp(short), 0.0)
-        scores = penalty * _exp(summed / np.maximum(orders, 1))
+        # sacreBLEU gives 100.00000000000004 where all is right
+        scores = np.minimum(penalty * _exp(summed / np.maximum(orders, 1)), 100.0)
         return np.where(right.any(-1), scores, 0.0)

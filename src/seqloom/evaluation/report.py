@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqloom.evaluation.examples import extremes
 from seqloom.evaluation.interval import Interval, percentiles, resampled
@@ -28,6 +29,8 @@ class Counts:
     stats: tuple[Statistics | None, ...]
     units: tuple[str, ...] = ()
     """what each system's score counts in: others are not compared; none: all in the same"""
+    right: tuple[NDArray[np.bool_], ...] = ()
+    """which answers of each system are as a reference; none: the score is not of answers"""
 
     def comparable(self, number: int) -> bool:
         """Whether a system can be compared with the first."""
@@ -157,7 +160,7 @@ def _shown(systems: Sequence[str], count: Counts, examples: int) -> list[Shown]:
     found = []
     for number, stats_ND in count.known():
         system = systems[number]
-        worst, best = extremes(count.metric, stats_ND, examples)
+        worst, best = extremes(count.metric, stats_ND, examples, count.right[number] if count.right else None)
         found += [Shown(system, count.metric, True, each.row, each.score) for each in worst]
         found += [Shown(system, count.metric, False, each.row, each.score) for each in best]
     return found

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from seqloom.jobs.progress import bar
 from seqloom.jobs.splitting import NoSplitError, held_out
 from seqloom.models import model_cost
 from seqloom.settings import UserError
+from seqloom.store import RunFolder
 from seqloom.tasks import Forecast, Nodes, task_class
 from seqloom.text import UNKNOWN, Vocabulary
 from seqloom.training.figures import duration, memory
@@ -59,6 +61,7 @@ class Checked:
 def check(command: Command) -> Checked:
     """All faults of a command's files; nothing is trained."""
     for corpus in corpora_of((*command.data, *command.valid, *command.test)):
+        _refuse_runs(corpus.files)
         size(corpus)  # a file that is not there is a mistake of the command's, not a fault of the data
     try:
         wish = asked(replace(command, skip_bad=True))
@@ -84,6 +87,15 @@ def check(command: Command) -> Checked:
         )
     found.findings[:0] = _unsplittable(wish)
     return Checked(found, _forecast(wish, command.changes, found), tuple(_notes(wish)))
+
+
+def _refuse_runs(files: Sequence[str]) -> None:
+    for file in files:
+        if RunFolder(Path(file)).exists():
+            raise UserError(
+                f"{file}: is a run, not data; name the files that it learnt from, which its recipe.toml tells, "
+                f"or score it: seqloom evaluate {file} --data FILE"
+            )
 
 
 def _notes(wish: Asked) -> Iterator[str]:

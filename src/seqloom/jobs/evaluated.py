@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from seqloom.evaluation.build import LABEL, LabelMetric, MetricName, label_metric, text_metric
 from seqloom.evaluation.confusion import Confusion, confusion
 from seqloom.evaluation.labels import Labels
@@ -40,6 +43,13 @@ class Evaluated:
     """what one of the references is, and several"""
     files: tuple[str, ...] = ()
     """of the systems, then of the references, for messages"""
+
+    def right(self) -> tuple[NDArray[np.bool_], ...]:
+        """Which answers of each system are one of their references."""
+        wanted = list(zip(*self.references, strict=True))
+        return tuple(
+            np.array([text in texts for text, texts in zip(said, wanted, strict=True)], bool) for said in self.answers
+        )
 
     def slices(self) -> list[Slice]:
         found = list[Slice]()
@@ -92,7 +102,9 @@ def count(
             continue
         metric: Metric[Any] = text_metric(name, settings)  # type: ignore[arg-type]  # the others are above
         begun(metric.title)
-        yield Counts(metric, tuple(metric.statistics(said, what.references) for said in what.answers))
+        yield Counts(
+            metric, tuple(metric.statistics(said, what.references) for said in what.answers), right=what.right()
+        )
 
 
 def _count_labels(what: Evaluated, name: LabelMetric) -> Counts:
@@ -100,7 +112,7 @@ def _count_labels(what: Evaluated, name: LabelMetric) -> Counts:
         raise UserError(f"--metrics {name}: labels have one reference, not {len(what.references)}")
     *said, wanted = what.labels or _divided(what, name)
     metric = label_metric(name, wanted, (labels for system in said for labels in system))
-    return Counts(metric, tuple(metric.statistics(labels, [wanted]) for labels in said))
+    return Counts(metric, tuple(metric.statistics(labels, [wanted]) for labels in said), right=what.right())
 
 
 def _divided(what: Evaluated, name: str) -> tuple[Sequence[Labels], ...]:

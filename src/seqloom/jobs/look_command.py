@@ -1,7 +1,7 @@
 """`seqloom look`: which model, which inputs, which files."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -10,9 +10,11 @@ from typing import Any
 from seqloom.jobs import lecture
 from seqloom.jobs.look import kind_of
 from seqloom.jobs.look_progress import examples
+from seqloom.jobs.look_table import table_input
 from seqloom.jobs.looked import Looked
 from seqloom.jobs.model import Model, load
 from seqloom.settings import UserError
+from seqloom.settings.words import show
 
 USUAL = Path("look.html")
 PAGE, PICTURE, PIXELS = (".html", ".htm"), (".svg",), (".png",)
@@ -37,11 +39,13 @@ class LookCommand:
     force: bool = False
 
 
-def look(command: LookCommand, device: str = "auto") -> Iterator[Path]:
-    """Each file that was written. All names are looked at before the model is."""
+def look(command: LookCommand, device: str = "auto", note: Callable[[str], None] = lambda text: None) -> Iterator[Path]:
+    """Each file that was written. All names are looked at before the model is. note: is told what is shown, and why."""
     files = list(_files(command))
     model = _opened(command.run, device)
-    looked = model.look(_inputs(command, model), target=command.target, beam=command.beam, changes=command.changes)
+    looked = model.look(
+        _inputs(command, model, note), target=command.target, beam=command.beam, changes=command.changes
+    )
     head = None if command.head is None else _head(looked, command.layer, command.head)
     for file in files:
         page = file.suffix.lower() in PAGE
@@ -87,15 +91,54 @@ def _opened(run: str, device: str) -> Model:
     return lecture.lecture() if run == lecture.NAME and not Path(run).exists() else load(run, device)
 
 
-def _inputs(command: LookCommand, model: Model) -> list[Any]:
+def _inputs(command: LookCommand, model: Model, note: Callable[[str], None]) -> list[Any]:
     if command.texts:
-        plain = kind_of(model) in ("pairs", "prompt", "text", "words")
-        return [text if plain else _value(text) for text in command.texts]
+        return [_input(command.run, model, text, note) for text in command.texts]
     folder = model.opened[0].run
     kept = [lecture.pairs()[0][0]] if folder.path == lecture.FOLDER else examples(folder)
     if not kept:
         raise UserError(f'{command.run}: what is it to be asked? seqloom look {command.run} "some text"')
+    whose = "of the lecture" if folder.path == lecture.FOLDER else "of the validation"
+    note(f"no TEXT is given; shows an example {whose}: {_shown(kept[0])}")
     return kept[:1]
+
+
+def _input(run: str, model: Model, text: str, note: Callable[[str], None]) -> Any:
+    """A file's name is never what is asked, but for a node, which may be called so."""
+    kind = kind_of(model)
+    if kind == "forecast":
+        return table_input(model, text, note) if _is_file(text) else _table(text)
+    if kind not in ("pairs", "prompt", "text", "words"):
+        return _value(text)
+    if _is_file(text):
+        raise UserError(
+            f'{text}: is a file, and look takes a text: quote one line of it, seqloom look {run} "one line"; '
+            f"the whole file: seqloom predict {run} {text}"
+        )
+    return text
+
+
+def _table(text: str) -> Any:
+    given = _value(text)
+    if isinstance(given, str) and "\n" not in text:  # a table as text has a row behind its names
+        raise UserError(f"{text}: there is no such file; name one, or give numbers as JSON")
+    return given
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name
+        return False
+
+
+def _shown(given: Any) -> str:
+    """In a few words, as an input may be a long series."""
+    if isinstance(given, dict):
+        times = given.get("times") or [""]
+        of = f" of {given['series']!r}" if given.get("series") else ""
+        return f"{len(times)} steps{of}, {times[0]} to {times[-1]}"
+    return show(given)
 
 
 def _value(text: str) -> Any:

@@ -28,6 +28,7 @@ def page(report: Report, what: Evaluated, form: Form) -> str:
         case "latex":
             parts = ["\n".join(latex(table)) for table in tables(report, confusions(what))]
             examples = ["\n".join(_latex_example(each, report, what)) for each in report.shown]
+            examples = [*map(in_latex, _faultless(report)), *examples]
             return "\n\n".join([*parts, *examples, "\n".join(f"% {line}" for line in below(report))]) + "\n"
         case "jsonl":
             return "".join(json_line(record) for record in _records(report, what))
@@ -71,7 +72,18 @@ def below(report: Report) -> Iterator[str]:
 
 
 def _examples(report: Report, what: Evaluated) -> list[str]:
-    return ["\n".join(_example(each, report, what)) for each in report.shown]
+    return [*_faultless(report), *("\n".join(_example(each, report, what)) for each in report.shown)]
+
+
+def _faultless(report: Report) -> list[str]:
+    """Of systems of which examples are shown, but none that is bad."""
+    worst = {each.system for each in report.shown if each.worst}
+    several = len(report.systems) > 1
+    return [
+        f"{f'{system}, ' if several else ''}worst: none is wrong, all {report.examples:,} are as the reference"
+        for system in dict.fromkeys(each.system for each in report.shown)
+        if system not in worst
+    ]
 
 
 def _headline(each: Shown, report: Report) -> str:

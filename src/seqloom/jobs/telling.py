@@ -39,7 +39,8 @@ class Telling:
         self.read = read
         self.events = EventWriter(self.run.path, after=facts.after if facts.after else None)
         self.last, self.best = time.monotonic(), facts.best
-        self.watcher.began(replace(facts, full=peak / flops_per_token * read if peak and flops_per_token else None))
+        full = peak / flops_per_token * read if peak and flops_per_token else None
+        self.watcher.began(replace(facts, full=full, main=self.main))
 
     def note(self, text: str) -> None:
         self.watcher.note(text)

@@ -15,6 +15,7 @@ from seqloom.jobs.asked import Asked, Command, asked
 from seqloom.jobs.card import card
 from seqloom.jobs.corpora import Corpora, corpora, fingerprints, longest_of
 from seqloom.jobs.decide import decide, device_of
+from seqloom.jobs.done_already import done_already
 from seqloom.jobs.doubts import doubts
 from seqloom.jobs.drawing import objective_of
 from seqloom.jobs.forecast_window import PICTURE, last_window
@@ -43,7 +44,7 @@ from seqloom.tasks.tag import TagTask
 from seqloom.text import Vocabulary
 from seqloom.training.freezing import freeze
 from seqloom.training.limits import Limits
-from seqloom.training.loop import Loop, Setup, best_weights
+from seqloom.training.loop import LESS_IS_BETTER, Loop, Setup, best_weights
 from seqloom.training.peak import peak_flops
 from seqloom.training.peak_memory import forget_peak
 from seqloom.training.place import Place
@@ -226,8 +227,8 @@ def _run(
     much = amount(data)
     forget_peak(device)
     peak = peak_flops(device, setup.precision)
-    found = None if loop.place.best is None else (loop.place.best_step, loop.place.best_loss)
-    facts = replace(facts, best=training.best, found=found)
+    over = done_already(run, loop.place, loop.over(), training) if resumed else ""
+    facts = replace(facts, best=training.best, found=_found(run, loop.place, training.best), over=over)
     telling.begin(facts, setup.flops_per_token, peak, much.larger / much.tokens)
     place = loop.train()
     if not place.step and setup.limits.steps != 0:
@@ -315,6 +316,14 @@ def _start_vectors(model: Model, data: Corpora) -> Iterator[str]:
             )
         share = f"{found:,} of {every:,} pieces ({found / every:.0%})"
         yield f"{name}: {share} begin from the vectors that the recipe names"
+
+
+def _found(run: RunFolder, place: Place, best: str) -> tuple[int, dict[str, float]] | None:
+    """The step and the scores of the best model so far; where the metrics are gone, what the checkpoint keeps of it."""
+    if place.best is None:
+        return None
+    value = -place.best if best in LESS_IS_BETTER else place.best
+    return place.best_step, {best: value, "loss": place.best_loss, **scores_of(run, place)}
 
 
 def scores_of(run: RunFolder, place: Place) -> dict[str, float]:

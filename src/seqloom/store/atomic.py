@@ -49,7 +49,7 @@ def _write(path: Path, fill: Callable[[Path], object]) -> None:
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder that appears under its name when all that is written into it is on the disk."""
     partial = path.with_name(path.name + PARTIAL)
-    with reported(path):
+    with reported(path, beside=True):
         try:
             remove_folder(partial)
             partial.mkdir(parents=True)
@@ -95,14 +95,27 @@ def to_disk(path: Path) -> None:
 
 
 @contextmanager
-def reported(path: Path) -> Iterator[None]:
-    """A write that fails is told as a FailedError."""
+def reported(path: Path, beside: bool = False) -> Iterator[None]:
+    """A write that fails is told as a FailedError. beside: what was saved before lies beside it, not in its place."""
     try:
         yield
     except (OSError, SafetensorError) as error:
-        raise FailedError(
-            f"{path}: cannot be written: {_reason(error)}; what was saved before is still there"
-        ) from None
+        saved = _saved_before(path, beside)
+        then = "what was saved before is still there" if saved else "name another place to write to"
+        raise FailedError(f"{path}: cannot be written: {_reason(error)}; {then}") from None
+
+
+def _saved_before(path: Path, beside: bool) -> bool:
+    """Whether something is there; of a file in a folder that is being made, whether another such folder is."""
+    if path.parent.name.endswith(PARTIAL):
+        path, beside = path.parent, True
+    place = path.parent if beside else path
+    try:
+        if place.is_dir():
+            return any(not one.name.endswith(PARTIAL) for one in place.iterdir())
+        return place.stat().st_size > 0
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -175,12 +175,20 @@ class Loop:
                 give_freed_memory()
         return self.place
 
-    def _begin(self) -> None:
-        """A run that had ended goes on if more is asked for; one without steps leaves its first weights."""
+    def over(self) -> str | None:
+        """Why no step is left to make, if none is: a run that had ended goes on if more is asked for."""
+        return self.place.ended if self._stays_ended() else self._over() or self._patience_over()
+
+    def _stays_ended(self) -> bool:
         place = self.place
-        if place.ended and place.ended_for and place.ended_for == list(self.setup.limits.asked):
+        return bool(place.ended and place.ended_for and place.ended_for == list(self.setup.limits.asked))
+
+    def _begin(self) -> None:
+        """One without steps leaves its first weights."""
+        place = self.place
+        if self._stays_ended():
             return
-        place.ended = self._over() or self._patience_over()
+        place.ended = self.over()
         if place.ended:
             if place.best is None:
                 self.validate()

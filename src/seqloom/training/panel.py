@@ -33,6 +33,9 @@ class Panel:
             self.note(line)
         self.close()
         self._latest = -math.inf
+        if seen.facts.over:
+            self.note(seen.facts.over)
+            return
         self._live = Live(self._picture(seen), console=self._console, auto_refresh=False, redirect_stdout=False)
         self._live.start()
 

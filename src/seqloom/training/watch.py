@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, Protocol, Self, TextIO
@@ -19,6 +19,7 @@ View = Literal["auto", "panel", "lines", "none"]
 
 _SMOOTHING = 0.95
 _WINDOW = 10.0  # seconds over which the speed is taken
+_KNOWN = 1.0  # seconds behind the first step, which is slow, after which the time left is known
 SPARKS = 20
 
 
@@ -37,10 +38,14 @@ class Facts:
     """Lines to say first: the model, the data, the machine."""
     best: str = ""
     """The score that decides which model is the best."""
-    found: tuple[int, float] | None = None
-    """The step of the best model so far, where a run goes on, and its validation loss."""
+    main: str = ""
+    """The score that is shown beside the loss."""
+    found: tuple[int, Mapping[str, float]] | None = None
+    """The step of the best model so far, where a run goes on, and its scores; among them `loss`."""
     full: float | None = None
     """Tokens a second at the peak of the machine."""
+    over: str = ""
+    """What to say of a run that was done before, so that no step is made."""
 
 
 class History:
@@ -115,6 +120,7 @@ class Watcher:
         self._weight = 0.0
         self._tokens = 0
         self._marks: deque[tuple[float, int]] = deque()
+        self._first: tuple[float, float] | None = None  # when the first step was over, and the share that was done
         self._since, self._skips = (
             0,
             False,
@@ -123,9 +129,9 @@ class Watcher:
     def began(self, facts: Facts) -> None:
         self._seen = Seen(facts, self._clock(), facts.after, facts.done or None)
         if facts.found is not None:
-            step, loss = facts.found
-            self._seen.best = step, f"valid loss {figure(loss)}"
-        self._weight = 0.0
+            step, scores = facts.found
+            self._seen.best = step, _found_words(facts, scores)
+        self._weight, self._first = 0.0, None
         self._marks = deque([(self._seen.began, self._tokens)])
         self._display.began(self._seen)
 
@@ -166,7 +172,7 @@ class Watcher:
         seen = self._seen
         seen.step, seen.valid_loss, seen.score, seen.score_name, seen.chooser = step, loss, score, score_name, chooser
         if best:
-            seen.best = step, ", ".join(_score_words(seen) or [f"valid loss {figure(loss)}"])
+            seen.best = step, ", ".join(_score_words(seen) or [_loss_word(loss)])
         # the time of a validation is not the time of steps, nor is that of what is saved behind it
         self._marks = deque([(self._clock(), self._tokens)])
         self._skips, self._since = self._since > 1, 0
@@ -210,8 +216,15 @@ class Watcher:
         if now > since:
             seen.speed = (self._tokens - before) / (now - since)
             seen.peak_share = seen.speed / seen.facts.full if seen.facts.full else None
-        gained = (seen.done or 0.0) - seen.facts.done
-        seen.left = (now - seen.began) * (1 - (seen.done or 0.0)) / gained if gained > 0 else None
+        seen.left = None if seen.done is None else self._left(now, seen.done)
+
+    def _left(self, now: float, done: float) -> float | None:
+        """From the first step on: what was before it took its own time, and may have been counted as done."""
+        if self._first is None or done < self._first[1]:
+            self._first = now, done
+        since, before = self._first
+        known = now - since >= _KNOWN and done > before
+        return (now - since) * (1 - done) / (done - before) if known else None
 
 
 def _display(view: View, stream: TextIO) -> Display:
@@ -239,8 +252,19 @@ def _score_words(seen: Seen) -> list[str]:
     return [f"{name} {figure(score)}" for name, score in each if score is not None]
 
 
+def _loss_word(loss: float) -> str:
+    return f"valid loss {figure(loss)}"
+
+
+def _found_words(facts: Facts, scores: Mapping[str, float]) -> str:
+    """As it was said when it was found."""
+    names = dict.fromkeys((facts.main, facts.best))
+    words = [f"{name} {figure(scores[name])}" for name in names if name != "loss" and name in scores]
+    return ", ".join(words or [_loss_word(scores["loss"])])
+
+
 def valid_words(seen: Seen) -> list[str]:
-    words = [] if seen.valid_loss is None else [f"valid loss {figure(seen.valid_loss)}"]
+    words = [] if seen.valid_loss is None else [_loss_word(seen.valid_loss)]
     words += _score_words(seen)
     if seen.best and words:
         step, _ = seen.best
@@ -250,11 +274,11 @@ def valid_words(seen: Seen) -> list[str]:
 
 
 def _closing(seen: Seen, now: float, text: str) -> str:
-    words = [f"ended at {seen.where}", duration(now - seen.began)]
+    words = [] if seen.facts.over else [f"ended at {seen.where}", duration(now - seen.began)]
     if seen.best:
         by = f" by {seen.facts.best}" if seen.facts.best else ""
         words.append(f"best{by} at step {seen.best[0]}: {seen.best[1]}")
-    return "   ".join([*words, *filter(None, [text])])
+    return "   ".join([*words, *([text] if text and not seen.facts.over else [])])
 
 
 class Lines:
@@ -266,8 +290,8 @@ class Lines:
 
     def began(self, seen: Seen) -> None:
         self._latest = -math.inf
-        goes_on = [f"goes on after step {seen.facts.after}"] if seen.facts.after else []
-        for line in [*seen.facts.about, *goes_on]:
+        goes_on = f"goes on after step {seen.facts.after}" if seen.facts.after else ""
+        for line in [*seen.facts.about, *filter(None, [seen.facts.over or goes_on])]:
             self.note(line)
 
     def stepped(self, seen: Seen, now: float) -> None:

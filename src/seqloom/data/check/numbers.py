@@ -1,6 +1,7 @@
 """Lengths and their ratios, counted in little memory."""
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,21 +23,26 @@ _FEW = 100
 
 
 class LengthCounts:
-    """How many texts have which length; lengths above the cap count as the cap."""
+    """How many texts have which length; the few that are longer than the cap are counted apart."""
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
         self._counts = np.zeros(_CAP + 1, np.int64)
+        self._longer: Counter[int] = Counter()
         self._longest = self._total = 0
 
     def add(self, lengths: Numbers) -> None:
-        self._counts += np.bincount(np.minimum(lengths, _CAP), minlength=_CAP + 1)
+        longer = lengths > _CAP
+        self._counts += np.bincount(lengths[~longer], minlength=_CAP + 1)
+        self._longer.update(lengths[longer].tolist())
         self._longest = max(self._longest, int(lengths.max(initial=0)))
         self._total += int(lengths.sum())
 
     def summary(self) -> Lengths:
-        up_to = np.cumsum(self._counts)
-        half, most = (int(np.searchsorted(up_to, share * up_to[-1])) for share in (0.5, 0.99))
+        longer = sorted(self._longer)
+        lengths = [*range(_CAP + 1), *longer]
+        up_to = np.cumsum([*self._counts.tolist(), *(self._longer[length] for length in longer)])
+        half, most = (lengths[int(np.searchsorted(up_to, share * up_to[-1]))] for share in (0.5, 0.99))
         return Lengths(self._unit, half, most, self._longest, self._total)
 
 
