@@ -123,7 +123,8 @@ def test_another_run_is_refused(stopped: Path) -> None:
     Path("weights").write_bytes(b"other")
     model = Echo()
     run, codecs = SimpleNamespace(model=Path("weights")), SimpleNamespace(fingerprint="")
-    model.opened = (SimpleNamespace(run=run, task=SimpleNamespace(codecs=codecs)),)  # type: ignore[assignment]
+    recipe = SimpleNamespace(data=SimpleNamespace(corpora=()))
+    model.opened = (SimpleNamespace(run=run, task=SimpleNamespace(codecs=codecs), recipe=recipe),)  # type: ignore[assignment]
     with pytest.raises(UserError, match="was begun with another run;"):
         predict(cast(Model, model), asking("in.txt", out=Path("out.txt")), print)
 

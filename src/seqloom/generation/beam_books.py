@@ -146,9 +146,10 @@ class BeamBooks:
                 for score, total, step, ids, given in zip(*one, strict=True)
                 if score > NOTHING
             ]
-            if stuck and (items[a].cuts or len(found) < settings.n_best):
+            cuts = items[a].cuts and int(held[0][a]) >= items[a].longest
+            if stuck and (cuts or len(found) < settings.n_best):
                 cut = self._cut(*(part[a] for part in (*held, held_log_probs_AKT)))
-                found = _joined(found, cut, items[a].cuts)
+                found = _joined(found, cut, cuts)
             yield found[: settings.n_best]
 
     def _cut(self, step: Tensor, total_K: Tensor, tokens_KT: Tensor, log_probs_KT: Tensor) -> list[Written]:

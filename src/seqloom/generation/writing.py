@@ -343,7 +343,8 @@ class Writing:
         very step."""
         if self.settings.sample is not None:
             return not ended
-        return self.drafts[a].item.cuts or len(self.drafts[a].found) < self.wanted
+        item, full = self.drafts[a].item, len(self.drafts[a].found) >= self.wanted
+        return not full or (item.cuts and self.beam > 1 and self.steps[a] >= item.longest)
 
     def _keep(
         self, h: Hypotheses, items: Sequence[int], origin_E: Tensor, score_E: Tensor, end_E: Tensor | None

@@ -112,7 +112,11 @@ def _count_labels(what: Evaluated, name: LabelMetric) -> Counts:
         raise UserError(f"--metrics {name}: labels have one reference, not {len(what.references)}")
     *said, wanted = what.labels or _divided(what, name)
     metric = label_metric(name, wanted, (labels for system in said for labels in system))
-    return Counts(metric, tuple(metric.statistics(labels, [wanted]) for labels in said), right=what.right())
+    # a graph's nodes have labels alone, and no texts
+    right = tuple(
+        np.array([[*one] == [*other] for one, other in zip(labels, wanted, strict=True)], bool) for labels in said
+    )
+    return Counts(metric, tuple(metric.statistics(labels, [wanted]) for labels in said), right=right)
 
 
 def _divided(what: Evaluated, name: str) -> tuple[Sequence[Labels], ...]:
