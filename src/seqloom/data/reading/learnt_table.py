@@ -22,6 +22,11 @@ class Learnt(NamedTuple):
     """whether the file that was learnt from is still there, and has the same names"""
 
 
+def format_said(corpus: Corpus) -> str | None:
+    """By its settings, or its name."""
+    return format_by_name(corpus.files[0]) if corpus.format == "auto" else corpus.format
+
+
 def as_learnt(
     learnt: Sequence[Corpus], shape: Shape, first: Sequence[str], rows: Sequence[Sequence[str]], header: bool
 ) -> Learnt | None:
@@ -45,8 +50,7 @@ def as_learnt(
 
 
 def _unsaid(corpus: Corpus) -> bool:
-    form = format_by_name(corpus.files[0]) if corpus.format == "auto" else corpus.format
-    return len(corpus.files) == 1 and form in ("csv", "tsv", "text") and corpus.source is None
+    return len(corpus.files) == 1 and format_said(corpus) in ("csv", "tsv", "text") and corpus.source is None
 
 
 def _kept(corpus: Corpus, shape: Shape) -> Table | None:

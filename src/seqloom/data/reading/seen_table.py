@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from seqloom.data.reading.column_names import wordy
 from seqloom.data.reading.columns import usual, usual_sources
-from seqloom.data.reading.source_column import Wanted, format_said
+from seqloom.data.reading.learnt_table import format_said
+from seqloom.data.reading.source_column import Wanted
 
 LOOKED_AT = 20
 """Lines that are enough to tell."""

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from seqloom.data.file_format import format_by_name
 from seqloom.data.reading.block import Shape
 from seqloom.data.reading.columns import position, usual, usual_sources
 from seqloom.data.reading.faults import DataError
-from seqloom.data.reading.learnt_table import as_learnt
+from seqloom.data.reading.learnt_table import as_learnt, format_said
 from seqloom.data.reading.table import SAMPLE, listed, looks_like_names
 from seqloom.data.settings import Corpus
 
@@ -33,11 +32,6 @@ class Wanted:
         """As all tables that were learnt from have it, if somebody said so."""
         said = {corpus.header for corpus in self.learnt if format_said(corpus) == "csv"}
         return said.pop() if len(said) == 1 else None
-
-
-def format_said(corpus: Corpus) -> str | None:
-    """By its settings, or its name."""
-    return format_by_name(corpus.files[0]) if corpus.format == "auto" else corpus.format
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from seqloom.data.reading.block import FIELDS
 from seqloom.data.reading.columns import absent, found_key, telling_keys, usual_sources
 from seqloom.data.reading.faults import DataError
-from seqloom.data.reading.source_column import UNCLEAR, Wanted, format_said
+from seqloom.data.reading.learnt_table import format_said
+from seqloom.data.reading.source_column import UNCLEAR, Wanted
 from seqloom.data.reading.table import listed
 
 

@@ -8,9 +8,10 @@ from seqloom.data.reading.block import ROWS
 from seqloom.data.reading.comma_separated import cells_of, head_of, rows_of
 from seqloom.data.reading.conllu import read_conllu
 from seqloom.data.reading.faults import Broken, DataError
+from seqloom.data.reading.learnt_table import format_said
 from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.parquet import parquet_names, read_parquet
-from seqloom.data.reading.source_column import SourceColumn, Wanted, format_said, source_column
+from seqloom.data.reading.source_column import SourceColumn, Wanted, source_column
 from seqloom.data.reading.source_key import needed_key
 from seqloom.data.reading.stored_file import shown
 from seqloom.data.reading.table import SAMPLE
