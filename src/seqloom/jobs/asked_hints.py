@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from seqloom.data.reading.faults import DataError
+from seqloom.data.reading.learnt_table import format_said
 from seqloom.data.reading.seen_table import csv_rows, names_columns
-from seqloom.data.reading.source_column import Wanted, format_said, source_column
+from seqloom.data.reading.source_column import Wanted, source_column
 from seqloom.jobs.asked_input import AskedInput
 from seqloom.jobs.opened import Opened
 from seqloom.tasks import Language, Masked
