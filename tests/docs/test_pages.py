@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs import pages
 from tests.docs.pages import PAGES, anchors, filled, lost_links, programs, run
 
 PAGE = """# A page
@@ -78,5 +77,6 @@ def test_lost_links_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "there.md").write_text("# Here\n")
     page = tmp_path / "page.md"
     text = "# Own\n[a](there.md#here) [b](there.md#gone) [c](gone.md) [d](#own) [e](#gone) [f](https://x.example/y)\n"
-    monkeypatch.setitem(pages.PAGES, page, text)
+    page.write_text(text)
+    monkeypatch.setitem(PAGES, page, text)
     assert lost_links(page) == ["there.md#gone", "gone.md", "#gone"]
