@@ -9,19 +9,10 @@ import pytest
 from seqloom.cli import app
 from seqloom.settings import SettingsError, loads
 from tests.arrows import RANK, SOURCE
+from tests.docs.pages import PAGES, ROOT, blocks, lost_links, programs, run
 from tests.settings.example import Recipe
 
-ROOT = SOURCE.parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = {
-    page: page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-}
-
-
-def blocks(text: str, language: str = r"\w*") -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-
-
+README = PAGES[ROOT / "README.md"]
 BLOCKS = blocks(README)
 
 
@@ -89,23 +80,9 @@ def commands(pattern: str) -> set[str]:
     return {name for block in said for name in re.findall(pattern, block, re.M)}
 
 
-def anchors(text: str) -> set[str]:
-    """As a reader of Markdown makes them of headings."""
-    heads = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
-    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_its_links_lead_somewhere(page: Path) -> None:
-    lost = []
-    for link in re.findall(r"\]\(([^)\s]+)\)", PAGES[page]):
-        if "://" in link:
-            continue
-        file, _, anchor = link.partition("#")
-        target = (page.parent / file).resolve() if file else page
-        if not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
-            lost.append(link)
-    assert lost == []
+    assert lost_links(page) == []
 
 
 def test_its_make_targets_exist() -> None:
@@ -129,9 +106,6 @@ def test_the_page_of_layers_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """All blocks, one after the other, as a reader would type them."""
     monkeypatch.chdir(tmp_path)
     page = ROOT / "docs" / "python.md"
-    found = blocks(PAGES[page], "python")
-    names: dict[str, object] = {}
-    for block in found:
-        exec(compile(block, page.name, "exec"), names)
-    assert len(found) >= 3
+    names = run(page, compared=False)
+    assert len(programs(PAGES[page])) >= 3
     assert names["scores"].shape == (2, 1, 1000)  # type: ignore[attr-defined]
