@@ -21,7 +21,7 @@ from seqloom.data.settings import corpora_of
 from seqloom.evaluation.build import LabelMetric, label_metric
 from seqloom.evaluation.report import Counts, report
 from seqloom.evaluation.settings import EvaluationSettings
-from seqloom.jobs.answer import Question
+from seqloom.jobs.answering.answer import Question
 
 HERE = Path(__file__).parent
 RECIPES = HERE.parent / "recipes"

@@ -15,8 +15,8 @@ from pathlib import Path
 import torch
 
 from machine import describe
-from seqloom.jobs import recipe_file
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipes import shipped
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.settings import load
 from seqloom.training.calibration import Trial, calibrate, mixing, step_times, transformer
 from seqloom.training.optimisers import Muon
@@ -63,7 +63,7 @@ def grid() -> Iterator[tuple[str, Trial]]:
     ):
         yield kind, Trial(mixing(96, 2, kind=kind, **more), 768, 48)
     for name in RECIPES:
-        recipe = load(recipe_file.find(name), Recipe)
+        recipe = load(shipped.find(name), Recipe)
         model = recipe.model.model_dump(mode="json", exclude_none=True, exclude_unset=True)
         yield f"{name}, 1,024 tokens", Trial(model, 1024, 32, 4000, optimiser=recipe.training.optimiser)
 

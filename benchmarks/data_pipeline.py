@@ -129,9 +129,9 @@ def _read(file: Path) -> str:
 
 def stage(name: str, folder: Path, seconds: float) -> dict[str, Any]:
     from seqloom.data.settings import corpora_of
-    from seqloom.jobs.corpora import corpora, vocabularies
-    from seqloom.jobs.plan import amount, step_seconds, throwaway
-    from seqloom.jobs.recipe import Recipe
+    from seqloom.jobs.corpora.build import corpora, vocabularies
+    from seqloom.jobs.deciding.plan import amount, step_seconds, throwaway
+    from seqloom.jobs.recipes.recipe import Recipe
     from seqloom.settings import loads
 
     recipe = loads(RECIPE, Recipe)

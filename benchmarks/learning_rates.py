@@ -1,4 +1,4 @@
-"""Which learning rate suits which model, batch and number of steps: what the rule in jobs/rates.py was found by.
+"""Which learning rate suits which model, batch and number of steps: by what jobs/deciding/rates.py was found.
 
 python benchmarks/learning_rates.py --pairs TRAIN VALID --text FILE [--cpu 12] [--gpu 4] [--out FILE] [--quick]
 

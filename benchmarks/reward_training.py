@@ -27,10 +27,10 @@ from seqloom.data.ragged import Ragged
 from seqloom.evaluation.interval import percentiles, resampled
 from seqloom.generation import write
 from seqloom.generation.contract import Item
-from seqloom.jobs.answers import GREEDY
-from seqloom.jobs.drawing import MORE, TIMES, drawing
+from seqloom.jobs.answering.scorer import scorer_of
+from seqloom.jobs.learning.answers import GREEDY
+from seqloom.jobs.learning.drawing import MORE, TIMES, drawing
 from seqloom.jobs.opened import open_run
-from seqloom.jobs.scorer import scorer_of
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text.gleu import ngrams, sentence_gleu

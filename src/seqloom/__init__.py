@@ -11,7 +11,7 @@ print(seqloom.evaluate("runs/pairs", data="test.tsv"))
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seqloom.jobs.answer import Question
+    from seqloom.jobs.answering.answer import Question
     from seqloom.jobs.model import load
     from seqloom.jobs.python import check, compare, evaluate, train
 
@@ -19,7 +19,7 @@ __version__ = "0.1.0.dev0"
 __all__ = ["Question", "__version__", "check", "compare", "evaluate", "load", "train"]
 
 _PLACES = {
-    "Question": "answer",
+    "Question": "answering.answer",
     "check": "python",
     "compare": "python",
     "evaluate": "python",

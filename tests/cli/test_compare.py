@@ -7,9 +7,9 @@ import pytest
 
 from seqloom.cli import spread
 from seqloom.jobs import compare as module
-from seqloom.jobs.asked import Budget
-from seqloom.jobs.compare_command import Compare
-from seqloom.jobs.compared import Compared, Row
+from seqloom.jobs.comparing.command import Compare
+from seqloom.jobs.comparing.compared import Compared, Row
+from seqloom.jobs.deciding.asked import Budget
 from seqloom.settings import UserError
 from tests.cli.run import run
 

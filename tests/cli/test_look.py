@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import seqloom
-from seqloom.jobs.look_table import table_input
+from seqloom.jobs.looking.table import table_input
 from tests.cli.run import run
 from tests.jobs.asked_runs import Runs
 from tests.jobs.series import write_forecaster, write_series

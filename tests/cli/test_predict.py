@@ -12,7 +12,7 @@ import pytest
 
 import seqloom
 from seqloom.jobs import predict as job
-from seqloom.jobs.generation import generation_of
+from seqloom.jobs.answering.generation import generation_of
 from seqloom.store import RunFolder
 from tests.cli.run import Ran, run
 from tests.jobs.asked_runs import RECIPES, Runs

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.jobs import recipe_file, recipe_speed
-from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.recipe_file import folder
+from seqloom.jobs.recipes import shipped, speed
+from seqloom.jobs.recipes.recipe import Recipe
+from seqloom.jobs.recipes.shipped import folder
 from seqloom.settings import load, loads
 from seqloom.training.pace import ROWS, WIDTHS, Pace
 from tests.cli.run import run
@@ -42,7 +42,7 @@ def test_schema() -> None:
 
 def test_speed_is_of_every_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
     pace = Pace(tuple((1e9,) * len(WIDTHS) for _ in ROWS), {"products": 1.0})
-    monkeypatch.setattr(recipe_speed, "pace_here", lambda measure: pace)
+    monkeypatch.setattr(speed, "pace_here", lambda measure: pace)
     said = {line.split()[0]: line.split()[1] for line in run("recipes", "--speed").out.splitlines() if line}
     assert {file.stem for file in FILES} <= said.keys()
     assert said["transformer-base-small"].endswith("k") or float(said["transformer-base-small"]) > 0
@@ -76,7 +76,7 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two recipes, one of them broken, in place of the real one."""
     (tmp_path / "good.toml").write_text('source = "a paper"\n')
     (tmp_path / "broken.toml").write_text("source = \n")
-    monkeypatch.setattr(recipe_file, "folder", lambda: tmp_path)
+    monkeypatch.setattr(shipped, "folder", lambda: tmp_path)
     return tmp_path
 
 

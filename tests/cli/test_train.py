@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seqloom.cli import spread
-from seqloom.jobs import decide
+from seqloom.jobs.deciding import decide
 from seqloom.layers.native import library
 from seqloom.training import loop as loop_module
 from tests.cli.run import Ran, run

@@ -8,8 +8,8 @@ import torch
 
 import seqloom
 from seqloom.jobs.model import Model
-from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.recipe_file import names
+from seqloom.jobs.recipes.recipe import Recipe
+from seqloom.jobs.recipes.shipped import names
 from seqloom.settings import load
 
 pytestmark = [

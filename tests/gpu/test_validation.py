@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 
-from seqloom.jobs import by_heart
-from seqloom.jobs.answers import answers
-from seqloom.jobs.by_heart import ByHeart
-from seqloom.jobs.scores import metrics_of, validator
+from seqloom.jobs.learning import by_heart
+from seqloom.jobs.learning.answers import answers
+from seqloom.jobs.learning.by_heart import ByHeart
+from seqloom.jobs.learning.scores import metrics_of, validator
 from seqloom.tasks.translate import TranslateTask
 from seqloom.training.limits import Limits
 from tests.training.small import Heard, Small, small

@@ -8,7 +8,7 @@ import torch
 from seqloom.inspect.drawing import Flow
 from seqloom.inspect.flow import draw
 from seqloom.inspect.sentences import SENTENCES
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.models.build import Model, build_model
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes

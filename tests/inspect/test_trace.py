@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seqloom.inspect.trace import Example, Trace, trace
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.layers.attention import SelfAttention
 from seqloom.layers.attentive_recurrence import AttentiveRecurrenceMixer
 from seqloom.layers.convolution import ConvolutionMixer

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Answer, Question
-from seqloom.jobs.answer_lines import AnswerLines
+from seqloom.jobs.answering.answer import Answer, Question
+from seqloom.jobs.answering.writing import Prepared
+from seqloom.jobs.lines.answer_lines import AnswerLines
 from seqloom.jobs.model import Model
 from seqloom.jobs.predict import Asking, predict
-from seqloom.jobs.writing import Prepared
 from seqloom.settings import UserError
 
 BATCH = 4

@@ -10,7 +10,7 @@ from seqloom.generation import PairScorer
 from seqloom.generation.contract import Item
 from seqloom.generation.search import write
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs import engines
+from seqloom.jobs.answering import engines
 from seqloom.text import BEGIN, END
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from seqloom.jobs.asked import Command
+from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.train import Trained, train
 
 RECIPE = """

@@ -6,7 +6,7 @@ import pytest
 
 import seqloom
 from seqloom import Question
-from seqloom.jobs.generation import generation_of
+from seqloom.jobs.answering.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.settings import UserError
 from tests.jobs.asked_runs import Runs

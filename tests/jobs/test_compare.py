@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 import seqloom
-from seqloom.jobs import compared_work
-from seqloom.jobs.asked import Budget
 from seqloom.jobs.compare import compare
-from seqloom.jobs.compare_command import Compare, budget_of
-from seqloom.jobs.compared import Compared
-from seqloom.jobs.compared_result import load_result
-from seqloom.jobs.compared_worker import Work, done
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.comparing import work
+from seqloom.jobs.comparing.command import Compare, budget_of
+from seqloom.jobs.comparing.compared import Compared
+from seqloom.jobs.comparing.result import load_result
+from seqloom.jobs.comparing.worker import Work, done
+from seqloom.jobs.deciding.asked import Budget
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.models import Sizes, model_cost
 from seqloom.settings import FailedError, SettingsError, UserError, load
 from seqloom.store import RunFolder
@@ -45,7 +45,7 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
         except UserError as error:
             raise FailedError(str(error)) from None
 
-    monkeypatch.setattr(compared_work, "work_apart", here)
+    monkeypatch.setattr(work, "work_apart", here)
     return works
 
 

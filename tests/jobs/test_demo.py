@@ -14,7 +14,7 @@ from seqloom.jobs import train as train_job
 from seqloom.jobs.demo import Shown, demo, is_right
 from seqloom.jobs.demos import Demo, Example, Name, make
 from seqloom.jobs.demos.write import read
-from seqloom.jobs.finished import finished
+from seqloom.jobs.learning.finished import finished
 from seqloom.settings import UserError
 from seqloom.store import RunFolder
 from tests.jobs.run import PAIRS

@@ -12,9 +12,9 @@ from rich.console import Console
 from seqloom.evaluation.report import Report
 from seqloom.evaluation.series import SquaredError
 from seqloom.jobs.evaluate import Evaluate, evaluate
-from seqloom.jobs.evaluated import Evaluated
-from seqloom.jobs.score_page import Form, page, show
-from seqloom.jobs.score_table import number, probability
+from seqloom.jobs.evaluating.evaluated import Evaluated
+from seqloom.jobs.evaluating.score_page import Form, page, show
+from seqloom.jobs.evaluating.score_table import number, probability
 from seqloom.settings import UserError
 from tests.evaluation.corpus import BAD, GOOD, OTHERS, REFERENCES
 

@@ -10,7 +10,7 @@ import torch
 import seqloom
 from seqloom.jobs.model import Model
 from seqloom.jobs.opened import open_run
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.layers.layout import Packed
 from seqloom.models.decoder_only import DecoderOnly
 from seqloom.settings import SettingsError, UserError, load

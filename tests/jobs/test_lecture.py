@@ -7,7 +7,7 @@ import torch
 
 from seqloom.jobs.lecture import WEIGHTS, lecture, pairs
 from seqloom.jobs.lecture import train as anew
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.settings import dump, loads
 from seqloom.text.specials import SPECIALS
 

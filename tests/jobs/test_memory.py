@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from seqloom.jobs import memory
-from seqloom.jobs.asked import Command
+from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.memory import free_bytes, refuse_too_large
 from seqloom.jobs.train import train
 from seqloom.settings import UserError

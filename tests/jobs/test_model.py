@@ -8,10 +8,10 @@ import torch
 import seqloom
 from seqloom import Question
 from seqloom.generation.contract import Item, Written
-from seqloom.jobs.answer import Answer
-from seqloom.jobs.generation import generation_of
+from seqloom.jobs.answering.answer import Answer
+from seqloom.jobs.answering.generation import generation_of
+from seqloom.jobs.answering.writing import Writer
 from seqloom.jobs.model import Model
-from seqloom.jobs.writing import Writer
 from seqloom.settings import UserError
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import SPECIALS, UNKNOWN

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import seqloom
-from seqloom.jobs.answer import Scored
+from seqloom.jobs.answering.answer import Scored
 from seqloom.jobs.model import Model
 from seqloom.settings import UserError
 from tests.jobs.asked_runs import Runs

@@ -13,7 +13,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 import seqloom
-from seqloom.jobs.answer import Answer
+from seqloom.jobs.answering.answer import Answer
 from seqloom.jobs.opened import still_training
 from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import seqloom
-from seqloom.jobs.answer_lines import AnswerLines
-from seqloom.jobs.generation import generation_of
+from seqloom.jobs.answering.generation import generation_of
+from seqloom.jobs.lines.answer_lines import AnswerLines
 from seqloom.jobs.predict import Asking, predict
 from tests.jobs.asked_runs import Runs
 from tests.jobs.run import child

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import seqloom
-from seqloom.jobs.asked import Command
+from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.model import Model
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.jobs.train import train
 from seqloom.settings import SettingsError, loads
 

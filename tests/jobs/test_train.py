@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from seqloom.jobs.asked import Command
+from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.train import train
 from seqloom.settings import UserError
 from tests.jobs.run import write_pairs, write_recipe

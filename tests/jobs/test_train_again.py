@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
-from seqloom.jobs import corpora as corpora_module
-from seqloom.jobs.asked import Command
+from seqloom.jobs.corpora import build as corpora_module
+from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.train import train
 from seqloom.settings import FailedError, UserError
 from seqloom.store import RunFolder, atomic

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.jobs.asked import Command
 from seqloom.jobs.check import check
+from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.train import train
 from seqloom.settings import UserError
 from tests.jobs.run import write_pairs, write_recipe

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from seqloom.jobs import decide
-from seqloom.jobs.asked import Budget, Command
-from seqloom.jobs.plan import amount
+from seqloom.jobs.deciding import decide
+from seqloom.jobs.deciding.asked import Budget, Command
+from seqloom.jobs.deciding.plan import amount
 from seqloom.jobs.train import train
 from seqloom.models import model_cost
 from seqloom.settings import UserError

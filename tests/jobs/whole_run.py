@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from seqloom.jobs.asked import Command
+from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.train import Trained, train
 
 QUICK = ("training.steps=3",)

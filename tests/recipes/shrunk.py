@@ -8,9 +8,9 @@ import torch
 from seqloom.generation.contract import Item
 from seqloom.generation.search import write
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.recipe_file import find
-from seqloom.jobs.scorer import scorer_of
+from seqloom.jobs.answering.scorer import scorer_of
+from seqloom.jobs.recipes.recipe import Recipe
+from seqloom.jobs.recipes.shipped import find
 from seqloom.models.build import Model, build_model
 from seqloom.models.cost import model_cost
 from seqloom.models.sizes import Sizes

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.settings import load
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from seqloom.jobs.scores import masked_accuracy
+from seqloom.jobs.learning.scores import masked_accuracy
 from seqloom.models import EncoderOnly, build_model
 from seqloom.tasks import Goals
 from seqloom.tasks.masked import MaskedTask, read

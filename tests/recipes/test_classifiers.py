@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.layers.convolution import Convolution
 from seqloom.models.build import Model, build_model
 from seqloom.models.cost import model_cost

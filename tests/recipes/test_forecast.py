@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.recipe_cost import listed
+from seqloom.jobs.recipes.cost import listed
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.models import build_model
 from seqloom.models.build import Model
 from seqloom.tasks import Forecast, Goals

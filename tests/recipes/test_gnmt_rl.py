@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from seqloom.data.cache import Examples
-from seqloom.jobs.answers import answers
-from seqloom.jobs.drawing import objective_of
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.learning.answers import answers
+from seqloom.jobs.learning.drawing import objective_of
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.models import Sizes, build_model, model_cost
 from seqloom.models.build import Model
 from seqloom.settings import load

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.jobs.answers import answers
+from seqloom.jobs.learning.answers import answers
 from seqloom.layers.experts import MixtureOfExperts
 from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.memory_compressed import MemoryCompressedAttention

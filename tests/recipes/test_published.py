@@ -3,9 +3,9 @@
 import pytest
 
 from seqloom.evaluation.build import LABEL, RATE, SERIES, TEXT
-from seqloom.jobs import recipe_file
-from seqloom.jobs.published import Published
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipes import shipped
+from seqloom.jobs.recipes.published import Published
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.settings import load
 
 DE, FR, WIKI = "newstest2014 en-de", "newstest2014 en-fr", "wikisum lead, test"
@@ -41,7 +41,7 @@ ELSEWHERE = {"f1", "loss", "score"}  # of GLUE, SQuAD and music, which seqloom d
 
 
 def _target(name: str) -> Published:
-    return load(recipe_file.names()[name], Recipe).target
+    return load(shipped.names()[name], Recipe).target
 
 
 @pytest.mark.parametrize(("name", "data", "score", "flops"), TRANSLATION)
@@ -60,7 +60,7 @@ def test_summaries(name: str, perplexity: float, rouge: float, note: str) -> Non
     assert {target.spent(each) for each in found.values()} == {None}
 
 
-@pytest.mark.parametrize("name", recipe_file.names())
+@pytest.mark.parametrize("name", shipped.names())
 def test_results_can_be_told_apart_and_have_a_column(name: str) -> None:
     target = _target(name)
     told = [(target.named(each), each.metric) for each in target.results]

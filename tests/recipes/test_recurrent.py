@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.recipe_file import names
+from seqloom.jobs.recipes.recipe import Recipe
+from seqloom.jobs.recipes.shipped import names
 from seqloom.layers.attentive_recurrence import AttentiveRecurrence, AttentiveRecurrenceMixer, AttentiveState
 from seqloom.layers.experts import MixtureOfExperts
 from seqloom.layers.layout import Padded

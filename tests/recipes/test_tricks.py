@@ -2,7 +2,7 @@
 
 import pytest
 
-from seqloom.jobs.recipe_file import names
+from seqloom.jobs.recipes.shipped import names
 from tests.recipes.shrunk import recipe
 from tests.recipes.tricks.convolutions import CONVOLUTIONS
 from tests.recipes.tricks.lookup import look_up

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from seqloom.jobs.answer import Answer, Question
-from seqloom.jobs.writing import Prepared
+from seqloom.jobs.answering.answer import Answer, Question
+from seqloom.jobs.answering.writing import Prepared
 from seqloom.serving.asking import UNREAD, Pending
 from seqloom.serving.desk import Desk
 from seqloom.serving.errand import Errand

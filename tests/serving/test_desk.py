@@ -14,8 +14,8 @@ from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import GenerationSettings
 from seqloom.generation.writing import Writing
-from seqloom.jobs import writing
-from seqloom.jobs.answer import Question
+from seqloom.jobs.answering import writing
+from seqloom.jobs.answering.answer import Question
 from seqloom.jobs.model import load
 from seqloom.serving.counts import Counts
 from seqloom.serving.desk import Desk

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import seqloom
-from seqloom.jobs.asked import Command
+from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.train import train
 from tests.jobs.graph import write_graph
 from tests.jobs.series import write_forecaster, write_series

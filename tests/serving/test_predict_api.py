@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import seqloom
-from seqloom.jobs.answer import Answer
+from seqloom.jobs.answering.answer import Answer
 from tests.jobs.asked_runs import Runs
 from tests.serving.live import PATIENCE, Live
 

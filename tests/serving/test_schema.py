@@ -10,7 +10,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck
 
-from seqloom.jobs.asked import Command
+from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.train import train
 from tests.jobs.asked_runs import Runs
 from tests.jobs.graph import write_graph

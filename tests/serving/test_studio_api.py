@@ -109,7 +109,7 @@ def test_weights_come_layer_by_layer_where_they_are_many(studio: Live, monkeypat
     whole = ask(studio, "attention", **CAT)["layers"]
     light = ask(studio, "attention", **CAT, weights="light")["layers"]
     assert light == whole
-    monkeypatch.setattr("seqloom.jobs.look_attention.LIGHT", 50)
+    monkeypatch.setattr("seqloom.jobs.looking.attention.LIGHT", 50)
     other = {**CAT, "input": "white cat eats"}
     light = ask(studio, "attention", **other, weights="light")["layers"]
     assert [layer["weights"]["shape"] for layer in light] == [[2, 0, 0]] * 3

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from seqloom.jobs.studio_folder import files
+from seqloom.jobs.looking.studio_folder import files
 from seqloom.serving.gate import Keeper
 from seqloom.serving.studio_page import StudioPage, router
 

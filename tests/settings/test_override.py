@@ -69,7 +69,7 @@ def test_an_override_that_cannot_be(override: str, expected: str) -> None:
 
 def test_inside_a_table_that_is_not_written() -> None:
     """It begins as the default, so that its kind need not be said."""
-    from seqloom.jobs.recipe import Recipe
+    from seqloom.jobs.recipes.recipe import Recipe
     from seqloom.settings import loads
 
     assert loads("", Recipe, ["training.optimiser.rate=0.5"]).training.optimiser.model_dump()["rate"] == 0.5
@@ -79,7 +79,7 @@ def test_inside_a_table_that_is_not_written() -> None:
 
 
 def test_another_kind_leaves_behind_what_it_does_not_have() -> None:
-    from seqloom.jobs.recipe import Recipe
+    from seqloom.jobs.recipes.recipe import Recipe
     from seqloom.settings import loads
 
     text = '[model]\nmixer = { kind = "attention", heads = 2 }\ncross = { kind = "attention", heads = 2 }\n'

@@ -9,8 +9,8 @@ from torch import Tensor
 
 import seqloom
 from seqloom.inspect.attention import watch_attention
-from seqloom.jobs.answer import Question
-from seqloom.jobs.generation import generation_of
+from seqloom.jobs.answering.answer import Question
+from seqloom.jobs.answering.generation import generation_of
 from seqloom.layers.layout import Padded
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.text import BEGIN, END

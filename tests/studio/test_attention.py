@@ -163,7 +163,7 @@ def test_weights_are_fetched_when_they_are_looked_at(
     studio: Studio, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where all of them would be too much for one document."""
-    monkeypatch.setattr("seqloom.jobs.look_attention.LIGHT", 10)
+    monkeypatch.setattr("seqloom.jobs.looking.attention.LIGHT", 10)
     plain = own(runs["pairs"], "ghef", "fehg")
     page = studio.open("attention", model="pairs", input="ghef", target="fehg", show="matrix", head="1")
     for turn, layer in enumerate(LAYERS):

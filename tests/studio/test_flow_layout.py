@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from seqloom.inspect.flow import draw
-from seqloom.jobs.look_documents import FlowDocument, to_json
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.looking.documents import FlowDocument, to_json
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.models.build import build_model
 from seqloom.models.sizes import Sizes
 from seqloom.settings import load

@@ -152,7 +152,7 @@ def test_positions_and_mask_can_be_taken_away(studio: Studio, buttons: list[str]
 
 
 def test_weights_are_fetched_when_they_are_edited(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seqloom.jobs.look_attention.LIGHT", 10)
+    monkeypatch.setattr("seqloom.jobs.looking.attention.LIGHT", 10)
     page = studio.open("what-if", model="lecture", input="white dog eats")
     page.get_by_text("Edit an attention weight").click()
     expect(page.locator(".controls figure .shape")).to_have_text("2×4×4")

@@ -25,8 +25,8 @@ from race.work import (  # fmt: skip
     windows,
 )
 from seqloom.data.ragged import Ragged
-from seqloom.jobs.answer import Question
-from seqloom.jobs.generation import generation_of
+from seqloom.jobs.answering.answer import Question
+from seqloom.jobs.answering.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.layers.layout import Packed
 from seqloom.tasks import Batch, Goals, Side

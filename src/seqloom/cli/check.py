@@ -36,8 +36,8 @@ def check(
       seqloom check corpus.jsonl --recipe transformer-base
       seqloom check sales.csv
     """
-    from seqloom.jobs.asked import Command
     from seqloom.jobs.check import check as job
+    from seqloom.jobs.deciding.asked import Command
 
     parts = tuple(files), tuple(valid or ()), tuple(test or ())
     checked = job(Command(recipe, *parts, changes=tuple(changes or ()), source=source, target=target))

@@ -103,8 +103,8 @@ def compare(
     from rich.console import Console
 
     from seqloom.jobs.compare import compare as job
-    from seqloom.jobs.compare_command import Compare, budget_of
-    from seqloom.jobs.compared_table import show, text
+    from seqloom.jobs.comparing.command import Compare, budget_of
+    from seqloom.jobs.comparing.table import show, text
 
     command = Compare(
         tuple(systems),

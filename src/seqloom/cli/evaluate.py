@@ -95,7 +95,7 @@ def evaluate(
 
     from seqloom.jobs.evaluate import Evaluate
     from seqloom.jobs.evaluate import evaluate as job
-    from seqloom.jobs.score_page import page, show
+    from seqloom.jobs.evaluating.score_page import page, show
 
     command = Evaluate(
         tuple(runs or ()),

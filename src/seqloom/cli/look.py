@@ -63,8 +63,8 @@ def look(
       seqloom look runs/demo-dates "3 Mai 2024" --svg self.svg --layer encoder.blocks.0.mixer
       seqloom look lecture "black cat sleeps"
     """
-    from seqloom.jobs.look_command import LookCommand
-    from seqloom.jobs.look_command import look as job
+    from seqloom.jobs.looking.command import LookCommand
+    from seqloom.jobs.looking.command import look as job
 
     asked, settings = tuple(texts or ()), tuple(changes or ())
     command = LookCommand(run, asked, target, out, svg, png, layer, head, font, beam, settings, force)

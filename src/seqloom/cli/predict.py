@@ -116,11 +116,11 @@ def predict(
       generation.length.kind=none        ranked by log-probability alone; generation.length.alpha=1 helps long answers
     """
     from seqloom.data.file_format import STDIN
-    from seqloom.jobs.answer_lines import AnswerLines
-    from seqloom.jobs.composing import Composing, compose
-    from seqloom.jobs.generation import generation_of
+    from seqloom.jobs.answering.composing import Composing, compose
+    from seqloom.jobs.answering.generation import generation_of
+    from seqloom.jobs.lines.answer_lines import AnswerLines
+    from seqloom.jobs.lines.node_labels import label_nodes
     from seqloom.jobs.model import load
-    from seqloom.jobs.node_labels import label_nodes
     from seqloom.jobs.opened import still_training
     from seqloom.jobs.predict import Asking, refuse_swapped
     from seqloom.jobs.predict import predict as job

@@ -37,19 +37,19 @@ def recipes(
         raise typer.BadParameter("--speed is of all recipes, and goes alone")
     if changes and not name:
         raise typer.BadParameter("--set needs a recipe to change")
-    from seqloom.jobs import recipe_file
+    from seqloom.jobs.recipes import shipped
 
     if speed:
-        from seqloom.jobs import recipe_speed
+        from seqloom.jobs.recipes.speed import lines
 
-        for line in recipe_speed.lines():
+        for line in lines():
             typer.echo(line)
         return
     if not (name or as_schema):
         _list()
         return
-    file = recipe_file.find(name) if name else None
-    from seqloom.jobs.recipe import Recipe
+    file = shipped.find(name) if name else None
+    from seqloom.jobs.recipes.recipe import Recipe
     from seqloom.settings import dump, load, schema
 
     if file:
@@ -64,23 +64,23 @@ def _list() -> None:
     """In a terminal long sources are folded; a pipe has a line a recipe."""
     from rich.console import Console
 
-    from seqloom.jobs import recipe_list
+    from seqloom.jobs.recipes import listing
 
     console = Console()
     if not console.is_terminal:
-        typer.echo("\n".join(recipe_list.lines()))
+        typer.echo("\n".join(listing.lines()))
         return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for at, head in enumerate(recipe_list.HEAD):
-        numbers = 0 < at < len(recipe_list.HEAD) - 1
+    for at, head in enumerate(listing.HEAD):
+        numbers = 0 < at < len(listing.HEAD) - 1
         table.add_column(head, justify="right" if numbers else "left", no_wrap=head != "source", overflow="fold")
-    for group in recipe_list.groups():
+    for group in listing.groups():
         for row in group:
             table.add_row(*map(Text, row))
         table.add_section()
     console.print(table)
-    console.print(Text("\n".join(recipe_list.BELOW)))
+    console.print(Text("\n".join(listing.BELOW)))

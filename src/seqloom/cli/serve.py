@@ -54,7 +54,7 @@ def serve(
     """
     from pathlib import Path
 
-    from seqloom.jobs.system_name import name_systems
+    from seqloom.jobs.evaluating.system_name import name_systems
     from seqloom.serving.log import log
     from seqloom.serving.server import serve as job
 

@@ -75,8 +75,8 @@ def train(
       seqloom train --data sales.csv --set task.horizon=28 --minutes 3    (a column of times, and numbers: forecast)
       seqloom train --from runs/pretrained --data train.conllu --set 'training.freeze=["embedding"]' --out runs/tagger
     """
-    from seqloom.jobs.asked import Command
     from seqloom.jobs.clock import process_began
+    from seqloom.jobs.deciding.asked import Command
     from seqloom.jobs.train import train as job
 
     command = Command(

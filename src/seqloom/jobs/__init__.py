@@ -1,1 +1,1 @@
-"""What the command line and Python both call: a file a job."""
+"""What the command line and Python both call: a file a job, and the parts of the larger jobs in folders."""

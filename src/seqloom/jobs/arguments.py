@@ -8,7 +8,7 @@ import numpy as np
 from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.numbers import series_of
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Answer, Question, text_fault
+from seqloom.jobs.answering.answer import Answer, Question, text_fault
 from seqloom.settings import UserError
 from seqloom.settings.words import counted, nearest
 

@@ -13,11 +13,9 @@ from seqloom.data.check import check as check_data
 from seqloom.data.check.report import STOPS
 from seqloom.data.reading import DataError, read, shape_of, size
 from seqloom.data.settings import corpora_of
-from seqloom.jobs.asked import Asked, Command, asked, corpora_like
 from seqloom.jobs.check_graph import check_graph
 from seqloom.jobs.check_series import check_series
-from seqloom.jobs.chosen import named_shape
-from seqloom.jobs.corpora import (
+from seqloom.jobs.corpora.build import (
     Longest,
     longest_of,
     name_of,
@@ -28,11 +26,13 @@ from seqloom.jobs.corpora import (
     text_of,
     vocabularies,
 )
-from seqloom.jobs.decide import Decided, decide, device_of
+from seqloom.jobs.corpora.splitting import NoSplitError, held_out
+from seqloom.jobs.deciding.asked import Asked, Command, asked, corpora_like
+from seqloom.jobs.deciding.chosen import named_shape
+from seqloom.jobs.deciding.decide import Decided, decide, device_of
+from seqloom.jobs.deciding.plan import about_steps, amount, flops_per_token, passes, throwaway
 from seqloom.jobs.memory import bytes_per_token
-from seqloom.jobs.plan import about_steps, amount, flops_per_token, passes, throwaway
 from seqloom.jobs.progress import bar
-from seqloom.jobs.splitting import NoSplitError, held_out
 from seqloom.models import model_cost
 from seqloom.settings import UserError
 from seqloom.store import RunFolder

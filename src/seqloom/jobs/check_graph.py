@@ -10,8 +10,8 @@ from seqloom.data.check.report import PLACES, STOPS, Place, Severity, Statistics
 from seqloom.data.check.report import Part as PartName
 from seqloom.data.graph import Graph, Part, read_graph
 from seqloom.data.reading import Skipped
-from seqloom.jobs.graph_corpora import graph_corpora
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.corpora.graph import graph_corpora
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.settings import UserError
 
 NAMES: dict[Part, PartName] = {"train": "training", "valid": "validation", "test": "test"}

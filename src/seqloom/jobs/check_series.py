@@ -8,8 +8,8 @@ import numpy as np
 from seqloom.data.check import Finding, Report
 from seqloom.data.check.report import PLACES, STOPS, Place, Statistics
 from seqloom.data.check.report import Part as PartName
-from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.series_corpora import Part, parts_of, series_corpora
+from seqloom.jobs.corpora.series import Part, parts_of, series_corpora
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.settings import UserError
 from seqloom.tasks import Forecast
 from seqloom.tasks.scales import Scales

@@ -6,18 +6,18 @@ from typing import Any
 
 from seqloom.evaluation.report import Report
 from seqloom.evaluation.settings import EvaluationSettings
-from seqloom.jobs.compare_command import ALL, BEST, Compare
-from seqloom.jobs.compared import Compared
-from seqloom.jobs.compared_folder import ComparedFolder
-from seqloom.jobs.compared_result import Result
-from seqloom.jobs.compared_rows import baseline, ensemble_row, evaluated, metrics_of, of_same_examples, row_of
-from seqloom.jobs.compared_system import System, in_training, refuse_known, systems_of
-from seqloom.jobs.compared_work import Workshop
-from seqloom.jobs.corpora import fingerprints
+from seqloom.jobs.answering.generation import refuse_unused, typed_changes
+from seqloom.jobs.comparing.command import ALL, BEST, Compare
+from seqloom.jobs.comparing.compared import Compared
+from seqloom.jobs.comparing.folder import ComparedFolder
+from seqloom.jobs.comparing.result import Result
+from seqloom.jobs.comparing.rows import baseline, ensemble_row, evaluated, metrics_of, of_same_examples, row_of
+from seqloom.jobs.comparing.system import System, in_training, refuse_known, systems_of
+from seqloom.jobs.comparing.work import Workshop
+from seqloom.jobs.corpora.build import fingerprints
 from seqloom.jobs.evaluate import SECTION as EVALUATION
 from seqloom.jobs.evaluate import evaluation_settings, reported
-from seqloom.jobs.evaluated import Note
-from seqloom.jobs.generation import refuse_unused, typed_changes
+from seqloom.jobs.evaluating.evaluated import Note
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
 from seqloom.tasks import Nodes, task_class

@@ -12,15 +12,15 @@ from torch import Tensor
 from seqloom.data.cache import Examples
 from seqloom.data.reading import Block
 from seqloom.inspect import alignment, watch_attention
-from seqloom.jobs.answers import answers, chosen, far_enough
-from seqloom.jobs.asked import Command
-from seqloom.jobs.card import card
-from seqloom.jobs.decide import device_of
+from seqloom.jobs.deciding.asked import Command
+from seqloom.jobs.deciding.decide import device_of
 from seqloom.jobs.demos import Example, Name, make
 from seqloom.jobs.demos.write import read, write
-from seqloom.jobs.finished import finished
-from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.recipe_file import find
+from seqloom.jobs.learning.answers import answers, chosen, far_enough
+from seqloom.jobs.learning.card import card
+from seqloom.jobs.learning.finished import finished
+from seqloom.jobs.recipes.recipe import Recipe
+from seqloom.jobs.recipes.shipped import find
 from seqloom.jobs.train import Trained, train
 from seqloom.layers.layout import Packed
 from seqloom.models.encoder_decoder import EncoderDecoder

@@ -9,9 +9,9 @@ from seqloom.evaluation.build import named as metrics_named
 from seqloom.evaluation.report import Report, report
 from seqloom.evaluation.scripts import settled, told
 from seqloom.evaluation.settings import EvaluationSettings
-from seqloom.jobs.evaluated import Evaluated, Note, count
-from seqloom.jobs.evaluated_files import evaluated_files
-from seqloom.jobs.evaluated_series import with_series
+from seqloom.jobs.evaluating.evaluated import Evaluated, Note, count
+from seqloom.jobs.evaluating.files import evaluated_files
+from seqloom.jobs.evaluating.series import with_series
 from seqloom.jobs.progress import share_bar
 from seqloom.settings import Frozen, UserError, loads
 from seqloom.settings.words import whole
@@ -57,7 +57,7 @@ def evaluate(command: Evaluate, note: Note = lambda text: None) -> tuple[Report,
     ours = [change for change in command.changes if change.strip().startswith(SECTION)]
     settings = evaluation_settings(ours)
     if command.runs:
-        from seqloom.jobs.evaluated_runs import evaluated_runs  # here, as files need no torch
+        from seqloom.jobs.evaluating.runs import evaluated_runs  # here, as files need no torch
 
         others = [change for change in command.changes if change not in ours]
         columns = command.source, command.target

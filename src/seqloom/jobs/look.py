@@ -32,9 +32,9 @@ from seqloom.inspect.flow import draw
 from seqloom.inspect.learnt import learnt
 from seqloom.inspect.trace import Trace, run, trace
 from seqloom.inspect.values import Value
-from seqloom.jobs.generation import generation_of
-from seqloom.jobs.look_attention import Weights, attention_document, chosen_layers
-from seqloom.jobs.look_documents import (
+from seqloom.jobs.answering.generation import generation_of
+from seqloom.jobs.looking.attention import Weights, attention_document, chosen_layers
+from seqloom.jobs.looking.documents import (
     AnswerDocument,
     AttentionDocument,
     BoxDocument,
@@ -47,10 +47,10 @@ from seqloom.jobs.look_documents import (
     TraceDocument,
     to_json,
 )
-from seqloom.jobs.look_example import subject_of
-from seqloom.jobs.look_influence import influence_document
-from seqloom.jobs.look_subject import Subject, with_loss
-from seqloom.jobs.look_values import value_document
+from seqloom.jobs.looking.example import subject_of
+from seqloom.jobs.looking.influence import influence_document
+from seqloom.jobs.looking.subject import Subject, with_loss
+from seqloom.jobs.looking.values import value_document
 from seqloom.jobs.model import Model
 from seqloom.layers.images import Images
 from seqloom.models.build import Model as Network

@@ -11,20 +11,20 @@ from seqloom.data.readings import Floats, Readings
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Answer, Question, Scored, Wanted, longest_fault
-from seqloom.jobs.answerer import answerer_of
+from seqloom.jobs.answering.answer import Answer, Question, Scored, Wanted, longest_fault
+from seqloom.jobs.answering.answerer import answerer_of
+from seqloom.jobs.answering.filling import Filler
+from seqloom.jobs.answering.forecasting import Forecast, Forecaster, read_asked
+from seqloom.jobs.answering.generation import ARGUMENTS, generation_of
+from seqloom.jobs.answering.labelling import Labeller
+from seqloom.jobs.answering.node_labeller import NodeLabeller
+from seqloom.jobs.answering.represented import Represented
+from seqloom.jobs.answering.representing import Layer, Representer
+from seqloom.jobs.answering.streaming import Streamed
+from seqloom.jobs.answering.together import refuse_strangers
+from seqloom.jobs.answering.writing import Prepared, Writer
 from seqloom.jobs.arguments import pairs_of, refuse_arguments, series_of_arguments, texts_of
-from seqloom.jobs.filling import Filler
-from seqloom.jobs.forecasting import Forecast, Forecaster, read_asked
-from seqloom.jobs.generation import ARGUMENTS, generation_of
-from seqloom.jobs.labelling import Labeller
-from seqloom.jobs.node_labeller import NodeLabeller
 from seqloom.jobs.opened import Opened, open_run
-from seqloom.jobs.represented import Represented
-from seqloom.jobs.representing import Layer, Representer
-from seqloom.jobs.streaming import Streamed
-from seqloom.jobs.together import refuse_strangers
-from seqloom.jobs.writing import Prepared, Writer
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError
 from seqloom.tasks.forecast import ForecastTask
@@ -33,7 +33,7 @@ from seqloom.text import Vocabulary
 
 if TYPE_CHECKING:  # they know this file
     from seqloom.inspect.changes import Change
-    from seqloom.jobs.looked import Looked
+    from seqloom.jobs.looking.looked import Looked
 
 Run = str | PathLike[str]
 Text = str | Question | Floats
@@ -284,7 +284,7 @@ class Model:
         what_if  parts to change meanwhile: [{"kind": "head", "layer": "decoder.blocks.0.cross", "head": 0}]
         name     what the page calls the model; else as its folder
         """
-        from seqloom.jobs.looked import look_at
+        from seqloom.jobs.looking.looked import look_at
 
         settings = generation_of(self.opened[0], changes, beam, None, False, ARGUMENTS)
         return look_at(self, inputs, target, settings, what_if, name)

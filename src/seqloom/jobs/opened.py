@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
-from seqloom.jobs.decide import device_of
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.deciding.decide import device_of
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.models import build_model
 from seqloom.models.build import Model as Network
 from seqloom.models.laid_out import lay_out

@@ -12,20 +12,20 @@ from typing import Any
 from seqloom import __version__
 from seqloom.data.reading.source_column import Wanted
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import EMPTY, Answer
-from seqloom.jobs.answer_counts import Counts
-from seqloom.jobs.answer_lines import AnswerLines
-from seqloom.jobs.asked_hints import Hints, command_of, learnt_from_columns
-from seqloom.jobs.asked_input import AskedInput, AskedLine
-from seqloom.jobs.asked_lines import AskedLines, InputFormat, size_of
-from seqloom.jobs.asked_rows import AskedRows, reads_json, row_format
-from seqloom.jobs.asked_series import AskedSeries
-from seqloom.jobs.look_notes import unread_words
+from seqloom.jobs.answering.answer import EMPTY, Answer
+from seqloom.jobs.answering.writing import Prepared
+from seqloom.jobs.lines.answer_counts import Counts
+from seqloom.jobs.lines.answer_lines import AnswerLines
+from seqloom.jobs.lines.asked_hints import Hints, command_of, learnt_from_columns
+from seqloom.jobs.lines.asked_input import AskedInput, AskedLine
+from seqloom.jobs.lines.asked_lines import AskedLines, InputFormat, size_of
+from seqloom.jobs.lines.asked_rows import AskedRows, reads_json, row_format
+from seqloom.jobs.lines.asked_series import AskedSeries
+from seqloom.jobs.lines.output_file import Output, OutputFile, Screen, finished
+from seqloom.jobs.lines.output_note import BATCH, OutputNote
+from seqloom.jobs.looking.notes import unread_words
 from seqloom.jobs.model import Model
-from seqloom.jobs.output_file import Output, OutputFile, Screen, finished
-from seqloom.jobs.output_note import BATCH, OutputNote
 from seqloom.jobs.progress import LineReport, line_bar
-from seqloom.jobs.writing import Prepared
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.store import RunFolder

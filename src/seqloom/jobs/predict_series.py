@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seqloom.jobs.forecast_lines import Form, forecast_text
-from seqloom.jobs.forecast_picture import forecast_svg
-from seqloom.jobs.forecasting import read_asked
+from seqloom.jobs.answering.forecast_picture import forecast_svg
+from seqloom.jobs.answering.forecasting import read_asked
+from seqloom.jobs.lines.forecast_lines import Form, forecast_text
+from seqloom.jobs.lines.whole_file import write_whole
 from seqloom.jobs.model import Model
-from seqloom.jobs.whole_file import write_whole
 from seqloom.settings import UserError
 from seqloom.settings.words import counted
 from seqloom.store.atomic import write_text

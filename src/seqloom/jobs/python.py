@@ -7,16 +7,16 @@ from os import PathLike
 from pathlib import Path
 
 from seqloom.evaluation.report import Report
-from seqloom.jobs.asked import Command
 from seqloom.jobs.check import Checked
 from seqloom.jobs.check import check as check_job
 from seqloom.jobs.compare import compare as compare_job
-from seqloom.jobs.compare_command import ALL, Compare, budget_of
-from seqloom.jobs.compared import Compared
+from seqloom.jobs.comparing.command import ALL, Compare, budget_of
+from seqloom.jobs.comparing.compared import Compared
+from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.evaluate import Evaluate
 from seqloom.jobs.evaluate import evaluate as evaluate_job
-from seqloom.jobs.evaluated import Evaluated
-from seqloom.jobs.score_page import page
+from seqloom.jobs.evaluating.evaluated import Evaluated
+from seqloom.jobs.evaluating.score_page import page
 from seqloom.jobs.train import Trained
 from seqloom.jobs.train import train as job
 from seqloom.training.watch import View

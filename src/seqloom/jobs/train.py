@@ -11,24 +11,24 @@ from seqloom.data.reading import size
 from seqloom.data.reading.stored_file import is_folder, stored
 from seqloom.evaluation.bleu import ORDER
 from seqloom.evaluation.spans import marks_spans
-from seqloom.jobs.asked import Asked, Command, asked
-from seqloom.jobs.card import card
-from seqloom.jobs.corpora import Corpora, corpora, fingerprints, longest_of
-from seqloom.jobs.decide import decide, device_of
-from seqloom.jobs.done_already import done_already
-from seqloom.jobs.doubts import doubts
-from seqloom.jobs.drawing import objective_of
-from seqloom.jobs.forecast_window import PICTURE, last_window
-from seqloom.jobs.look_training import training_looks
-from seqloom.jobs.plan import amount, steps_of, threads, training_flops_per_token
-from seqloom.jobs.recipe import Recipe
-from seqloom.jobs.request import compare, remember, request_of
-from seqloom.jobs.scores import main_score, metrics_of, validator
-from seqloom.jobs.series_corpora import frame_words
-from seqloom.jobs.start import Start, taken_lines
-from seqloom.jobs.start_task import of_start
-from seqloom.jobs.telling import Telling
-from seqloom.jobs.versions import header
+from seqloom.jobs.corpora.build import Corpora, corpora, fingerprints, longest_of
+from seqloom.jobs.corpora.series import frame_words
+from seqloom.jobs.deciding.asked import Asked, Command, asked
+from seqloom.jobs.deciding.decide import decide, device_of
+from seqloom.jobs.deciding.plan import amount, steps_of, threads, training_flops_per_token
+from seqloom.jobs.learning.card import card
+from seqloom.jobs.learning.done_already import done_already
+from seqloom.jobs.learning.doubts import doubts
+from seqloom.jobs.learning.drawing import objective_of
+from seqloom.jobs.learning.forecast_window import PICTURE, last_window
+from seqloom.jobs.learning.request import compare, remember, request_of
+from seqloom.jobs.learning.scores import main_score, metrics_of, validator
+from seqloom.jobs.learning.telling import Telling
+from seqloom.jobs.looking.training import training_looks
+from seqloom.jobs.recipes.recipe import Recipe
+from seqloom.jobs.recipes.versions import header
+from seqloom.jobs.starting.start import Start, taken_lines
+from seqloom.jobs.starting.start_task import of_start
 from seqloom.layers.native.library import told_of_waiting
 from seqloom.models import build_model
 from seqloom.models.build import Model

@@ -1,4 +1,4 @@
-"""Memory-compressed attention: a strided convolution shortens keys and values (Liu et al. 2018, section 4.2.3)."""
+"""Memory-compressed attention: a strided convolution shortens keys and values (Liu et al. 2018, section 4.2.4)."""
 # B rows  T new steps  C compressed steps  G heads  K head width  F factor
 
 from dataclasses import dataclass, replace

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Question
-from seqloom.jobs.look_notes import unread
-from seqloom.jobs.writing import Prepared
+from seqloom.jobs.answering.answer import Question
+from seqloom.jobs.answering.writing import Prepared
+from seqloom.jobs.looking.notes import unread
 from seqloom.serving.desk import Desk
 from seqloom.serving.log import Log
 from seqloom.serving.refusal import RefusalError, refusal_of

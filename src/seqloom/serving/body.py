@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from seqloom.jobs.asked_json import parsed
+from seqloom.jobs.lines.asked_json import parsed
 from seqloom.serving.refusal import RefusalError
 
 DRAINED = 16  # times `serving.body` that are read, and thrown away, of a body that is too long

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from seqloom.jobs.generation import generation_of
+from seqloom.jobs.answering.generation import generation_of
+from seqloom.jobs.answering.writing import Writer, together
 from seqloom.jobs.model import Model
-from seqloom.jobs.writing import Writer, together
 from seqloom.serving.counts import Counts
 from seqloom.serving.errand import Errand
 from seqloom.serving.group import Group

@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import Field
 
 from seqloom.data.reading.text_stream import TextStream
-from seqloom.jobs.forecast_rows import rows_text
-from seqloom.jobs.forecasting import Forecast, read_asked
+from seqloom.jobs.answering.forecast_rows import rows_text
+from seqloom.jobs.answering.forecasting import Forecast, read_asked
 from seqloom.serving.desk import Desk
 from seqloom.serving.errand import errand
 from seqloom.serving.given import Given

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from seqloom.generation.draft import Draft
 from seqloom.generation.pace import STEPS
-from seqloom.jobs.writing import Writer, nothing_said, together
+from seqloom.jobs.answering.writing import Writer, nothing_said, together
 from seqloom.serving.ticket import Going, Said, Ticket, Together
 
 

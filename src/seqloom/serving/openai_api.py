@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
-from seqloom.jobs.json_line import json_line
+from seqloom.jobs.lines.json_line import json_line
 from seqloom.serving.asking import Pending
 from seqloom.serving.body import JsonRoute
 from seqloom.serving.continuing import streamed, whole

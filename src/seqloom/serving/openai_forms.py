@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from seqloom.jobs.answer import Answer
+from seqloom.jobs.answering.answer import Answer
 from seqloom.serving.ticket import Said
 
 Table = dict[str, Any]

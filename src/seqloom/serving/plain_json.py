@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
-from seqloom.jobs.json_line import json_line
+from seqloom.jobs.lines.json_line import json_line
 
 
 class PlainJson(JSONResponse):

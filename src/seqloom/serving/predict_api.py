@@ -9,9 +9,9 @@ from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.numbers import series_of
 from seqloom.data.readings import Floats
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Question
-from seqloom.jobs.answer_lines import AnswerLines
-from seqloom.jobs.generation import generation_of
+from seqloom.jobs.answering.answer import Question
+from seqloom.jobs.answering.generation import generation_of
+from seqloom.jobs.lines.answer_lines import AnswerLines
 from seqloom.serving.asking import Wish, attended, pending
 from seqloom.serving.body import JsonRoute
 from seqloom.serving.desk import Desk

@@ -7,7 +7,7 @@ from typing import Any
 
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Question
+from seqloom.jobs.answering.answer import Question
 from seqloom.serving.asking import Wish
 from seqloom.serving.desk import Desk
 from seqloom.serving.given import SEEDS, Draws

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.jobs import lecture
-from seqloom.jobs.generation import generation_of, used_changes
+from seqloom.jobs.answering.generation import generation_of, used_changes
 from seqloom.jobs.look import entry, to_json
-from seqloom.jobs.look_progress import Progress, examples
+from seqloom.jobs.looking.progress import Progress, examples
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.opened import still_training
 from seqloom.serving.counts import Counts

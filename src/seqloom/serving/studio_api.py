@@ -12,11 +12,11 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from seqloom.jobs.json_line import json_line
+from seqloom.jobs.lines.json_line import json_line
 from seqloom.jobs.look import Look, flow
-from seqloom.jobs.look_beam import beam as searched_tree
-from seqloom.jobs.look_documents import to_json
-from seqloom.jobs.look_progress import Progress
+from seqloom.jobs.looking.beam import beam as searched_tree
+from seqloom.jobs.looking.documents import to_json
+from seqloom.jobs.looking.progress import Progress
 from seqloom.serving.asking import attended
 from seqloom.serving.body import JsonRoute
 from seqloom.serving.desk import Desk

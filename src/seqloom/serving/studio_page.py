@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from seqloom.jobs.studio_folder import FIRST, TYPES, files, folder
+from seqloom.jobs.looking.studio_folder import FIRST, TYPES, files, folder
 from seqloom.serving import health_api
 
 UNDER = "/studio/"

@@ -8,13 +8,13 @@ from pydantic import Field, ValidationError
 
 from seqloom.generation.settings import GenerationSettings
 from seqloom.inspect.changes import Change
-from seqloom.jobs.generation import refuse_unused
-from seqloom.jobs.json_line import json_line
+from seqloom.jobs.answering.generation import refuse_unused
+from seqloom.jobs.lines.json_line import json_line
 from seqloom.jobs.look import Look, LookRequest
-from seqloom.jobs.look_attention import Weights
-from seqloom.jobs.look_documents import Step, to_json
-from seqloom.jobs.look_question import prepared
-from seqloom.jobs.look_stream import searched
+from seqloom.jobs.looking.attention import Weights
+from seqloom.jobs.looking.documents import Step, to_json
+from seqloom.jobs.looking.question import prepared
+from seqloom.jobs.looking.stream import searched
 from seqloom.serving.desk import Desk
 from seqloom.serving.faults import told
 from seqloom.serving.forecast_tables import CsvTable, RowsTable

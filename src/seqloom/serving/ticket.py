@@ -8,8 +8,8 @@ from seqloom.generation.drawing import is_drawn
 from seqloom.generation.greedy import is_greedy, is_plain
 from seqloom.generation.sampling import Sampling
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answer import Answer
-from seqloom.jobs.writing import Prepared
+from seqloom.jobs.answering.answer import Answer
+from seqloom.jobs.answering.writing import Prepared
 
 
 @dataclass(frozen=True)

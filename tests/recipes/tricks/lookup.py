@@ -7,7 +7,7 @@ all layers, and a list is of each in turn.
 
 from typing import Any
 
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.models.stack_settings import StackSettings
 
 Tricks = dict[str, Any]

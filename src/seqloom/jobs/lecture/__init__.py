@@ -13,7 +13,7 @@ import torch
 
 from seqloom.jobs.model import Model
 from seqloom.jobs.opened import Opened
-from seqloom.jobs.recipe import Recipe
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.models import build_model
 from seqloom.settings import loads
 from seqloom.store import RunFolder, load_weights

@@ -1,0 +1,120 @@
+"""What is compared: recipes that are to be trained, and runs that are."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from seqloom.data.reading import Shape, fingerprint, read, size
+from seqloom.data.settings import Corpus
+from seqloom.jobs.corpora.build import fingerprints, name_of
+from seqloom.jobs.deciding.asked import Columns, Command, asked, corpora_like
+from seqloom.jobs.evaluating.runs import refuse_other_task
+from seqloom.jobs.learning.request import data_of
+from seqloom.jobs.recipes.recipe import Recipe
+from seqloom.jobs.recipes.shipped import find, names
+from seqloom.settings import SettingsError, UserError, load
+from seqloom.store import RunFolder
+from seqloom.tasks import task_class
+
+LARGE = 200_000_000  # bytes of training data, in which nobody looks for examples of the test
+
+
+@dataclass(frozen=True)
+class System:
+    """command: how it is trained; None: it is a run already."""
+
+    name: str
+    run: Path
+    recipe: Recipe
+    command: Command | None
+
+
+def systems_of(words: Sequence[str], command: Command, folder: Path) -> list[System]:
+    """All that were named, each looked at before the first is trained. command: what holds for every training."""
+    found = [_system(word, command, folder) for word in words]
+    _refuse_alike(found, words)
+    first = found[0]
+    for other in found[1:]:
+        refuse_other_task(other.name, other.recipe.task, first.name, first.recipe.task)
+    return found
+
+
+def is_run(word: str) -> bool:
+    """A recipe's name means the recipe, unless a run lies under that name."""
+    path = Path(word)
+    return path.is_dir() and (RunFolder(path).exists() or word not in names())
+
+
+def _system(word: str, command: Command, folder: Path) -> System:
+    if not is_run(word):
+        file = find(word)
+        run = folder / file.stem
+        its = replace(command, recipe=str(file), out=run)
+        return System(file.stem, run, _wished(file.stem, its), its)
+    run = Path(word)
+    here = RunFolder(run)
+    if not here.recipe.exists() or not here.model.exists():
+        raise UserError(f"{run}: holds no run that is trained; name a recipe, or a folder that `seqloom train` made")
+    if here.busy():
+        raise UserError(f"{run}: is still training; wait for it, or stop it")
+    return System(run.resolve().name, run, load(here.recipe, Recipe), None)
+
+
+def _wished(name: str, command: Command) -> Recipe:
+    """Its recipe as it will be trained. What is wrong with a change that holds for all is told with whose it is."""
+    try:
+        return asked(command).recipe
+    except SettingsError as error:
+        told = [f"{name}: {line}" if line.startswith("--set ") else line for line in str(error).splitlines()]
+        raise SettingsError("\n".join(told)) from None
+
+
+def _refuse_alike(found: Sequence[System], words: Sequence[str]) -> None:
+    for number, system in enumerate(found):
+        for before, other in zip(words[:number], found[:number], strict=True):
+            if other.name == system.name:
+                raise UserError(
+                    f"{words[number]} and {before}: both would be called {system.name!r} in the table; name each once, "
+                    "or rename one"
+                )
+
+
+def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Columns) -> None:
+    """Whoever was trained on the test has nothing to show there."""
+    for system in systems:
+        learnt = fingerprints(system.recipe.data) if system.command else data_of(RunFolder(system.run))
+        validated = {name_of(corpus) for corpus in system.recipe.data.valid}
+        learnt = {name: content for name, content in learnt.items() if name not in validated}
+        for corpus in corpora_like(test, system.recipe.data.corpora, columns):
+            known = next((name for name, content in learnt.items() if content == fingerprint(corpus)), None)
+            if known is not None:
+                raise UserError(
+                    f"{name_of(corpus)}: {system.name} is trained on it ({known}); a test has to be what no system saw"
+                )
+
+
+def in_training(systems: Sequence[System], test: Sequence[str]) -> str | None:
+    """What should be known of examples of the test that training has too; of texts and series lines mean nothing."""
+    trained = next((system for system in systems if system.command is not None), None)
+    shape = task_class(systems[0].recipe.task).shape
+    if trained is None or trained.command is None or shape in ("text", "timeline"):
+        return None
+    data = asked(replace(trained.command, test=tuple(test))).recipe.data
+    if sum(map(size, data.corpora)) > LARGE:
+        return None
+    wanted = Counter(example for corpus in data.test for example in _examples(corpus, shape))
+    seen = {example for corpus in data.corpora for example in _examples(corpus, shape) if example in wanted}
+    found = sum(wanted[example] for example in seen)
+    return f"{found:,} of {wanted.total():,} examples of the test stand in the training data too" if found else None
+
+
+def _examples(corpus: Corpus, shape: Shape) -> Iterator[int]:
+    """A hash each: the texts of a large corpus need not be kept."""
+    for block in read(corpus, shape, "skip"):
+        yield from (hash(str(example)) for example in zip(*block.columns, strict=True))
+
+
+def tested_on(test: Sequence[str], columns: Columns, recipe: Recipe) -> list[str]:
+    """What the test holds; nothing where it is held out of training."""
+    return [fingerprint(corpus) for corpus in corpora_like(test, recipe.data.corpora, columns)] if test else []

@@ -1,0 +1,211 @@
+"""A process that trains one system, if that is still to be done, and has it answer the test.
+
+It reads a pickled `Work` from its standard input, and says on its standard output why it failed, if it did. When its
+input ends, the process that started it is gone: it keeps what it has, as after Ctrl-C.
+"""
+
+import gc
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from seqloom.data.reading import Block, read
+from seqloom.jobs.comparing.result import Facts, Result, models_of
+from seqloom.jobs.comparing.speed import per_part
+from seqloom.jobs.corpora.build import Corpora, corpora, table_notes, text_of, validation_blocks
+from seqloom.jobs.deciding.asked import Columns, Command, asked, corpora_like
+from seqloom.jobs.deciding.decide import device_of
+from seqloom.jobs.evaluating.rolling import errors, rolling_metrics, test_of, validation_of
+from seqloom.jobs.evaluating.runs import node_data, sizes_of
+from seqloom.jobs.evaluating.said import Data, Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
+from seqloom.jobs.learning.card import device_words
+from seqloom.jobs.model import Model, load
+from seqloom.jobs.train import train
+from seqloom.layers.native.library import told_of_waiting, wait_for_all
+from seqloom.models import model_cost
+from seqloom.settings import FailedError, UserError
+from seqloom.store import RunFolder
+from seqloom.tasks.forecast import ForecastTask
+from seqloom.tasks.nodes import NodesTask
+from seqloom.training.place import Place
+from seqloom.training.watch import View, Watcher
+
+FAILED, STOPPED = 1, 130
+FEW = 2  # metrics of a task that a table has room for
+
+
+@dataclass(frozen=True)
+class Work:
+    """command: a training; None: it is done. runs: those that answer, several together.
+
+    test: its files; none: what was held out of training. changes: how answers are written.
+    """
+
+    command: Command | None
+    runs: tuple[Path, ...]
+    test: tuple[str, ...]
+    columns: Columns
+    metrics: tuple[str, ...]
+    changes: tuple[str, ...]
+    device: str
+    skip_bad: bool
+    view: View
+    key: str
+    into: Path
+
+
+def main() -> None:
+    # what prints by mistake must not stand in the answer
+    answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    work: Work = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=_end_with_the_other, daemon=True).start()
+    with suppress(OSError):  # where memory runs out, this process is the one to go
+        Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
+    code, why = _guarded(work)
+    with suppress(BrokenPipeError):
+        answer.write(why)
+        answer.close()
+    os._exit(code)  # a thread still waits for the input
+
+
+def _end_with_the_other() -> None:
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _guarded(work: Work) -> tuple[int, str]:
+    """The exit code, and why it failed."""
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # until here it ended the process
+        done(work)
+    except KeyboardInterrupt:
+        return STOPPED, ""
+    except (UserError, FailedError) as error:
+        return FAILED, str(error)
+    except (MemoryError, torch.OutOfMemoryError):
+        return FAILED, "the memory was not enough; set training.batch or the model smaller"
+    except Exception as error:  # whatever it is, the other systems have nothing to do with it
+        traceback.print_exc()
+        return FAILED, f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    return 0, ""
+
+
+def done(work: Work) -> None:
+    """Train and answer; the result is in its file then."""
+    corpora = None if work.command is None else _train(work.command, work.view)
+    model, notes = load(work.runs, work.device), list[str]()
+    if isinstance(model.task, ForecastTask):
+        _forecasts(work, model, model.task, corpora).save(work.into)
+        return
+    data = _data(work, model, notes)
+    notes += data.skipped.lines()
+    names = metrics_of_task(model.task, data, work.metrics)
+    if model.task.shape == "pairs" and not work.metrics:
+        names = list(dict.fromkeys([*names[:FEW], "perplexity", "bpc"]))
+    refuse_other_labels(model, data, str(work.runs[0]), work.test)
+    said = say(model, data, names, work.changes, " and ".join(run.name for run in work.runs), notes.append)
+    Result(
+        model.task.shape if data.graph is None else "classes",
+        _kept(data.columns),
+        unknown_of(model, data),
+        names,
+        said,
+        _facts(work, model, corpora),
+        f"{model.recipe.task.model_dump_json()} {model.task.codecs.fingerprint}",
+        device_words(device_of(model.recipe.training.device if work.command else work.device)),
+        notes,
+        work.key,
+        models_of(work.runs),
+        sizes_of(data),
+    ).save(work.into)
+
+
+def _forecasts(work: Work, model: Model, task: ForecastTask, corpora: Corpora | None) -> Result:
+    recipe, run = model.recipe, model.opened[0].run
+    forecaster = model.forecaster(str(run.path))
+    if work.test:
+        test = test_of(task, corpora_like(work.test, recipe.data.corpora, work.columns), run, "test")
+    else:
+        test = validation_of(task, recipe.data)
+    names = rolling_metrics(forecaster.levels, work.metrics)
+    found = errors(forecaster, test, names, lambda share: None)
+    return Result(
+        task.shape,
+        [test.blocks],
+        None,
+        list(names),
+        Said([], [], None, found),
+        _facts(work, model, corpora),
+        f"{recipe.task.model_dump_json()} {task.codecs.fingerprint}",
+        device_words(device_of(recipe.training.device if work.command else work.device)),
+        test.notes,
+        work.key,
+        models_of(work.runs),
+    )
+
+
+def _kept(columns: list[list[Any]]) -> list[list[Any]]:
+    """As JSON can say it: of a series a few words, enough to show it."""
+    return [[text_of(one) if isinstance(one, np.ndarray) else one for one in column] for column in columns]
+
+
+def _train(command: Command, view: View) -> Corpora:
+    """What it was trained on."""
+    # who comes first makes vocabularies, caches and kernels for all: that is no matter of the system, and not counted
+    recipe = asked(command).recipe
+    corpora(recipe)
+    if device_of(recipe.training.device).type == "cpu":
+        with Watcher(view) as watcher, told_of_waiting(watcher.note):
+            wait_for_all()
+    found = train(command, view, began=time.monotonic()).corpora
+    gc.collect()  # the model, its gradients and the optimiser's state go before the model is loaded
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return found
+
+
+def _data(work: Work, model: Model, notes: list[str]) -> Data:
+    """Of a graph, the nodes that are for the test; else those of the validation, which is noted."""
+    if not isinstance(model.task, NodesTask):
+        return read_data(_blocks(work, model, notes))
+    (corpus,) = model.recipe.data.corpora
+    data, note = node_data(model, corpus.files, model.recipe.data.bad)
+    notes.append(note)
+    return data
+
+
+def _blocks(work: Work, model: Model, notes: list[str]) -> Iterator[Block]:
+    """Of the test; without one, of what the run validated on."""
+    recipe, shape = model.recipe, model.task.shape
+    if not work.test:
+        yield from validation_blocks(recipe)
+        return
+    if work.command is None:
+        files = corpora_like(work.test, recipe.data.corpora, work.columns)
+    else:
+        files = asked(replace(work.command, test=work.test)).recipe.data.test
+    notes += table_notes(files, shape)
+    for corpus in files:
+        yield from read(corpus, shape, "skip" if work.skip_bad else "stop")
+
+
+def _facts(work: Work, model: Model, corpora: Corpora | None) -> Facts:
+    # not those in memory: to write faster, weights that are shared may have been copied
+    parameters = sum(model_cost(one.recipe.model, one.task.sizes()).parameters for one in model.opened)
+    numbers = RunFolder(work.runs[0]).checkpoints.numbers() if len(work.runs) == 1 else None
+    place = None if numbers is None else Place.of(numbers["place"])
+    return Facts.of(parameters, place, per_part(model.task, corpora))

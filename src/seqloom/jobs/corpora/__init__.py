@@ -1,0 +1,1 @@
+"""A recipe's files → vocabularies, caches, and the parts for training, validation and test."""

@@ -1,0 +1,1 @@
+"""What nobody said: the task, the model, its size, the batch, the rate, the number of steps."""

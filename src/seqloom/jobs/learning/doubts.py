@@ -1,0 +1,81 @@
+"""What a run is allowed to do, but may not be meant: told before it trains."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from seqloom.evaluation.bleu import Bleu
+from seqloom.evaluation.scripts import told
+from seqloom.jobs.corpora.build import Corpora, first_example, shown
+from seqloom.jobs.learning.scores import metrics_of
+from seqloom.jobs.recipes.recipe import Recipe
+from seqloom.layers.attention import Attention
+from seqloom.layers.positions import NoPositions
+from seqloom.settings.words import counted
+from seqloom.tasks.forecast import ForecastTask
+from seqloom.tasks.masked import MaskedTask
+from seqloom.tasks.nodes import NodesTask
+from seqloom.tasks.sentence_pairs import several
+
+FEW = 20  # examples; of fewer, one is five points of accuracy
+MORE = 0.2  # of the examples, where a twentieth is so few
+
+
+def doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
+    """What is allowed, but may not be meant. begun: from another run."""
+    if not isinstance(data.task, NodesTask | ForecastTask):
+        yield shown(*first_example(data))
+    yield from _few(recipe, data)
+    if recipe.training.freeze and not begun:
+        yield "training.freeze: what is frozen stays as it was drawn by chance; begin from a run: --from RUN"
+    if recipe.training.reward is not None and not begun:
+        yield "training.reward: of a model that has learnt nothing yet no answer earns much; begin from one: --from RUN"
+    if recipe.training.reward is not None and recipe.training.best == "loss":
+        yield (
+            "training.best = 'loss': the likelihood chooses the model, and is not what is trained for; "
+            f"--set training.best={recipe.training.reward.kind}"
+        )
+    yield from _single_documents(data)
+    for metric in metrics_of(data.task, data.valid):
+        remark = told(metric.tokenize) if isinstance(metric, Bleu) else None
+        if remark is not None:
+            yield remark
+    if not isinstance(data.task, NodesTask):
+        yield from _orderless(recipe)
+
+
+def _orderless(recipe: Recipe) -> Iterator[str]:
+    sides: tuple[Literal["encoder", "decoder"], ...] = ("encoder", "decoder")
+    for name in sides:
+        stack = recipe.model.side(name)
+        orderless = all(isinstance(mixer, Attention) and mixer.relative is None for mixer in stack.mixers())
+        if name in recipe.model.family and orderless and isinstance(stack.positions, NoPositions) and stack.depth:
+            yield (
+                f"the {name} knows no positions, so that it sees a set, not a sequence: "
+                "--set model.positions.kind=sinusoidal, or mixer.relative"
+            )
+
+
+def _few(recipe: Recipe, data: Corpora) -> Iterator[str]:
+    """So few examples to validate on that their score is a matter of luck."""
+    if data.task.shape in ("text", "timeline"):
+        return
+    nodes = isinstance(data.task, NodesTask)
+    held = len(data.task.graph.numbers_of("valid")) if isinstance(data.task, NodesTask) else sum(map(len, data.valid))
+    if held < FEW:
+        given = "name them in a column split" if nodes else "--valid FILE"
+        more = "" if recipe.data.valid else f": {given}, or --set data.held_out={MORE:g}"
+        what = counted(held, "node" if nodes else "example")
+        yield f"{what} to validate on: a score of so few says little; give more{more}"
+
+
+def _single_documents(data: Corpora) -> Iterator[str]:
+    """Where segments that do not follow should come from other documents, and there are none."""
+    if not (isinstance(data.task, MaskedTask) and data.task.settings.follows):
+        return
+    for name, part in zip(data.files, data.train, strict=True):
+        chunks = (part.cache.read([chunk])[0].columns["target"] for chunk in range(len(part.cache.rows)))
+        if not several(chunks):
+            yield (
+                f"{name}: no empty line stands between its sentences, so that it is one document, and what does not "
+                "follow comes from elsewhere in it; end each document with an empty line"
+            )

@@ -1,0 +1,1 @@
+"""A run that begins from another run's weights."""
