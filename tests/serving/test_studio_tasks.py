@@ -10,8 +10,8 @@ import pytest
 
 import seqloom
 from tests.jobs.asked_runs import Runs
+from tests.jobs.lines.test_node_labels import SHORT, write_graph
 from tests.jobs.series import write_forecaster, write_series
-from tests.jobs.test_node_labels import SHORT, write_graph
 from tests.jobs.test_series import RECIPE, _examples, _jsonl
 from tests.serving.live import Live
 from tests.serving.test_studio_api import API, ask, refused

@@ -12,9 +12,9 @@ from playwright.sync_api import Browser, Page, expect
 import seqloom
 from tests.cli.run import run
 from tests.jobs.asked_runs import Runs
+from tests.jobs.lines.test_node_labels import SHORT, write_graph
+from tests.jobs.looking.test_labels import SERIES
 from tests.jobs.series import write_forecaster, write_series
-from tests.jobs.test_look_labels import SERIES
-from tests.jobs.test_node_labels import SHORT, write_graph
 from tests.serving.live import Live
 from tests.studio.browser import Studio, accessible, downloaded, fits, number
 
