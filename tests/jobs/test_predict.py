@@ -15,6 +15,8 @@ from seqloom.jobs.predict import Asking, predict
 from tests.jobs.asked_runs import Runs
 from tests.jobs.run import child
 
+MANY = 60_000  # lines, so that it is not done before it is seen to work
+
 
 def test_a_model_answers_as_from_python(runs: Runs, tmp_path: Path) -> None:
     model = seqloom.load(runs["pairs"])
@@ -57,7 +59,7 @@ def test_lines_with_what_the_model_does_not_know_are_told(runs: Runs, tmp_path: 
 @pytest.mark.slow
 def test_killed_in_the_middle(runs: Runs, tmp_path: Path) -> None:
     """kill -9 while it writes, then the same command: the bytes of one that was never stopped."""
-    lines = ["abcdefgh"[number % 5 :][: number % 7] for number in range(6000)]
+    lines = ["abcdefgh"[number % 5 :][: number % 7] for number in range(MANY)]
     (tmp_path / "in.txt").write_text("".join(f"{line}\n" for line in lines))
     words = (
         "predict",
@@ -80,7 +82,7 @@ def test_killed_in_the_middle(runs: Runs, tmp_path: Path) -> None:
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
     process.join()
-    assert 0 < json.loads(note.read_text())["lines"] < 6000
+    assert 0 < json.loads(note.read_text())["lines"] < MANY
     again = child(tmp_path, *words)
     again.join()
     assert again.exitcode == 0, (tmp_path / "output.txt").read_text()

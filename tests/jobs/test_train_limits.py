@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seqloom.jobs.deciding import decide
-from seqloom.jobs.deciding.asked import Budget, Command
+from seqloom.jobs.deciding.asked import Budget, Command, asked
 from seqloom.jobs.deciding.plan import amount
 from seqloom.jobs.train import train
 from seqloom.models import model_cost
@@ -110,7 +110,9 @@ def test_a_step_that_does_not_fit_into_the_minutes(place: Path, monkeypatch: pyt
 
 def test_flops_end_a_run_and_fit_its_schedule(pairs: Path) -> None:
     """To within a step; a warm-up that is longer than the run becomes a tenth of it."""
-    trained = run_again(set={"training.schedule": "{kind='inverse-sqrt', warmup=4000}"}, budget=Budget("flops", 2e8))
+    text = 'schedule = { kind = "inverse-sqrt", warmup = 4000 }\n'
+    recipe = str(write_recipe(pairs / "s.toml", text))
+    trained = run_of("pairs.tsv", recipe=recipe, budget=Budget("flops", 2e8))
     place = trained.place
     assert place.ended == "all FLOPs are spent"
     assert 2e8 <= place.flops < 2e8 * (1 + 2 / place.step)
@@ -119,12 +121,30 @@ def test_flops_end_a_run_and_fit_its_schedule(pairs: Path) -> None:
     assert trained.recipe.training.schedule.warmup == 0.1
     assert f"| training FLOPs | {place.flops:.2e} |" in trained.run.card.read_text()
     assert "| memory | " in trained.run.card.read_text()
-    assert (
-        run_again(
-            set={"training.schedule": "{kind='inverse-sqrt', warmup=4000}"}, budget=Budget("flops", 2e8)
-        ).place.step
-        == place.step
-    )
+    assert run_of("pairs.tsv", recipe=recipe, budget=Budget("flops", 2e8)).place.step == place.step
+
+
+def test_a_schedule_that_is_set_is_obeyed(pairs: Path) -> None:
+    schedule = {"training.schedule": "{kind='inverse-sqrt', warmup=4000}"}
+    trained = run_again(set=schedule, budget=Budget("flops", 2e8)).recipe.training
+    assert (trained.schedule.kind, trained.schedule.warmup) == ("inverse-sqrt", 4000)
+
+
+@pytest.mark.parametrize("end", ["training.steps=3", "training.epochs=1"])
+def test_an_end_that_is_set_replaces_those_of_the_recipe(place: Path, end: str) -> None:
+    """Its minutes too: a run of so many steps, with so many validations, is the same on any day."""
+    write_pairs(place / "pairs.tsv")
+    text = 'minutes = 5\nschedule = { kind = "inverse-sqrt", warmup = 4000 }\n'
+    recipe = str(write_recipe(place / "r.toml", text, PAIRS.replace("validate_every = 8", "validate_every = 1")))
+    command = Command(recipe=recipe, data=("pairs.tsv",), out=Path("run"), changes=(end,))
+    trained = train(command, view="none")
+    training = trained.recipe.training
+    assert (training.minutes, training.schedule.kind) == (None, "inverse-sqrt")
+    assert trained.place.validations == trained.place.step
+    both = replace(command, out=Path("both"), changes=(end, "training.minutes=4"))
+    assert asked(both).recipe.training.minutes == 4
+    assert asked(replace(both, minutes=3.0)).recipe.training.minutes == 3
+    assert asked(replace(command, changes=(), minutes=3.0)).recipe.training.steps == 40  # minutes are a limit besides
 
 
 @pytest.mark.parametrize(("budget", "steps"), [(Budget("epochs", 2.0), 16), (Budget("minutes", 0.05), None)])

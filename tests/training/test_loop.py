@@ -76,6 +76,17 @@ def test_validations_do_not_eat_up_the_time(made: Small) -> None:
     assert steps > validations, "one after each step was asked for"
 
 
+def test_validations_that_were_asked_for_are_made(made: Small) -> None:
+    def slow(model: Model) -> dict[str, float]:
+        time.sleep(0.1)
+        return {"loss": 1.0}
+
+    loop = made.loop(validate=slow, limits=Limits(6, 100.0), every=2)
+    loop.setup = replace(loop.setup, punctual=True)
+    loop.train()
+    assert [line["step"] for line in _metrics(loop) if "valid.loss" in line] == [2, 4, 6]
+
+
 def test_early_stopping(made: Small) -> None:
     loop = made.loop(validate=scripted([5, 4, 4.5, 3, 3.5, 3.2, 9]), limits=Limits(100, None), patience=2)
     place = loop.train()
@@ -246,12 +257,66 @@ def test_the_mean_of_the_last(made: Small) -> None:
     loop = made.loop(validate=validate, average=2, limits=Limits(15, None))
     place = loop.train()
     assert place.kept == [10, 15]
-    assert sorted(file.name for file in loop.run.kept.iterdir()) == [
-        "step-00000010.safetensors",
-        "step-00000015.safetensors",
-    ]
+    steps = [int(file.stem.removeprefix("step-")) for file in loop.run.kept.iterdir()]
+    assert sorted(steps) == [5, 10, 15]  # the first is the best: no later one was better
     for name, tensor in _saved(loop).items():
         torch.testing.assert_close(tensor, (models[-2][name] + models[-1][name]) / 2)
+
+
+@pytest.mark.parametrize(
+    ("of_mean", "kept"),
+    [((2.0, 0.7), "mean"), ((4.0, 0.9), "mean"), ((2.0, 0.9), "mean"), ((4.0, 0.7), "best")],
+)
+def test_the_mean_is_kept_unless_the_best_is_better(made: Small, of_mean: tuple[float, float], kept: str) -> None:
+    """By the loss and by the score; the best is of step 5: loss 3, score 0.8."""
+    left = iter([(3.0, 0.8), (5.0, 0.5), (5.0, 0.5), of_mean])
+
+    def validate(model: Model) -> dict[str, float]:
+        return dict(zip(("loss", "exact"), next(left), strict=True))
+
+    loop = made.loop(validate=validate, best="exact", average=2, limits=Limits(15, None))
+    loop.train()
+    mean, best = _saved(loop), load_file(loop.run.kept / "step-00000005.safetensors")
+    scores = loop.choose()
+    assert scores == ({"loss": of_mean[0], "exact": of_mean[1]} if kept == "mean" else None)
+    wanted = mean if kept == "mean" else best
+    assert not mean["target.vectors"].equal(best["target.vectors"]) if "target.vectors" in mean else True
+    for found in _saved(loop), weights(loop.model):
+        assert all(found[name].equal(tensor) for name, tensor in wanted.items())
+
+
+def test_what_was_chosen_is_chosen_again(made: Small) -> None:
+    """A run that had ended and is asked for again."""
+    made.loop(validate=scripted([1, 5, 5]), average=2, limits=Limits(15, None)).train()
+    for _ in range(2):
+        loop = made.loop(validate=scripted([9]), average=2, limits=Limits(15, None))
+        assert loop.resume()
+        assert loop.choose() is None
+        best = load_file(loop.run.kept / "step-00000005.safetensors")
+        assert all(tensor.equal(best[name]) for name, tensor in _saved(loop).items())
+
+
+def test_a_damaged_one_of_the_last_is_left_out(made: Small) -> None:
+    made.loop(validate=scripted([5, 4, 3]), average=3, limits=Limits(15, None)).train()
+    file, heard = made.folder / "run" / "state" / "kept" / "step-00000010.safetensors", Heard()
+    file.write_bytes(file.read_bytes()[:-100])
+    loop = made.loop(validate=scripted([1]), average=3, limits=Limits(15, None), heard=heard)
+    assert loop.resume()
+    assert heard.notes == [f"{file}: damaged or gone; what is kept at the end (training.average) is chosen without it"]
+    loop.choose()
+    others = [load_file(file.with_name(f"step-000000{step}.safetensors")) for step in ("05", "15")]
+    for name, tensor in _saved(loop).items():
+        torch.testing.assert_close(tensor, (others[0][name] + others[1][name]) / 2)
+
+
+def test_a_damaged_best_leaves_the_mean(made: Small) -> None:
+    loop = made.loop(validate=scripted([1, 5, 5, 9]), average=2, limits=Limits(15, None), heard=(heard := Heard()))
+    loop.train()
+    mean, file = _saved(loop), loop.run.kept / "step-00000005.safetensors"
+    file.unlink()
+    assert loop.choose() is not None
+    assert str(file) in heard.notes[-1]
+    assert all(tensor.equal(mean[name]) for name, tensor in _saved(loop).items())
 
 
 def test_the_moving_average_is_what_is_validated_and_kept(made: Small) -> None:

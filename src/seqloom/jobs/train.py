@@ -27,7 +27,7 @@ from seqloom.jobs.learning.telling import Telling
 from seqloom.jobs.looking.training import training_looks
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.jobs.recipes.versions import header
-from seqloom.jobs.starting.start import Start, taken_lines
+from seqloom.jobs.starting.start import taken_lines
 from seqloom.jobs.starting.start_task import of_start
 from seqloom.layers.native.library import told_of_waiting
 from seqloom.models import build_model
@@ -119,7 +119,7 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
             telling.note(note)
         assert recipe.training.threads != "auto"
         with threads(recipe.training.threads):
-            return _run(run, recipe, data, telling, began, validation, start)
+            return _run(run, recipe, data, telling, began, validation, wish)
 
 
 def _refuse_folders(recipe: Recipe) -> None:
@@ -194,10 +194,10 @@ def _run(
     telling: Telling,
     began: float,
     validation: float | None,
-    start: Start | None,
+    wish: Asked,
 ) -> Trained:
-    """validation: seconds that one may take, before the first has been timed. start: what it begins from."""
-    training, device = recipe.training, device_of(recipe.training.device)
+    """validation: seconds that one may take, before the first has been timed."""
+    training, device, start = recipe.training, device_of(recipe.training.device), wish.start
     torch.manual_seed(training.seed)
     model = build_model(recipe.model, data.task.sizes()).to(device).train()
     if training.freeze:
@@ -212,6 +212,7 @@ def _run(
     elif not run.checkpoints.any():
         for note in _start_vectors(model, data):
             telling.note(note)
+    setup = replace(setup, punctual=wish.recipe.training.validate_every != "auto")
     loop = Loop(setup, run, telling)
     loop.place.validation_seconds = validation or 0.0
     resumed = loop.resume()
@@ -235,7 +236,7 @@ def _run(
         raise FailedError(f"no step was made in {training.minutes:g} minutes: give more, or train a smaller model")
     telling.draw()
     telling.watcher.ended(place.ended or "")
-    return _ended(run, recipe, data, place, setup, telling, None if start is None else start.run)
+    return _ended(recipe, data, loop, telling, None if start is None else start.run)
 
 
 def _setup(
@@ -273,26 +274,31 @@ def _setup(
     )
 
 
-def _ended(
-    run: RunFolder, recipe: Recipe, data: Corpora, place: Place, setup: Setup, telling: Telling, begun: RunFolder | None
-) -> Trained:
+def _ended(recipe: Recipe, data: Corpora, loop: Loop, telling: Telling, begun: RunFolder | None) -> Trained:
     """What the best model scores, and what the run folder keeps of it. begun: the run that it began from."""
+    run, place, setup = loop.run, loop.place, loop.setup
     training, model, device = setup.training, setup.model, setup.device
     assert training.batch != "auto"
-    best_weights(run, model)
-    if len(place.kept) > 1:
-        telling.note(
-            f"the model is the mean of those of the last {len(place.kept)} validations (training.average): the scores "
-            "that follow are its own"
-        )
-    # a mean of models was never validated itself
-    scores = dict(setup.validate(model)) if training.average else scores_of(run, place)
+    scores = _of_mean(loop, telling) if training.average else None
+    if scores is None:
+        best_weights(run, model)
+        scores = scores_of(run, place)
     metrics = metrics_of(data.task, data.valid, training)
     test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
     if isinstance(data.task, ForecastTask):
         write_text(run.path / PICTURE, last_window(data.task, model, data.test or data.valid, device))
     write_text(run.card, card(run, recipe, data, model, place, scores, test, device, begun, taken_lines(run)))
     return Trained(run, recipe, data, model, place, scores, test)
+
+
+def _of_mean(loop: Loop, telling: Telling) -> dict[str, float] | None:
+    """The scores of the mean of the last models, if it is the run's model: it was never validated itself."""
+    scores, place, mean = loop.choose(), loop.place, f"the mean of those of the last {len(loop.place.kept)} validations"
+    if scores is None:
+        telling.note(f"{mean} (training.average) is worse than the model of step {place.best_step:,}, which is kept")
+    elif len(place.kept) > 1:
+        telling.note(f"the model is {mean} (training.average): the scores that follow are its own")
+    return None if scores is None else dict(scores)
 
 
 def asked_for(training: TrainingSettings) -> tuple[float | None, ...]:

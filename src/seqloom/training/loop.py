@@ -66,6 +66,8 @@ class Setup:
     """Tokens that a side of an example may have."""
     objective: Objective | None = None
     """What the steps lower; None: the task's own loss."""
+    punctual: bool = False
+    """Somebody said how often it is validated: then it is, whatever that takes of the time."""
     look: Callable[[int, int], None] | None = None
     """Is called at each validation, with its number and the step; the model is the one that was validated."""
 
@@ -132,6 +134,23 @@ class Loop:
         if self.ema is not None:
             self.ema.load(tensors["average"], numbers["average"])
         self.place = Place.of(numbers["place"])
+        self._leave_out_damaged()
+
+    def _leave_out_damaged(self) -> None:
+        """A mean of fewer models is better than a run that cannot end."""
+        for step in list(self.place.kept):
+            if not self._whole(self._kept(step)):
+                self.place.kept.remove(step)
+
+    def _whole(self, file: Path) -> bool:
+        try:
+            read_tensors(file)
+        except UserError:
+            self.teller.note(
+                f"{file}: damaged or gone; what is kept at the end (training.average) is chosen without it"
+            )
+            return False
+        return True
 
     def save(self) -> None:
         self.steps.settle()
@@ -146,7 +165,8 @@ class Loop:
         self.run.save(self.place.step, Checkpoint(tensors, kept))
         if self.training.average and self.run.kept.exists():
             # only now: a run that is killed goes on from a checkpoint, and needs what that one names
-            for file in set(self.run.kept.iterdir()) - {self._kept(step) for step in self.place.kept}:
+            named = {self._kept(step) for step in (*self.place.kept, self.place.best_step)}
+            for file in set(self.run.kept.iterdir()) - named:
                 file.unlink()
         self.saved_at = time.monotonic()
 
@@ -214,7 +234,8 @@ class Loop:
         place, since = self.place, time.monotonic() - self.validated_at
         first = self.validated == 1 or (self.validated == 0 and place.validations == 1)
         times = 1 if first and self.records else 9
-        return self.setup.limits.seconds is None or since >= times * place.validation_seconds
+        free = self.setup.punctual or self.setup.limits.seconds is None
+        return free or since >= times * place.validation_seconds
 
     def _over(self) -> str | None:
         """Why the run is at its end, if it is."""
@@ -322,6 +343,25 @@ class Loop:
             place.kept.append(place.step)
         place.kept = place.kept[-self.training.average :]
         write_tensors(self.run.model, average_weights([self._kept(step) for step in place.kept]))
+
+    def choose(self) -> Scores | None:
+        """The mean of the last models is the run's model, unless the best of all is better by score and by loss.
+
+        Of few examples one of these alone cannot tell. Returns the scores of the mean; None, if it is the best,
+        which has been validated.
+        """
+        place, best = self.place, self._kept(self.place.best_step)
+        if place.kept:  # one that had ended before may have chosen the best
+            write_tensors(self.run.model, average_weights([self._kept(step) for step in place.kept]))
+        best_weights(self.run, self.model)
+        scores = self.setup.validate(self.model)
+        value = self._value(scores)
+        good = place.best is None or value >= place.best or scores["loss"] <= place.best_loss
+        if good or not self._whole(best):
+            return scores
+        write_tensors(self.run.model, read_tensors(best))
+        best_weights(self.run, self.model)
+        return None
 
     def _kept(self, step: int) -> Path:
         return self.run.kept / f"step-{step:08}.safetensors"

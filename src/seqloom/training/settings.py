@@ -56,7 +56,9 @@ class TrainingSettings(Checked):
     )
     ema: Ema | None = Field(default=None, description="the model is a moving average of the weights")
     average: int = Field(
-        default=0, ge=0, description="the model is the mean of so many last validated ones; 0: the best"
+        default=0,
+        ge=0,
+        description="the model is the mean of so many last validated ones, unless the best is better; 0: the best",
     )
     validate_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(default="auto", description="steps")
     best: str = Field(default="loss", description="the validation score that decides which model is the best")

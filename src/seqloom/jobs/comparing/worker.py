@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from seqloom.jobs.evaluating.runs import node_data, sizes_of
 from seqloom.jobs.evaluating.said import Data, Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.learning.card import device_words
 from seqloom.jobs.model import Model, load
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.jobs.train import train
 from seqloom.layers.native.library import told_of_waiting, wait_for_all
 from seqloom.models import model_cost
@@ -40,6 +41,7 @@ from seqloom.store import RunFolder
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.training.place import Place
+from seqloom.training.schedules import ScheduleSettings
 from seqloom.training.watch import View, Watcher
 
 FAILED, STOPPED = 1, 130
@@ -107,9 +109,10 @@ def _guarded(work: Work) -> tuple[int, str]:
 def done(work: Work) -> None:
     """Train and answer; the result is in its file then."""
     corpora = None if work.command is None else _train(work.command, work.view)
-    model, notes = load(work.runs, work.device), list[str]()
+    model = load(work.runs, work.device)
+    notes = [] if work.command is None else list(_other_schedule(asked(work.command).recipe, model.recipe))
     if isinstance(model.task, ForecastTask):
-        _forecasts(work, model, model.task, corpora).save(work.into)
+        _forecasts(work, model, model.task, corpora, notes).save(work.into)
         return
     data = _data(work, model, notes)
     notes += data.skipped.lines()
@@ -134,7 +137,20 @@ def done(work: Work) -> None:
     ).save(work.into)
 
 
-def _forecasts(work: Work, model: Model, task: ForecastTask, corpora: Corpora | None) -> Result:
+def _other_schedule(asked_for: Recipe, trained: Recipe) -> Iterator[str]:
+    """That it was fitted to the end of the comparison, if it was."""
+    own, used = asked_for.training.schedule, trained.training.schedule
+    if own != used:
+        yield f"its schedule is not the recipe's ({_words(own)}) but one that ends with the run ({_words(used)})"
+
+
+def _words(schedule: ScheduleSettings) -> str:
+    warmup = schedule.warmup
+    length = f"{warmup:.0%}" if isinstance(warmup, float) else f"{warmup:,} steps"
+    return f"{schedule.kind}, warm-up {length}"
+
+
+def _forecasts(work: Work, model: Model, task: ForecastTask, corpora: Corpora | None, notes: Sequence[str]) -> Result:
     recipe, run = model.recipe, model.opened[0].run
     forecaster = model.forecaster(str(run.path))
     if work.test:
@@ -152,7 +168,7 @@ def _forecasts(work: Work, model: Model, task: ForecastTask, corpora: Corpora | 
         _facts(work, model, corpora),
         f"{recipe.task.model_dump_json()} {task.codecs.fingerprint}",
         device_words(device_of(recipe.training.device if work.command else work.device)),
-        test.notes,
+        [*notes, *test.notes],
         work.key,
         models_of(work.runs),
     )

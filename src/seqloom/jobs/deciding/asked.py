@@ -37,6 +37,9 @@ SHAPED = {"tags": "tag", "classes": "classify", "pairs": "translate"}
 
 Limit = Literal["minutes", "flops", "epochs"]
 
+ENDS = "steps", "epochs", "minutes", "flops"
+"""Settings of [training], each of which ends a run."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -88,7 +91,7 @@ NONE = Columns()
 class Asked:
     """The recipe, and what in it is still open. model_open: the model's size; rate_open: the optimiser's rate.
 
-    bounded: its end was set from outside, so that its schedule has to be fitted to it.
+    bounded: its end was set from outside, so that its schedule has to be fitted to it, unless that was set too.
     """
 
     recipe: Recipe
@@ -224,9 +227,13 @@ def _with_files(recipe: Recipe, command: Command, whole: bool) -> Recipe:
     if command.skip_bad:
         data["bad"] = "skip"
     training: dict[str, float | None] = {} if command.minutes is None else {"minutes": command.minutes}
+    said = {change.partition("=")[0].strip() for change in command.changes}
+    ends = {f"training.{name}" for name in ENDS}
+    if said & (ends - {"training.minutes"}):
+        # who names an end does not mean that of the recipe as well; minutes are the most that it may take
+        training = dict.fromkeys(name for name in ENDS if f"training.{name}" not in said) | training
     if command.budget is not None:
-        none = dict.fromkeys(("steps", "epochs", "minutes", "flops"))
-        training = {**none, command.budget.limit: command.budget.amount}
+        training = {**dict.fromkeys(ENDS), command.budget.limit: command.budget.amount}
     return recipe.model_copy(
         update={"data": recipe.data.model_copy(update=data), "training": recipe.training.model_copy(update=training)}
     )

@@ -140,7 +140,8 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         chosen["optimiser"] = rates.optimiser_for(
             training.optimiser, recipe.model.width, batch * training.accumulate, expected or 0
         )
-    if wish.bounded or training.minutes is not None or training.flops is not None:
+    own = any(change.startswith("training.schedule") for change in changes)
+    if not own and (wish.bounded or training.minutes is not None or training.flops is not None):
         chosen["schedule"] = _ending(training, expected or 0, note)
     recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update=chosen)})
     return Decided(recipe, data, took, validation)
@@ -186,7 +187,10 @@ def _ending(training: TrainingSettings, steps: int, note: Note) -> ScheduleSetti
     """A schedule that is at its end when the time is; a recipe's own may be made for many more steps."""
     schedule = training.schedule
     if isinstance(schedule, InverseSqrt | Constant | Plateau):
-        note(f"the schedule {schedule.kind} has no end: cosine, so that the rate is down when the run ends")
+        note(
+            f"the schedule {schedule.kind} has no end: cosine, so that the rate is down when the run ends "
+            f"(to have it all the same: --set training.schedule.kind={schedule.kind})"
+        )
         schedule = Cosine(warmup=schedule.warmup) if schedule.warmup else Cosine()
     if isinstance(schedule.warmup, int) and schedule.warmup > LONGEST_WARMUP * steps:
         note(f"a warm-up of {schedule.warmup:,} steps is too long for about {steps:,}: {LONGEST_WARMUP:.0%} of the run")
