@@ -173,6 +173,15 @@ def test_settings_that_are_no_options(place: Path, runs: Runs, words: list[str],
     refused(run("predict", str(runs["pairs"]), "in.txt", *words), re.escape(message))
 
 
+def test_who_sets_how_to_draw_is_told_that_it_draws(place: Path, runs: Runs) -> None:
+    words = "predict", str(runs["pairs"]), "in.txt", "--set", "generation.sample.temperature=0.8"
+    told = "--set generation.sample.temperature=0.8: answers are drawn by chance, as with --sample; "
+    ran, asked_for = run(*words), run(*words, "--sample")
+    assert (ran.code, ran.out) == (0, asked_for.out)
+    assert told in ran.error
+    assert told not in asked_for.error
+
+
 def test_the_same_again(place: Path, runs: Runs) -> None:
     words = "predict", str(runs["pairs"]), "in.txt", "--out", "out.txt"
     assert run(*words).code == 0

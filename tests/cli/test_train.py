@@ -155,6 +155,7 @@ def test_no_data(place: Path) -> None:
         ("training.stepps=3", r"--set training\.stepps=3: .*did you mean 'steps'\?"),
         ("training.steps=many", r"--set training\.steps=many: "),
         ("training.steps=-1", r"--set training\.steps=-1: "),
+        (f"training.steps={10**20 - 1}", r"should be a whole number \(at least 0, at most 1000000000000\), not 9{20}"),
         ("nonsense", r"--set nonsense: should be name=value"),
         ("training.best=rouge", r"--set training\.best=rouge: .*has no score 'rouge'; it has loss, exact, bleu, chrf"),
     ],

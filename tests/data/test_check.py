@@ -71,6 +71,8 @@ def test_nothing_in_clean_data(tmp_path: Path) -> None:
         (("eins ", "EINS"), "note", "source: spaces at the begin or end", 51),
         (("eins", " EINS"), "note", "target: spaces at the begin or end", 51),
         (("a\u00a0b", "A B"), "note", "source: no-break spaces", 51),
+        (("zwei ma@@ les", "ZWEI"), "warning", "source: cut into pieces already", 51),
+        (("zwei", "▁ZWEI ▁MA LES"), "warning", "target: cut into pieces already", 51),
         (("gleich", "gleich"), "warning", "source and target are the same", 51),
         (("kurz", "SEHR LANG " * 20 + "X"), "warning", "one side is far longer", 51),
         (("привет мир", "HALLO WELT"), "warning", "source: no Latin letter", 51),
@@ -93,6 +95,12 @@ def test_what_is_planted_is_found(tmp_path: Path, odd: tuple[str, ...], severity
 def test_letters_that_only_look_odd(tmp_path: Path, text: str) -> None:
     report = checked(tsv(tmp_path / "a.tsv", [*clean(20), (text, text + " JA")]))
     assert not [finding.title for finding in report.findings if "decoded" in finding.title]
+
+
+def test_words_are_between_white_space_of_any_kind(tmp_path: Path) -> None:
+    name = write(tmp_path / "a.txt", "one\ttwo\u3000three\n    indented  line\nx\n")
+    lengths = checked(name, shape="text").statistics[0].lengths["text"][1]
+    assert (lengths.unit, lengths.total, lengths.longest) == ("words", 6, 3)
 
 
 def test_repeats_and_disagreements(tmp_path: Path) -> None:

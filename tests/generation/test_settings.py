@@ -27,3 +27,7 @@ def test_refusals(text: str, why: str) -> None:
 
 def test_samples_need_no_beam() -> None:
     assert GenerationSettings.model_validate({"sample": {}, "n_best": 9}).n_best == 9
+
+
+def test_full_precision_goes_by_the_name_that_it_has_in_training_too() -> None:
+    assert loads("precision = 'float32'", GenerationSettings).precision == "full"

@@ -51,6 +51,15 @@ def test_systems_against_references(place: Path) -> None:
     assert all(signature.startswith("nrefs:2|") for _, signature in found.signatures)
 
 
+def test_texts_that_are_cut_into_pieces_are_told(place: Path) -> None:
+    _write("cut", [line.replace("a", "a@@ ") for line in GOOD])
+    notes = list[str]()
+    evaluate(Evaluate(hypotheses=("good", "cut"), references=("ref",)), notes.append)
+    (told,) = [note for note in notes if "cut into pieces" in note]
+    assert told.startswith("cut: cut into pieces already ('")
+    assert told.endswith("scores are of whole words")
+
+
 def test_settings_and_metrics(place: Path) -> None:
     changes = ("evaluation.bleu.tokenize=char", "evaluation.resamples=100", "evaluation.lowercase=true")
     found, _ = _files("good", metrics=("bleu", "wer"), changes=changes)

@@ -206,7 +206,7 @@ def test_settings(pairs: Model) -> None:
     assert len(pairs.predict("abcde", changes=["generation.longest=2"]).tokens) <= 2
     longest = pairs.predict("abcde", changes=["generation.shortest=9", "generation.longest=9"])
     assert len(longest.tokens) == 9
-    with pytest.raises(UserError, match=r"recipe.toml:\d+: .*at least 2 tokens, but longest = 1"):
+    with pytest.raises(UserError, match=r"--set generation.longest=1: .*at least 2 tokens, but longest = 1"):
         pairs.predict("a", changes=["generation.longest=1"])
     with pytest.raises(UserError, match=r"--set model.width=3: a run is what it is"):
         pairs.predict("a", changes=["model.width=3"])

@@ -117,3 +117,12 @@ def test_few_examples_to_validate_on_are_told(place: Path, capsys: pytest.Captur
     assert "to validate on: a score of so few says little; give more: --valid FILE, or" in capsys.readouterr().err
     train(Command(recipe=recipe, data=("many.tsv",), out=Path("many"), changes=QUICK), view="lines")
     assert "says little" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_text_that_is_cut_already_is_told(place: Path, capsys: pytest.CaptureFixture[str], cut: bool) -> None:
+    at = "@@ " if cut else ""
+    (place / "a.tsv").write_text("".join(f"two ma{at}les {n}\tzwei mä{at}nner {n}\n" for n in range(40)))
+    train(Command(data=("a.tsv",), changes=("training.steps=1",)))
+    told = "a.tsv: cut into pieces already ('ma@@ les'): give plain text, as seqloom cuts words itself: sed"
+    assert (told in capsys.readouterr().err) == cut

@@ -94,5 +94,8 @@ def test_what_it_needs() -> None:
 
 
 def test_faults_are_told_when_it_is_built() -> None:
-    with pytest.raises(ValueError, match=r"^attention\.heads: width 8 cannot be split into 3 heads of equal width$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^attention\.heads: width 8 cannot be split into 3 heads of equal width; 2 would do, or width 6$",
+    ):
         build_cross(CrossAttention(heads=3), WIDTH)

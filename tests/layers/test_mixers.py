@@ -41,7 +41,11 @@ def test_every_cross() -> None:
 @pytest.mark.parametrize(
     ("settings", "causal", "message"),
     [
-        (Attention(heads=3), True, r"attention\.heads: width 8 cannot be split into 3 heads of equal width"),
+        (
+            Attention(heads=3),
+            True,
+            r"attention\.heads: width 8 cannot be split into 3 heads of equal width; 2 would do, or width 6",
+        ),
         (Attention(heads=4, key_heads=3), True, r"attention\.key_heads: 4 query heads cannot share 3 key heads evenly"),
         (AttentiveRecurrence(), False, r"attentive-recurrence\.kind: .* it belongs into a decoder"),
         (Recurrence(direction="both"), True, r"recurrence\.direction: 'both' reads the future"),

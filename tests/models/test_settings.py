@@ -48,7 +48,7 @@ from tests.models.settings_text import HEADS, Recipe, message, recipe
         ),
         (
             recipe(HEADS + 'cross = { kind = "attention", heads = 3 }'),
-            "x.toml:5: [model.cross] width 8 cannot be split into 3 heads of equal width",
+            "x.toml:5: [model.cross] width 8 cannot be split into 3 heads of equal width; 2 would do, or width 6",
         ),
         (
             recipe(
@@ -58,7 +58,8 @@ from tests.models.settings_text import HEADS, Recipe, message, recipe
         ),
         (
             recipe(HEADS + '[model.decoder]\nmixer = { kind = "attentive-recurrence", attention = { heads = 3 } }'),
-            "x.toml:6: [model.decoder.mixer.attention] width 8 cannot be split into 3 heads of equal width",
+            "x.toml:6: [model.decoder.mixer.attention] width 8 cannot be split into 3 heads of equal width; "
+            "2 would do, or width 6",
         ),
         (
             recipe('family = "decoder-only"\n' + HEADS + "[model.encoder]\ndepth = 3"),
@@ -233,7 +234,7 @@ def test_all_that_cannot_be_is_said_at_once() -> None:
     text = '[model]\nwidth = 9\nmixer = { kind = "attention", heads = 2 }\npositions = { kind = "sinusoidal" }\n'
     text += 'norm = { kind = "batch" }\n'
     assert message(text).splitlines() == [
-        "x.toml:3: [model.mixer] width 9 cannot be split into 2 heads of equal width",
+        "x.toml:3: [model.mixer] width 9 cannot be split into 2 heads of equal width; 1 would do, or width 8",
         "x.toml:4: [model.positions] sinusoids come in pairs of sine and cosine, so their width must be even, not 9",
         "x.toml:5: [model.norm] batch norm takes its statistics over all steps, the future too: "
         "a causal layer must not see it",

@@ -15,13 +15,16 @@ from tests.models.settings_text import HEADS, Recipe, message, recipe
     [
         (
             recipe('mixer = { kind = "attention", heads = 3 }'),
-            "x.toml:4: [model.mixer] width 8 cannot be split into 3 heads of equal width",
+            "x.toml:4: [model.mixer] width 8 cannot be split into 3 heads of equal width; 2 would do, or width 6",
         ),
         (
             recipe("[model.mixer]\nkind = 'attention'\nkey_heads = 3\nheads = 4"),
             "x.toml:6: [model.mixer] 4 query heads cannot share 3 key heads evenly",
         ),
-        ("[model]\nwidth = 12", "x.toml:1: [model.mixer] width 12 cannot be split into 8 heads of equal width"),
+        (
+            "[model]\nwidth = 12",
+            "x.toml:1: [model.mixer] width 12 cannot be split into 8 heads of equal width; 6 would do, or width 16",
+        ),
         (
             recipe('mixer = { kind = "attention", heads = 2, window = 3, block = 3 }'),
             "x.toml:4: [model.mixer] a window and blocks exclude each other; keep one",
@@ -62,7 +65,7 @@ from tests.models.settings_text import HEADS, Recipe, message, recipe
         ),
         (
             recipe('family = "decoder-only"\nmixer = { kind = "gated-linear", heads = 3 }'),
-            "x.toml:5: [model.mixer] width 8 cannot be split into 3 heads of equal width",
+            "x.toml:5: [model.mixer] width 8 cannot be split into 3 heads of equal width; 2 would do, or width 6",
         ),
         (
             recipe('family = "encoder-only"\nmixer = { kind = "recurrence", direction = "both" }', width=9),
@@ -79,7 +82,7 @@ from tests.models.settings_text import HEADS, Recipe, message, recipe
         (
             recipe('[[model.mixer]]\nkind = "convolution"\n[[model.mixer]]\nkind = "attention"\nheads = 5\n')
             + "[model.decoder]\ncross = { kind = 'bottleneck' }",
-            "x.toml:8: [model.mixer.1] width 8 cannot be split into 5 heads of equal width",
+            "x.toml:8: [model.mixer.1] width 8 cannot be split into 5 heads of equal width; 4 would do, or width 10",
         ),
     ],
 )
@@ -131,7 +134,7 @@ def test_a_decoder_that_would_see_the_future(text: str, expected: str) -> None:
         ),
         (
             recipe(HEADS + "widths = [8, 9]"),
-            "x.toml:4: [model.mixer] width 9 cannot be split into 2 heads of equal width",
+            "x.toml:4: [model.mixer] width 9 cannot be split into 2 heads of equal width; 1 would do, or width 8",
         ),
         (
             recipe("mixer = { kind = 'convolution', depthwise = true }\nwidths = [8, 6]\nfamily = 'decoder-only'"),

@@ -224,3 +224,34 @@ def test_a_fault_in_an_override(override: str, expected: str) -> None:
 def test_faults_of_the_file_come_before_those_of_overrides() -> None:
     faults = message(GOOD + "tie = 1", "model.zzz=1", "model.dropout=2", "model.dropout=3").splitlines()
     assert [fault.partition(": ")[0] for fault in faults] == ["x.toml:5", "--set model.zzz=1", "--set model.dropout=3"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["model.width=10"], "--set model.width=10: [model.mixer] width 10 cannot be split into 4 heads"),
+        (
+            ["source=b", "model.width=10", "model.dropout=0.1"],
+            "--set model.width=10: [model.mixer] width 10 cannot be split into 4 heads",
+        ),
+        (
+            ["model.mixer.kind=convolution"],
+            "--set model.mixer.kind=convolution: [model.mixer] needs 'kernel': a whole number (at least 1, at most 99)",
+        ),
+    ],
+)
+def test_the_change_that_does_not_fit_is_blamed_and_not_what_it_does_not_fit(
+    overrides: list[str], expected: str
+) -> None:
+    assert message(GOOD, *overrides) == expected
+
+
+def test_a_change_is_not_blamed_for_what_the_file_has_by_itself() -> None:
+    wrong = GOOD.replace("16", "10")
+    assert message(wrong, "source=b") == "x.toml:4: [model.mixer] width 10 cannot be split into 4 heads"
+
+
+def test_a_change_is_not_blamed_where_another_fault_comes_up_without_it() -> None:
+    """Of what does not go together nothing is known before each setting by itself is right."""
+    late = GOOD.replace("16", "10") + "dropout = 1.5\n"
+    assert message(late, "model.dropout=0.1") == "x.toml:4: [model.mixer] width 10 cannot be split into 4 heads"

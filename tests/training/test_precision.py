@@ -7,6 +7,7 @@ import torch
 
 from seqloom.training import precision
 from seqloom.training.precision import Choice, choose
+from seqloom.training.settings import TrainingSettings
 
 CPU = torch.device("cpu")
 
@@ -55,3 +56,7 @@ def test_what_the_cpu_can_do(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not precision._cpu_has_bf16()
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True}, raising=False)
     assert precision._cpu_has_bf16()
+
+
+def test_float32_goes_by_the_name_that_it_has_where_answers_are_written_too() -> None:
+    assert TrainingSettings.model_validate({"precision": "full"}).precision == "float32"

@@ -217,6 +217,13 @@ def test_the_share_of_the_peak_is_that_of_the_speed(clock: Clock, stream: io.Str
     assert "100 tokens/s   25% of peak" in lines(stream)[-1]
 
 
+def test_no_run_is_faster_than_the_peak(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x", full=60.0))
+    run(watcher, clock, range(1, 12))
+    assert "100 tokens/s   100% of peak" in lines(stream)[-1]
+
+
 def test_nothing_is_shown_to_who_wants_nothing(clock: Clock, stream: io.StringIO) -> None:
     with Watcher("none", stream, clock) as watcher:
         watcher.began(Facts("x", about=["y"]))

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from seqloom.cli import check, compare, demo, evaluate, look, predict, recipes, serve, train
-from seqloom.cli.setting_option import refuse_settings
+from seqloom.cli.setting_option import refuse_settings, refuse_verb
 
 app = typer.Typer(
     help="Models that read one sequence and write another: train them on your own files.",
@@ -80,9 +80,8 @@ def main() -> None:
     """Run the command line; a mistake of the user ends in its message alone."""
     try:
         words = spread(sys.argv[1:])
-        if words[:1] in (["predict"], ["evaluate"], ["serve"], ["look"]):
-            parameters = typer.main.get_group(app).commands[words[0]].params
-            refuse_settings(words[0], ["--help", *(name for each in parameters for name in each.opts)], words[1:])
+        if words and not words[0].startswith("-"):
+            _refuse_foreign(words[0], words[1:])
         app(args=words)
     except Exception as error:
         from seqloom.settings import FailedError, UserError  # here, as help needs none of it
@@ -93,6 +92,15 @@ def main() -> None:
             raise
         typer.echo(error, err=True)
         sys.exit(2 if isinstance(error, UserError) else 1)
+
+
+def _refuse_foreign(verb: str, words: Sequence[str]) -> None:
+    """What is no option and no command here, but is known under that name elsewhere."""
+    command = typer.main.get_group(app).commands.get(verb)
+    if command is None:
+        refuse_verb(verb)
+    else:
+        refuse_settings(verb, ["--help", *(name for each in command.params for name in each.opts)], words)
 
 
 def _full(error: OSError) -> str:

@@ -117,7 +117,7 @@ def predict(
     """
     from seqloom.data.file_format import STDIN
     from seqloom.jobs.answering.composing import Composing, compose
-    from seqloom.jobs.answering.generation import generation_of
+    from seqloom.jobs.answering.generation import drawn_without_sample, generation_of
     from seqloom.jobs.lines.answer_lines import AnswerLines
     from seqloom.jobs.lines.node_labels import label_nodes
     from seqloom.jobs.model import load
@@ -144,6 +144,9 @@ def predict(
     if picture is not None:
         raise UserError(f"--picture: is of forecasts, and {run} does {model.recipe.task.kind}; leave it out")
     settings = generation_of(model.opened[0], changes or (), beam, n_best, sample)
+    drawn = None if sample else drawn_without_sample(model.opened[0], settings, changes or ())
+    if drawn is not None:
+        _note(drawn)
     unread: dict[str, object] = {
         "--alignment": alignment,
         "--column": column,

@@ -1,15 +1,17 @@
-"""`--seed 3`, where the seed is a setting: how it is set is said."""
+"""`--seed 3`, where the seed is a setting, or what another toolkit calls it: how it is set is said."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from seqloom.cli.foreign import TRAINING, VERBS, WRITING, Way, ways_of
 
 if TYPE_CHECKING:  # help needs none of it
     from pydantic import BaseModel
 
 
 def refuse_settings(verb: str, known: Iterable[str], words: Sequence[str]) -> None:
-    """A UserError for an option that the verb does not have, but [generation], [evaluation] or [serving] does.
+    """A UserError for an option that the verb does not have, but its settings do, or another toolkit.
 
     known: the verb's options. Of others typer says that there is no such option.
     """
@@ -18,32 +20,59 @@ def refuse_settings(verb: str, known: Iterable[str], words: Sequence[str]) -> No
         option, _, value = word.partition("=")
         if not option.startswith("--") or option in options:
             continue
-        setting = _settings(verb).get(option[2:].replace("-", "_"))
+        following = words[number + 1] if number + 1 < len(words) else ""
+        value = value or ("…" if following.startswith("--") else following) or "…"
+        name = option[2:].replace("_", "-")
+        setting, way = _settings(verb).get(name.replace("-", "_")), ways_of(verb).get(name)
         if setting is not None:
-            from seqloom.settings import UserError
+            way = Way(setting)
+        if way is None or (way.option and way.option not in options):
+            continue
+        from seqloom.settings import UserError
 
-            following = words[number + 1] if number + 1 < len(words) else ""
-            value = value or ("…" if following.startswith("--") else following) or "…"
-            raise UserError(f"{option}: is no option of {verb}, but a setting: --set {setting}={value}")
+        what = ", but a setting: " if way.setting else "; here: "
+        raise UserError(f"{option}: is no option of {verb}{what}{way.told(value)}")
+
+
+def refuse_verb(verb: str) -> None:
+    """A UserError for a command of another toolkit."""
+    instead = VERBS.get(verb.replace("_", "-"))
+    if instead is not None:
+        from seqloom.settings import UserError
+
+        raise UserError(f"{verb}: is no command of seqloom; here: {instead}")
 
 
 def _settings(verb: str) -> dict[str, str]:
     """By their last names. What is nearer to the top goes before what is deeper."""
+    found: dict[str, str] = {}
+    for section, schema in _sections(verb):
+        found = dict(_fields(section, schema)) | found
+    return found
+
+
+def _sections(verb: str) -> "Iterator[tuple[str, type[BaseModel]]]":
+    if ways_of(verb) is TRAINING:
+        from seqloom.data.settings import DataSettings
+        from seqloom.models.settings import ModelSettings
+        from seqloom.training.settings import TrainingSettings
+
+        yield from (("training", TrainingSettings), ("model", ModelSettings), ("data", DataSettings))
+        return
+    if ways_of(verb) is not WRITING:
+        return
     from seqloom.evaluation.settings import EvaluationSettings
     from seqloom.generation.rerank import MBR
     from seqloom.generation.sampling import Sampling
     from seqloom.generation.settings import GenerationSettings
 
-    found: dict[str, str] = {}
-    parts: list[tuple[str, type[BaseModel]]] = [("evaluation", EvaluationSettings)] if verb == "evaluate" else []
+    if verb == "evaluate":
+        yield "evaluation", EvaluationSettings
     if verb == "serve":
         from seqloom.serving.settings import ServingSettings
 
-        parts.append(("serving", ServingSettings))
-    parts += [("generation", GenerationSettings), ("generation.sample", Sampling), ("generation.rerank", MBR)]
-    for section, schema in parts:
-        found = dict(_fields(section, schema)) | found
-    return found
+        yield "serving", ServingSettings
+    yield from (("generation", GenerationSettings), ("generation.sample", Sampling), ("generation.rerank", MBR))
 
 
 def _fields(section: str, schema: "type[BaseModel]") -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from seqloom.generation.rerank import MBR
 from seqloom.generation.sampling import Sampling
@@ -15,7 +15,10 @@ ROWS = 512
 """Hypotheses that are written together: with fewer, matrix products are slow; with more, nothing is gained."""
 
 
-WritingPrecision = Literal["auto", "full", "bf16", "int8"]
+WritingPrecision = Annotated[
+    Literal["auto", "full", "bf16", "int8"], BeforeValidator(lambda name: "full" if name == "float32" else name)
+]
+"""float32: what full is called in training (training.precision)."""
 
 
 class WuLength(Frozen):

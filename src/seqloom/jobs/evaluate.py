@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from seqloom.data.check.cut_text import cut_already
 from seqloom.evaluation.bleu import ORDER
 from seqloom.evaluation.build import LABEL, SERIES, TEXT, MetricName, bleu
 from seqloom.evaluation.build import named as metrics_named
@@ -114,6 +115,10 @@ def reported(
     examples: int = 0,
 ) -> Report:
     """named: the metrics were asked for, also one that can be nothing but 0."""
+    for part, texts in ("references", what.references[0]), *zip(what.systems, what.answers, strict=False):
+        pieces = cut_already(texts)
+        if pieces is not None:
+            note(f"{part}: {pieces}, and scores are of whole words")
     if "bleu" in names:
         chosen = settled(settings, what.references)
         names = names if named else _possible(names, what, chosen, note)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults, refuse
+from seqloom.layers.heads import uneven
 from seqloom.layers.layout import Layout, Packed, flip
 from seqloom.layers.layout.contract import like as shaped_like
 from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
@@ -41,7 +42,7 @@ class GatedLinear(Frozen):
 
     def check(self, width: int, causal: bool) -> Faults:
         if width % self.heads:
-            yield "heads", f"width {width} cannot be split into {self.heads} heads of equal width"
+            yield "heads", uneven(width, self.heads)
 
     def cost(self, width: int, use: Use) -> Cost:
         """The products with the fading memory count as the recurrence has them, not as the chunks do."""

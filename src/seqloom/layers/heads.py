@@ -13,6 +13,18 @@ from seqloom.layers.norms import RMSNormalisation
 from seqloom.layers.scores import ScoreName, build_score, score_cost
 from seqloom.settings import Frozen
 
+_LOOKED_AT = 1024  # heads; more are a slip
+
+
+def uneven(width: int, heads: int) -> str:
+    """Why a width is not split, and what would be: into heads of even width, as rotary positions need them."""
+    divisors = [count for count in range(1, min(2 * heads, _LOOKED_AT) + 1) if width % count == 0]
+    even = [count for count in divisors if width // count % 2 == 0]
+    count = min(even or divisors, key=lambda count: abs(count - heads))
+    other = 2 * heads * max(1, round(width / (2 * heads)))
+    reason = f"width {width} cannot be split into {heads} heads of equal width"
+    return f"{reason}; {count} would do, or width {other}"
+
 
 class Heads(Frozen):
     """What all kinds of attention share."""
@@ -44,7 +56,7 @@ class Heads(Frozen):
 
     def faults(self, width: int) -> Faults:
         if self.head_width is None and width % self.heads:
-            yield "heads", f"width {width} cannot be split into {self.heads} heads of equal width"
+            yield "heads", uneven(width, self.heads)
             return
         if self.heads % self.groups:
             yield "key_heads", f"{self.heads} query heads cannot share {self.groups} key heads evenly"

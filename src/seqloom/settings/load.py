@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from seqloom.settings import override
 from seqloom.settings.base import SettingsError
-from seqloom.settings.faults import explain
+from seqloom.settings.faults import Fault, explain
 from seqloom.settings.lines import KeyPath, locate
 from seqloom.settings.syntax import parse
 
@@ -28,13 +28,17 @@ def loads(text: str, schema: type[T], overrides: Sequence[str] = (), name: str =
     places: dict[KeyPath, _Place] = {(): _Place(0, 1, f"{name}:1")}
     places |= {path: _Place(0, line, f"{name}:{line}") for path, line in locate(text).items()}
     for number, given in enumerate(overrides):
-        _override(places, override.apply(given, data, schema), _Place(1, number, f"--set {given}"))
+        _override(places, override.apply(given, data, schema), _set(number, given))
     try:
         return schema.model_validate(_frozen(data))
     except ValidationError as error:
-        faults = [(_nearest(places, fault.path), fault.text) for fault in explain(error, schema, data)]
-        faults.sort(key=lambda fault: (fault[0].source, fault[0].number))
-        raise SettingsError("\n".join(f"{place.text}: {text}" for place, text in faults)) from None
+        every, faults = explain(error, schema, data), list[tuple[_Place, Fault]]()
+        for fault in every:
+            place = _nearest(places, fault.path)
+            cause = None if place.source else _cause(text, schema, overrides, fault, every)
+            faults.append((cause or place, fault))
+        faults.sort(key=lambda found: (found[0].source, found[0].number))
+        raise SettingsError("\n".join(f"{place.text}: {fault.text}" for place, fault in faults)) from None
 
 
 def text_of(path: str | PathLike[str]) -> str:
@@ -62,6 +66,32 @@ class _Place:
     source: int
     number: int
     text: str
+
+
+def _set(number: int, given: str) -> _Place:
+    return _Place(1, number, f"--set {given}")
+
+
+def _cause(
+    text: str, schema: type[BaseModel], overrides: Sequence[str], fault: Fault, every: Sequence[Fault]
+) -> _Place | None:
+    """The last override without which a fault would not be, wherever it shows; None: the file has it by itself.
+
+    every: all faults. Where others come up without the override, it is not known whether this one is only hidden.
+    """
+    for number in reversed(range(len(overrides))):
+        data, left = parse(text, ""), list[Fault]()
+        try:
+            for given in (*overrides[:number], *overrides[number + 1 :]):
+                override.apply(given, data, schema)
+            schema.model_validate(_frozen(data))
+        except SettingsError:
+            continue  # another one cannot do without it
+        except ValidationError as error:
+            left = explain(error, schema, data)
+        if set(left) <= set(every) - {fault}:
+            return _set(number, overrides[number])
+    return None
 
 
 def _override(places: dict[KeyPath, _Place], path: KeyPath, place: _Place) -> None:

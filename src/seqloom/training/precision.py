@@ -1,13 +1,17 @@
 """In which precision to compute: bfloat16 where it is faster, float32 elsewhere. Weights stay in float32."""
 
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
+from pydantic import BeforeValidator
 from torch import nn
 
 from seqloom.training.peak import best_time
 
-Precision = Literal["auto", "float32", "bf16"]
+Precision = Annotated[
+    Literal["auto", "float32", "bf16"], BeforeValidator(lambda name: "float32" if name == "full" else name)
+]
+"""full: what float32 is called where answers are written (generation.precision)."""
 
 _SECONDS = 0.1  # for each of the two
 GAIN = 1.1  # bfloat16 is less exact: a gain within the noise is not worth that

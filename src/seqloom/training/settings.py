@@ -11,11 +11,14 @@ from seqloom.training.precision import Precision
 from seqloom.training.reward import Reward
 from seqloom.training.schedules import Cosine, ScheduleSettings
 
+MOST_STEPS = 10**12
+"""More than any run makes: a slip."""
+
 
 class TrainingSettings(Checked):
     """It ends when the first of steps, epochs, minutes and flops is over; with none, a number of steps is chosen."""
 
-    steps: int | None = Field(default=None, ge=0)
+    steps: int | None = Field(default=None, ge=0, le=MOST_STEPS)
     epochs: float | None = Field(default=None, gt=0)
     minutes: float | None = Field(default=None, gt=0, description="of the whole command, its preparations included")
     flops: float | None = Field(

@@ -215,7 +215,8 @@ class Watcher:
         since, before = marks[0]
         if now > since:
             seen.speed = (self._tokens - before) / (now - since)
-            seen.peak_share = seen.speed / seen.facts.full if seen.facts.full else None
+            # what a run reaches is a peak too: that of the machine may have been measured while others used it
+            seen.peak_share = seen.speed / max(seen.speed, seen.facts.full) if seen.facts.full else None
         seen.left = None if seen.done is None else self._left(now, seen.done)
 
     def _left(self, now: float, done: float) -> float | None:

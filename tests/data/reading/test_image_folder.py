@@ -57,3 +57,26 @@ def test_faults(tmp_path: Path) -> None:
     _save(folder / "b.png", np.zeros((2, 2), np.uint8))
     with pytest.raises(DataError, match=r"b\.png: an image outside of a class's folder"):
         list(read(_corpus(tmp_path), "series"))
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (
+            ["a.py", "b.py", "c.txt"],
+            "no image in it, but 3 files (2 of *.py, 1 of others); name the files, and not the ",
+        ),
+        (["a.txt.gz"], "but 1 file (1 of *.txt.gz); name the files, and not the folder: digits/*.txt.gz"),
+        (["a.py", "sub/b.py"], "name the files, and not the folder: $(find digits -name '*.py')"),
+        (["a.pdf"], "but 1 file (1 of *.pdf); a folder for each class, with its images: digits/CLASS/1.png"),
+    ],
+)
+def test_a_folder_of_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], told: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in names:
+        file = Path("digits") / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x = 1\n")
+    with pytest.raises(DataError) as caught:
+        list(read(Corpus(files=("digits",)), "series"))
+    assert told in str(caught.value)

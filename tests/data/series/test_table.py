@@ -64,6 +64,14 @@ def test_rows_that_are_not_there_are_missing_if_that_is_wished(tmp_path: Path) -
     assert series.lines_T.tolist() == [2, 3, 4, 4, 4, 5]
 
 
+def test_rows_that_are_missing_are_counted_in_the_whole_file(tmp_path: Path) -> None:
+    days = {"north": (1, 2, 4, 5, 6), "south": (1, 2, 3, 6, 7), "west": (1, 2, 3)}
+    rows = [f"2020-01-0{day},{shop},1\n" for shop, own in days.items() for day in own]
+    told = r"a\.csv:4: 2020-01-04 00:00:00 comes behind .* 1 row missing \(3 in all\); fill them in"
+    with pytest.raises(DataError, match=told):
+        table(tmp_path, "date,shop,a\n" + "".join(rows))
+
+
 def test_decimal_commas_are_read_if_that_is_said(tmp_path: Path) -> None:
     text = "date;a\n2020-01-01;1,5\n2020-01-02;2,5\n"
     with pytest.raises(DataError, match=r"a\.csv:2: a: '1,5' is no number; --set task\.decimal=, reads decimal commas"):

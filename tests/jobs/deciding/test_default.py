@@ -12,6 +12,7 @@ from seqloom.jobs.deciding.asked import Asked, Command, asked
 from seqloom.jobs.deciding.chosen import with_model
 from seqloom.jobs.deciding.default import Look, default_settings, look
 from seqloom.jobs.deciding.sizes import SIZES, model_of
+from seqloom.jobs.train import train
 from seqloom.settings import SettingsError, UserError
 from seqloom.text import BPE
 from tests.jobs.run import write_pairs
@@ -144,6 +145,16 @@ def test_labels_in_the_first_column(place: Path) -> None:
     assert _asked("a.tsv", changes=("task.kind=classify",)).recipe.data.corpora[0].source == "2"
     several = _asked("a.tsv", "./a.tsv").recipe.data.corpora
     assert [corpus.source for corpus in several] == ["2", "2"]
+
+
+@pytest.mark.parametrize("head", ["text,label\n", ""])
+def test_a_column_with_one_value_holds_labels(place: Path, head: str) -> None:
+    """A classifier is told that it has nothing to learn, where a translator would learn to say that one word."""
+    (place / "a.csv").write_text(head + "".join(f"it was film {n},only\n" for n in range(100)))
+    assert _asked("a.csv").recipe.task.kind == "classify"
+    with pytest.raises(UserError, match=r"a\.csv: all examples to train on are of one class, 'only', .*right column\?"):
+        train(Command(data=("a.csv",), out=place / "run"))
+    assert _asked("a.csv", changes=("task.kind=translate",)).recipe.task.kind == "translate"
 
 
 def test_labels_first_beside_labels_last(place: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqloom.data.check.cut_text import WHY, mark_of
 from seqloom.data.check.tally import Kind
 
 Signs = NDArray[np.uint16]
@@ -22,6 +23,7 @@ _MISREAD_KIND = Kind(
     "text that was probably decoded with the wrong encoding (Ã¤ for ä)",
     "decode the original again as UTF-8, or repair it, for example with ftfy",
 )
+_CUT = Kind("warning", "cut into pieces already (ma@@ les, or ▁ma les)", WHY)
 _SPACES = Kind("note", "spaces at the begin or end", "strip them, or let the recipe's normalisation do it")
 
 _LETTERS = {
@@ -103,6 +105,7 @@ def odd_looks(texts: Sequence[str], signs: Signs) -> dict[Kind, list[int]]:
     """For each oddity, which of the texts show it."""
     found = {kind: _with(signs, _SIGN[kind]) for kind in _LETTERS}
     found[_MISREAD_KIND] = [number for number in _with(signs, _SIGN["misread"]) if _MISREAD.search(texts[number])]
+    found[_CUT] = [number for number, text in enumerate(texts) if mark_of(text) is not None]
     found[_SPACES] = [number for number, text in enumerate(texts) if len(text.strip()) != len(text)]
     return {kind: at for kind, at in found.items() if at}
 

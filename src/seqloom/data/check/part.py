@@ -111,7 +111,7 @@ class PartCheck:
         signs = signs_of(texts)
         found: dict[Kind, list[int]] = odd_looks(texts, signs) | self._scripts[number].strangers(texts, signs)
         characters = lengths_of(texts)
-        words = lengths_of(texts, lambda text: text.count(" ") + 1)
+        words = lengths_of(texts, lambda text: len(text.split()))
         lengths = [characters, words]
         if self._measures:
             tokens, unknown = map(np.asarray, self._measures[number](texts))

@@ -3,28 +3,56 @@
 digits/3/a.png, digits/3/b.png, digits/7/c.png: two pictures of a 3 and one of a 7
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
 
+from seqloom.data.file_format import compression, format_by_name
 from seqloom.data.reading.block import Rows
 from seqloom.data.reading.faults import DataError
 from seqloom.data.reading.series_rows import UNLABELLED, One, broken, gathered
 from seqloom.data.reading.stored_file import files_in
+from seqloom.settings.words import counted
 
 ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".webp"}
 
 
 def read_images(folder: str, labelled: bool = True) -> Iterator[Rows]:
     """Its pictures are numbered from 1, by their names, in place of lines. Grey or coloured, as the first is."""
-    image = _package(folder)
-    files = [path for path in files_in(folder) if path.suffix.lower() in ENDINGS]
+    there = files_in(folder)
+    files = [path for path in there if path.suffix.lower() in ENDINGS]
     if not files:
-        raise DataError(f"{folder}: no image in it; a folder for each class, with its images: {folder}/CLASS/1.png")
+        raise DataError(f"{folder}: no image in it{_instead(Path(folder), there)}")
+    image = _package(folder)
     sizes = _Sizes()
     yield from gathered(folder, _pictures(Path(folder), files, image, labelled, sizes), lambda: sizes.read)
+
+
+def _instead(folder: Path, there: list[Path]) -> str:
+    """What is in a folder without images, and how a command names it: a folder stands for images, or for music."""
+    counts = Counter(_ending(path) for path in there)
+    readable = Counter(_ending(path) for path in there if format_by_name(path.name) is not None)
+    images = f"a folder for each class, with its images: {folder}/CLASS/1.png"
+    if not counts:
+        return f"; {images}"
+    (first, count), *others = counts.most_common()
+    kinds = f"{count:,} of *{first}" + (f", {sum(other for _, other in others):,} of others" if others else "")
+    what = f", but {counted(len(there), 'file')} ({kinds})"
+    if not readable:
+        return f"{what}; {images}"
+    pattern = f"*{readable.most_common(1)[0][0]}"
+    deeper = any(path.parent != folder for path in there if path.match(pattern))
+    named = f"$(find {quote(str(folder))} -name '{pattern}')" if deeper else f"{quote(str(folder))}/{pattern}"
+    return f"{what}; name the files, and not the folder: {named}"
+
+
+def _ending(path: Path) -> str:
+    """.txt, or .txt.gz."""
+    return (Path(path.stem).suffix if compression(path.name) else "") + path.suffix
 
 
 class _Sizes:

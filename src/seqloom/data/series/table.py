@@ -88,7 +88,7 @@ def read_table(file: str, wanted: Wanted, stream: Stream | None = None) -> Serie
     for series in parts:
         _refuse_order(series, columns)
     frequency = _common_frequency(parts, name)
-    regular = [_regular(series, frequency, wanted) for series in parts]
+    regular = [_regular(series, frequency, wanted, parts) for series in parts]
     past = [series.past(len(columns.targets)) for series in regular]
     notes = [*columns.notes(name), *missing(past, columns, name, "masked, neither learnt nor scored")]
     return SeriesTable(name, columns, tuple(regular), style, frequency, tuple(notes))
@@ -214,8 +214,8 @@ def _common_frequency(parts: Sequence[Series], file: str) -> Frequency | None:
     return next(iter(found), None)
 
 
-def _regular(series: Series, frequency: Frequency | None, wanted: Wanted) -> Series:
-    """All steps of a series, those whose rows are missing too."""
+def _regular(series: Series, frequency: Frequency | None, wanted: Wanted, parts: Sequence[Series]) -> Series:
+    """All steps of a series, those whose rows are missing too. parts: all series of the file."""
     if frequency is None:
         return series
     origin = series.times_T[0]
@@ -236,14 +236,14 @@ def _regular(series: Series, frequency: Frequency | None, wanted: Wanted) -> Ser
     step = int(holes[0]) + 1
     if wanted.gaps == "stop" or missing > MOST_MISSING * (at_T[-1] + 1):
         count = counted(int(at_T[step] - at_T[step - 1]) - 1, "row")
-        fix = (
-            "fill them in; a run that is trained with --set task.gaps=missing takes such steps as missing values"
-            if wanted.gaps == "stop"
-            else "more rows are missing than are there; resample the series"
-        )
+        if wanted.gaps == "stop":
+            total = sum(_lost(one, frequency) for one in parts)
+            fix = "fill them in; a run that is trained with --set task.gaps=missing takes such steps as missing values"
+        else:
+            total, fix = missing, "more rows are missing than are there; resample the series"
         raise DataError(
             f"{series.place(step)}: {_time(series, step)} comes behind {_time(series, step - 1)}, where steps are "
-            f"{frequency.name} apart: {count} missing ({missing:,} in all); {fix}"
+            f"{frequency.name} apart: {count} missing ({total:,} in all); {fix}"
         )
     if wanted.known:
         raise DataError(
@@ -251,6 +251,12 @@ def _regular(series: Series, frequency: Frequency | None, wanted: Wanted) -> Ser
             "fill it in"
         )
     return _filled(series, frequency, at_T)
+
+
+def _lost(series: Series, frequency: Frequency) -> int:
+    """How many of its rows are missing."""
+    places = frequency.places(series.times_T, series.times_T[0])
+    return max(0, int(places[-1]) + 1 - len(series))
 
 
 def _filled(series: Series, frequency: Frequency, places: Longs) -> Series:

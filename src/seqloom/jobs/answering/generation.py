@@ -55,6 +55,14 @@ def generation_of(
     return found
 
 
+def drawn_without_sample(opened: Opened, settings: GenerationSettings, changes: Sequence[str]) -> str | None:
+    """What to say to who did not ask for draws, but set how they are made: they are drawn then."""
+    how = typed_changes(changes).get("sample")
+    if how is None or settings.sample is None or opened.recipe.generation.sample is not None:
+        return None
+    return f"{how}: answers are drawn by chance, as with {OPTIONS['sample']}; without it they are searched for"
+
+
 def typed_changes(changes: Sequence[str]) -> dict[str, str]:
     """Of --set the settings of writing, each as it was typed."""
     return {_field(change): f"--set {change}" for change in changes if change.strip().startswith(SECTION)}

@@ -67,7 +67,9 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
         if read_bytes > ENOUGH:
             break
     labels = _labels_first(first, guess, blocks) if shape in (None, "classes") else ()
-    if shape is None and guess == "pairs" and (labels or _few_kinds(_side(blocks, 1))):
+    # a column with one value holds labels, too: then it is told that there is nothing to learn from them
+    least = 1 if len(first.files) == 1 else 2
+    if shape is None and guess == "pairs" and (labels or _few_kinds(_side(blocks, 1), least)):
         guess = "classes"
     examples = round(rows * max(1.0, total / max(read_bytes, 1)))
     if guess == "series":
@@ -81,10 +83,10 @@ def _side(blocks: Sequence[Block], side: int) -> list[Any]:
     return [value for block in blocks for value in block.columns[side]]
 
 
-def _few_kinds(values: Sequence[Any]) -> bool:
+def _few_kinds(values: Sequence[Any], least: int = 2) -> bool:
     """Labels: few different ones, each seen often, none of more than a few words."""
     kinds = set(map(str, values))
-    return 2 <= len(kinds) <= min(200, len(values) / 10) and all(len(kind.split()) <= 3 for kind in kinds)
+    return least <= len(kinds) <= min(200, len(values) / 10) and all(len(kind.split()) <= 3 for kind in kinds)
 
 
 def _labels_first(corpus: Corpus, shape: Shape, blocks: Sequence[Block]) -> tuple[str, ...]:

@@ -1,16 +1,21 @@
 """What a run is allowed to do, but may not be meant: told before it trains."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
+from seqloom.data.check.cut_text import cut_already
+from seqloom.data.check.whereabouts import as_texts
+from seqloom.data.reading import read
 from seqloom.evaluation.bleu import Bleu
 from seqloom.evaluation.scripts import told
-from seqloom.jobs.corpora.build import Corpora, first_example, shown
+from seqloom.jobs.corpora.build import Corpora, first_example, name_of, shown
 from seqloom.jobs.learning.scores import metrics_of
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.layers.attention import Attention
 from seqloom.layers.positions import NoPositions
 from seqloom.settings.words import counted
+from seqloom.tasks import Music, Nodes, task_class
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.nodes import NodesTask
@@ -24,6 +29,7 @@ def doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     """What is allowed, but may not be meant. begun: from another run."""
     if not isinstance(data.task, NodesTask | ForecastTask):
         yield shown(*first_example(data))
+    yield from _cut(recipe)
     yield from _few(recipe, data)
     if recipe.training.freeze and not begun:
         yield "training.freeze: what is frozen stays as it was drawn by chance; begin from a run: --from RUN"
@@ -41,6 +47,20 @@ def doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
             yield remark
     if not isinstance(data.task, NodesTask):
         yield from _orderless(recipe)
+
+
+def _cut(recipe: Recipe) -> Iterator[str]:
+    """Text that comes in pieces of another tool."""
+    shape = task_class(recipe.task).shape
+    if shape not in ("pairs", "text", "tags", "classes") or isinstance(recipe.task, Music | Nodes):
+        return
+    corpus = recipe.data.corpora[0]
+    for block in islice(read(corpus, shape, "skip"), 1):
+        for column in block.columns if shape == "pairs" else block.columns[:1]:
+            told = cut_already(as_texts(column))
+            if told is not None:
+                yield f"{name_of(corpus)}: {told}"
+                return
 
 
 def _orderless(recipe: Recipe) -> Iterator[str]:
