@@ -95,7 +95,9 @@ def test_the_best_by_another_score(pairs: Path) -> None:
 
 
 def test_the_scores_of_a_mean_are_its_own(pairs: Path) -> None:
-    trained = run_again(set={"training.average": 2, "training.steps": 24})
+    """By a score that is 0 in so few steps, so that no model is better than the mean."""
+    trained = run_again(set={"training.average": 2, "training.steps": 24, "training.best": "exact"})
+    assert trained.place.best == 0
     validated = [line["valid.loss"] for line in trained.run.read_metrics() if "valid.loss" in line]
     assert trained.scores["loss"] not in validated
     kept = [load_file(file) for file in sorted(trained.run.kept.iterdir())]
