@@ -285,6 +285,15 @@ def test_the_mean_is_kept_unless_the_best_is_better(made: Small, of_mean: tuple[
         assert all(found[name].equal(tensor) for name, tensor in wanted.items())
 
 
+def test_few_examples_cannot_tell_what_is_better(made: Small) -> None:
+    loop = made.loop(validate=scripted([3, 5, 5, 9]), average=2, limits=Limits(15, None))
+    loop.setup = replace(loop.setup, tells=False)
+    loop.train()
+    mean = _saved(loop)
+    assert loop.choose() == {"loss": 9}
+    assert all(tensor.equal(mean[name]) for name, tensor in _saved(loop).items())
+
+
 def test_what_was_chosen_is_chosen_again(made: Small) -> None:
     """A run that had ended and is asked for again."""
     made.loop(validate=scripted([1, 5, 5]), average=2, limits=Limits(15, None)).train()

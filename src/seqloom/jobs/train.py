@@ -38,6 +38,7 @@ from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 from seqloom.tasks import Codecs, task_class
+from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.tag import TagTask
@@ -52,6 +53,7 @@ from seqloom.training.settings import TrainingSettings
 from seqloom.training.watch import Facts, View
 
 LAST = 0.5  # seconds for what comes behind the last validation
+TELLING = 500  # examples with one label each: with fewer, a point of accuracy is chance
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,6 +272,7 @@ def _setup(
         flops_per_token=training_flops_per_token(recipe, data, much),
         longest=None if longest is None else min(longest.tokens, recipe.data.longest_source or longest.tokens),
         objective=objective_of(training.reward, data.task),
+        tells=not isinstance(data.task, ClassifyTask) or sum(map(len, data.valid)) >= TELLING,
         look=training_looks(run, recipe, data, model, device, telling.note),
     )
 

@@ -68,6 +68,8 @@ class Setup:
     """What the steps lower; None: the task's own loss."""
     punctual: bool = False
     """Somebody said how often it is validated: then it is, whatever that takes of the time."""
+    tells: bool = True
+    """Validation has examples enough to tell a good model from a better one."""
     look: Callable[[int, int], None] | None = None
     """Is called at each validation, with its number and the step; the model is the one that was validated."""
 
@@ -347,8 +349,8 @@ class Loop:
     def choose(self) -> Scores | None:
         """The mean of the last models is the run's model, unless the best of all is better by score and by loss.
 
-        Of few examples one of these alone cannot tell. Returns the scores of the mean; None, if it is the best,
-        which has been validated.
+        One of these alone cannot tell, and of few examples neither. Returns the scores of the mean; None, if it is the
+        best, which has been validated.
         """
         place, best = self.place, self._kept(self.place.best_step)
         if place.kept:  # one that had ended before may have chosen the best
@@ -357,7 +359,7 @@ class Loop:
         scores = self.setup.validate(self.model)
         value = self._value(scores)
         good = place.best is None or value >= place.best or scores["loss"] <= place.best_loss
-        if good or not self._whole(best):
+        if good or not self.setup.tells or not self._whole(best):
             return scores
         write_tensors(self.run.model, read_tensors(best))
         best_weights(self.run, self.model)
