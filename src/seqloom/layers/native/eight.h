@@ -14,6 +14,13 @@
 #define MIDDLE 128
 #define MUCH 65536 /* products of bytes: below it, waking other threads costs more than they save */
 
+#if defined(__AMX_INT8__) && defined(__linux__)
+#include "tiles.h"
+#define HIGH (2 * TILE_ROWS) /* rows that tiles take at once */
+#else
+#define HIGH 6
+#endif
+
 #if defined(__AVX512VNNI__)
 #define SUMS 16 /* outputs of a register */
 #define BESIDE 4 /* registers */
@@ -130,44 +137,93 @@ static void rounded_rows(const float *x, int64_t rows, int64_t width, uint8_t *t
     }
 }
 
+/* Whether tiles take so many rows: fewer wait for the weights either way. */
+static int by_tiles(const Eight *m, int64_t rows)
+{
+#if defined(__AMX_INT8__) && defined(__linux__)
+    return rows > TILE && m->in % DEEP == 0 && tiles_allowed();
+#else
+    return 0;
+#endif
+}
+
+#if !defined(__AMX_INT8__) || !defined(__linux__)
+#define shape_tiles(rows)
+#define leave_tiles()
+#define tiled(...)
+#endif
+
+/* What becomes of the sums: numbers in y, by each row's largest, or the sums themselves in `whole`. */
+typedef struct {
+    const float *largest;
+    float *y;
+    int32_t *whole;
+} Made;
+
+/* The sums of some rows with outputs from `begin` on are put where they belong. */
+INLINE void put(const Eight *m, const Made *made, const int32_t *sums, int64_t row, int64_t begin, int rows)
+{
+    int64_t width = smaller_of(PANEL, m->out - begin);
+    const float *scale = m->scale + begin, *bias = m->bias ? m->bias + begin : 0;
+    for (int i = 0; i < rows; i++, sums += PANEL) {
+        int64_t at = (row + i) * m->out + begin;
+        if (made->whole) {
+            memcpy(made->whole + at, sums, width * sizeof *sums);
+            continue;
+        }
+        float *restrict to = made->y + at, most = made->largest[row + i];
+        for (int64_t o = 0; o < width; o++) to[o] = (float)sums[o] * most * scale[o] + (bias ? bias[o] : 0);
+    }
+}
+
+/* Rows from begin to end, `together` at once; where tiles make the sums, that divides them. */
+static void sums_of(const Eight *m, const uint8_t *bytes, int64_t begin, int64_t end, int together, int tiles,
+                    const Made *made, int threads)
+{
+    int64_t inputs = padded(m->in, FOUR), panels = padded(m->out, PANEL) / PANEL;
+#pragma omp parallel num_threads(threads) if (threads > 1 && (end - begin) * m->in * m->out >= MUCH)
+    {
+        if (tiles) shape_tiles(together);
+#pragma omp for schedule(static)
+        for (int64_t p = 0; p < panels; p++)
+            for (int64_t r = begin; r < end; r += together) {
+                int some = smaller_of(together, end - r);
+                int32_t sums[HIGH * PANEL];
+                const int8_t *panel = m->weight + p * PANEL * inputs;
+                const int32_t *less = m->less + p * PANEL;
+                if (tiles)
+                    tiled(bytes + r * inputs, inputs, panel, inputs, less, sums, some);
+                else
+                    panel_of(bytes + r * inputs, inputs, panel, inputs, less, sums, some);
+                put(m, made, sums, r, p * PANEL, some);
+            }
+        if (tiles) leave_tiles();
+    }
+}
+
+/* Of rows that are bytes already. */
+static void sums_of_bytes(const Eight *m, const uint8_t *bytes, int64_t rows, const Made *made, int threads)
+{
+    int64_t even = by_tiles(m, rows) ? rows - rows % HIGH : 0, left = rows - even;
+    if (even) sums_of(m, bytes, 0, even, HIGH, 1, made, threads);
+    if (left && by_tiles(m, left))
+        sums_of(m, bytes, even, rows, left, 1, made, threads);
+    else if (left)
+        sums_of(m, bytes, even, rows, TILE, 0, made, threads);
+}
+
 /* y = x W' + b, nearly. bytes: space for the rounded rows; largest: for a number of each. */
 static void eight_product(const Eight *m, const float *x, int64_t rows, float *y, uint8_t *bytes, float *largest,
                           int threads)
 {
-    int64_t inputs = padded(m->in, FOUR), panels = padded(m->out, PANEL) / PANEL;
     rounded_rows(x, rows, m->in, bytes, largest, threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * m->in * m->out >= MUCH)
-    for (int64_t p = 0; p < panels; p++) {
-        int64_t begin = p * PANEL, width = smaller_of(PANEL, m->out - begin);
-        const float *scale = m->scale + begin, *bias = m->bias ? m->bias + begin : 0;
-        for (int64_t r = 0; r < rows; r += TILE) {
-            int some = smaller_of(TILE, rows - r);
-            int32_t whole[TILE * PANEL];
-            panel_of(bytes + r * inputs, inputs, m->weight + begin * inputs, inputs, m->less + begin, whole, some);
-            for (int i = 0; i < some; i++) {
-                const int32_t *own = whole + i * PANEL;
-                float *restrict to = y + (r + i) * m->out + begin, most = largest[r + i];
-                for (int64_t o = 0; o < width; o++) to[o] = (float)own[o] * most * scale[o] + (bias ? bias[o] : 0);
-            }
-        }
-    }
+    sums_of_bytes(m, bytes, rows, &(Made){.largest = largest, .y = y}, threads);
 }
 
 /* The whole numbers themselves, of rows that are bytes already. */
 static void whole_product(const Eight *m, const uint8_t *bytes, int64_t rows, int32_t *to, int threads)
 {
-    int64_t inputs = padded(m->in, FOUR), panels = padded(m->out, PANEL) / PANEL;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && rows * m->in * m->out >= MUCH)
-    for (int64_t p = 0; p < panels; p++) {
-        int64_t begin = p * PANEL, width = smaller_of(PANEL, m->out - begin);
-        for (int64_t r = 0; r < rows; r += TILE) {
-            int some = smaller_of(TILE, rows - r);
-            int32_t whole[TILE * PANEL];
-            panel_of(bytes + r * inputs, inputs, m->weight + begin * inputs, inputs, m->less + begin, whole, some);
-            for (int i = 0; i < some; i++)
-                memcpy(to + (r + i) * m->out + begin, whole + i * PANEL, width * sizeof *to);
-        }
-    }
+    sums_of_bytes(m, bytes, rows, &(Made){.whole = to}, threads);
 }
 
 /* Weights, as they lie in torch, into panels; and what is to be taken back. */

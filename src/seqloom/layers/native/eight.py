@@ -49,8 +49,12 @@ class Packed:
 
 
 def _same(lib: ctypes.CDLL) -> bool:
-    numbers = torch.linspace(0, 99, 7 * 10 + 70 * 10).sin()
-    x_ND, weight_ED = numbers[:70].view(7, 10), (numbers[70:] * 127).round().to(torch.int8).view(70, 10)
+    return _same_of(lib, 7, 10) and _same_of(lib, 39, 64)  # rows and inputs, of which some are taken otherwise
+
+
+def _same_of(lib: ctypes.CDLL, N: int, D: int) -> bool:
+    numbers = torch.linspace(0, 99, N * D + 70 * D).sin()
+    x_ND, weight_ED = numbers[: N * D].view(N, D), (numbers[N * D :] * 127).round().to(torch.int8).view(70, D)
     packed = Packed(lib, weight_ED, torch.full((70,), 0.5), torch.ones(70))
     largest_N1 = x_ND.abs().amax(1, keepdim=True)
     rounded_ND = (x_ND * (127 / largest_N1)).round()
