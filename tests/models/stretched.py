@@ -20,12 +20,15 @@ Scorer = PairScorer | TextScorer
 T = TypeVar("T")
 
 
-def scorer_of(eight: bool = False, **other: Any) -> Scorer:
+def scorer_of(
+    eight: bool = False, size: int = SIZE, change: Callable[[torch.nn.Module], object] = id, **other: Any
+) -> Scorer:
     torch.manual_seed(0)
-    model = build_model(ModelSettings.model_validate({**USUAL, **other}), Sizes(SIZE, SIZE)).eval()
+    model = build_model(ModelSettings.model_validate({**USUAL, **other}), Sizes(size, size)).eval()
     with torch.no_grad():
         for weight in model.parameters():  # norms and biases that do something, and answers that differ
             weight.mul_(1.5).add_(0.2 * torch.randn_like(weight))
+        change(model)
     made = in_int8(model) if eight else model
     if isinstance(made, EncoderDecoder):
         return PairScorer(made, BEGIN, END, never=[0, 1, 7])

@@ -204,6 +204,41 @@ def test_in_eight_bits(settings: GenerationSettings) -> None:
     assert sum(found[number][0].tokens == wanted[number][0].tokens for number in wanted) >= len(ITEMS) - 2
 
 
+def _twins(model: torch.nn.Module) -> None:
+    """Each token scores as another does, far behind it; one that may not be written has often the highest score."""
+    weight_VD = model.head.weight_VD  # type: ignore[union-attr]
+    weight_VD[150:] = weight_VD[:150]
+    weight_VD[7] *= 20
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("width", [32, 64])
+def test_the_likeliest_is_looked_for_while_scores_are_made(width: int, threads: int) -> None:
+    """Where nobody asks how likely it is: the same as of all scores, of equals the first."""
+    scorer, before = scorer_of(eight=True, size=300, change=_twins, width=width), torch.get_num_threads()
+    settings = GenerationSettings(beam=1, batch=12)
+    try:
+        torch.set_num_threads(threads)
+        wanted, found = written(scorer, settings), written(scorer, settings, likely=False)
+    finally:
+        torch.set_num_threads(before)
+    assert used(scorer)
+    tokens = {number: answers[0].tokens for number, answers in wanted.items()}
+    assert {number: answers[0].tokens for number, answers in found.items()} == tokens
+    said = set().union(*tokens.values())
+    assert len(said) > 10
+    assert all(token < 150 or token == 157 for token in said), "of twins the first; 7 was changed"
+
+
+@pytest.mark.parametrize("likely", [True, False])
+def test_what_is_no_number_is_told_in_eight_bits(likely: bool) -> None:
+    def spoil(model: torch.nn.Module) -> None:
+        model.head.weight_VD[20] = torch.nan  # type: ignore[union-attr]
+
+    with pytest.raises(NoNumbersError):
+        written(scorer_of(eight=True, change=spoil), GREEDY, likely=likely)
+
+
 @pytest.mark.parametrize(("module", "other"), [(stretch, {"positions": {"kind": "sinusoidal"}}), (stack_step, ROTARY)])
 def test_more_positions_than_were_written_down(
     module: ModuleType, other: dict[str, Any], monkeypatch: pytest.MonkeyPatch

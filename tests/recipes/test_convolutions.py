@@ -82,7 +82,7 @@ def test_bytenet_sees_what_its_dilations_reach() -> None:
 def test_the_reach_grows_with_each_set_of_dilations(name: str, sets: int) -> None:
     """By gradients: the furthest is heard so faintly that sums would round it away. Each token stands once.
 
-    Of one feature: the sum of all is a constant where they are normed, of which only what was rounded could be heard."""
+    Of one feature: the sum of all is a constant where they are normed, of which only what is rounded could be heard."""
     torch.manual_seed(1)
     step, length = 600, 800
     model = build_model(recipe(name, *THIN[name]).model, Sizes(length, 11)).double().eval()

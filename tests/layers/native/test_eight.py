@@ -39,9 +39,21 @@ def test_as_torch_makes_them(inputs: int, outputs: int, bias: bool) -> None:
     assert made._packed is not None
 
 
+@pytest.mark.parametrize("inputs", [64, 192, 200])
+@pytest.mark.parametrize("rows", [6, 7, 15, 16, 17, 31, 32, 33, 38, 64, 71, 96])
+def test_whole_numbers_are_exact(rows: int, inputs: int) -> None:
+    """Tiles take some rows at once, and what is left otherwise."""
+    made = linear(inputs, 130)
+    x_ND = torch.randint(-127, 128, (rows, inputs)).float()
+    x_ND[:, 0] = 127
+    found, wanted = both(made, x_ND)
+    torch.testing.assert_close(found, wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("inputs", [200, 256])
 @torch.inference_mode()
-def test_no_row_depends_on_its_neighbours_or_on_threads() -> None:
-    made, x_ND = linear(200, 300), torch.randn(50, 200)
+def test_no_row_depends_on_its_neighbours_or_on_threads(inputs: int) -> None:
+    made, x_ND = linear(inputs, 300), torch.randn(50, inputs)
     alone = torch.cat([made(row[None]) for row in x_ND])
     assert torch.equal(made(x_ND), alone)
     threads = torch.get_num_threads()

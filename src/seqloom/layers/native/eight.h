@@ -153,26 +153,67 @@ static int by_tiles(const Eight *m, int64_t rows)
 #define tiled(...)
 #endif
 
-/* What becomes of the sums: numbers in y, by each row's largest, or the sums themselves in `whole`. */
+/* A row's largest number so far that may be taken, and where it stands; nowhere yet: -1, with -INFINITY, or with NAN
+   where some number was none, which stays. */
+typedef struct {
+    float high;
+    int32_t at;
+} Best;
+
+/* What becomes of the sums: numbers in y, by each row's largest; the best of these alone, for each thread; or the sums
+   themselves in `whole`. */
 typedef struct {
     const float *largest;
     float *y;
+    Best *best;
+    const uint8_t *never; /* outputs that are not taken */
+    int64_t rows;         /* of each thread's best */
     int32_t *whole;
 } Made;
+
+INLINE void to_numbers(const Eight *m, const int32_t *sums, float most, int64_t begin, int64_t width, float *restrict to)
+{
+    const float *scale = m->scale + begin, *bias = m->bias ? m->bias + begin : 0;
+    for (int64_t o = 0; o < width; o++) to[o] = (float)sums[o] * most * scale[o] + (bias ? bias[o] : 0);
+}
+
+/* Of equals the lower place, as places are looked through from low to high. */
+static void keep_best(const float *x, int64_t begin, int64_t width, const uint8_t *never, Best *best)
+{
+    float high = -INFINITY;
+    int none = 0;
+#pragma omp simd reduction(max : high) reduction(| : none)
+    for (int64_t o = 0; o < width; o++) {
+        high = x[o] > high ? x[o] : high;
+        none |= x[o] != x[o];
+    }
+    if (none) *best = (Best){NAN, -1};
+    if (best->high != best->high || (best->at >= 0 && !(high > best->high))) return;
+    for (int64_t o = 0; o < width; o++)
+        if (!never[begin + o] && (best->at < 0 || x[o] > best->high)) *best = (Best){x[o], begin + o};
+}
+
+/* Of two threads, whose outputs stand one's before the other's. */
+static Best better_of(Best one, Best other)
+{
+    if (one.high != one.high || (other.high == other.high && other.at < 0)) return one;
+    return other.high != other.high || one.at < 0 || other.high > one.high ? other : one;
+}
 
 /* The sums of some rows with outputs from `begin` on are put where they belong. */
 INLINE void put(const Eight *m, const Made *made, const int32_t *sums, int64_t row, int64_t begin, int rows)
 {
     int64_t width = smaller_of(PANEL, m->out - begin);
-    const float *scale = m->scale + begin, *bias = m->bias ? m->bias + begin : 0;
-    for (int i = 0; i < rows; i++, sums += PANEL) {
-        int64_t at = (row + i) * m->out + begin;
-        if (made->whole) {
+    for (int i = 0; i < rows; i++, row++, sums += PANEL) {
+        int64_t at = row * m->out + begin;
+        if (made->best) {
+            float x[PANEL];
+            to_numbers(m, sums, made->largest[row], begin, width, x);
+            keep_best(x, begin, width, made->never, made->best + THREAD * made->rows + row);
+        } else if (made->y)
+            to_numbers(m, sums, made->largest[row], begin, width, made->y + at);
+        else
             memcpy(made->whole + at, sums, width * sizeof *sums);
-            continue;
-        }
-        float *restrict to = made->y + at, most = made->largest[row + i];
-        for (int64_t o = 0; o < width; o++) to[o] = (float)sums[o] * most * scale[o] + (bias ? bias[o] : 0);
     }
 }
 
@@ -218,6 +259,21 @@ static void eight_product(const Eight *m, const float *x, int64_t rows, float *y
 {
     rounded_rows(x, rows, m->in, bytes, largest, threads);
     sums_of_bytes(m, bytes, rows, &(Made){.largest = largest, .y = y}, threads);
+}
+
+/* The place of each row's largest product of those that may be taken, of equals the lower one; -1 where some number is
+   none. best: space for `threads` of each row. */
+static void likeliest_product(const Eight *m, const float *x, int64_t rows, const uint8_t *never, int64_t *to,
+                              uint8_t *bytes, float *largest, Best *best, int threads)
+{
+    for (int64_t i = 0; i < threads * rows; i++) best[i] = (Best){-INFINITY, -1};
+    rounded_rows(x, rows, m->in, bytes, largest, threads);
+    sums_of_bytes(m, bytes, rows, &(Made){.largest = largest, .best = best, .never = never, .rows = rows}, threads);
+    for (int64_t r = 0; r < rows; r++) {
+        Best most = best[r];
+        for (int64_t t = 1; t < threads; t++) most = better_of(most, best[t * rows + r]);
+        to[r] = most.at;
+    }
 }
 
 /* The whole numbers themselves, of rows that are bytes already. */

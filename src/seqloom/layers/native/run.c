@@ -33,7 +33,8 @@ typedef struct {
     Search *search;         /* null: each row goes its own way; else left, tokens and log_probs are not asked for */
     int64_t *tokens;        /* of each step and row; NONE: it was done before */
     float *log_probs;       /* the same; null: nobody asks */
-    float *x, *space, *scores; /* scores: of all rows, or NEAR; three times as many where tokens are drawn */
+    float *x, *space, *scores; /* scores: of all rows, or NEAR; three times as many where tokens are drawn; the best of
+                                   each row and thread at least */
     int64_t done, bad; /* steps; whether some number was none */
 } Run;
 
@@ -128,6 +129,12 @@ static void chosen_tokens(const Decoder *d, Run *run, const Crowd *crowd, int64_
     if (run->search) {
         best_tokens(d, x, rows, run->never, ways_to(run->search), run->scores, rest, run->search->likely,
                     run->search->likely_tokens, threads);
+        return;
+    }
+    if (d->head.eight && !run->keys && !probs) {
+        likeliest_product(d->head.eight, x, rows, run->never, to, (uint8_t *)(rest + rows), rest, (Best *)run->scores,
+                          threads);
+        for (int64_t r = 0; r < rows; r++) run->bad |= to[r] < 0;
         return;
     }
     for (int64_t begin = 0, some = at_once(&d->head, rows); begin < rows; begin += some) {

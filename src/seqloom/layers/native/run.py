@@ -89,7 +89,9 @@ def ran(
     tokens_TR = torch.empty(0 if search else steps, rows, dtype=torch.int64)
     log_probs_TR = torch.empty(steps, rows) if wanted.log_probs and not search else None
     near = rows if wanted.outputs is not None else _near(form, rows)
-    x, scores = scratch("x", rows * form.width), scratch("scores", near * V * (1 if chance is None else 3))
+    threads = torch.get_num_threads()
+    x = scratch("x", rows * form.width)
+    scores = scratch("scores", max(near * V * (1 if chance is None else 3), 2 * rows * threads))
     space = scratch("space", rows * (4 * max(blocks.longest, form.width) + 2))
     drawn = None
     if chance is not None:
@@ -106,7 +108,7 @@ def ran(
         x.data_ptr(), space.data_ptr(), scores.data_ptr(),
     )  # fmt: skip
     numbers = torch.empty(2, rows, dtype=torch.int64)
-    lib.write_on(ctypes.addressof(form), ctypes.addressof(run), numbers.data_ptr(), torch.get_num_threads())
+    lib.write_on(ctypes.addressof(form), ctypes.addressof(run), numbers.data_ptr(), threads)
     if search is not None:
         search.note()
     probs = [] if log_probs_TR is None else log_probs_TR[: run.done].tolist()
