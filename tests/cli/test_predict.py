@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -180,6 +181,18 @@ def test_who_sets_how_to_draw_is_told_that_it_draws(place: Path, runs: Runs) -> 
     assert (ran.code, ran.out) == (0, asked_for.out)
     assert told in ran.error
     assert told not in asked_for.error
+
+
+def test_who_knows_of_a_recipe_that_draws_is_told_nothing(
+    place: Path, runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing = tmp_path / "drawing"
+    shutil.copytree(runs["pairs"], drawing)
+    recipe = drawing / "recipe.toml"
+    recipe.write_text(recipe.read_text() + "\n[generation.sample]\ntemperature = 0.9\n")
+    ran = run("predict", str(drawing), "in.txt", "--set", "generation.sample.temperature=0.8")
+    assert ran.code == 0
+    assert "drawn by chance" not in ran.error
 
 
 def test_the_same_again(place: Path, runs: Runs) -> None:

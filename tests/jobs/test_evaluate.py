@@ -57,7 +57,7 @@ def test_texts_that_are_cut_into_pieces_are_told(place: Path) -> None:
     evaluate(Evaluate(hypotheses=("good", "cut"), references=("ref",)), notes.append)
     (told,) = [note for note in notes if "cut into pieces" in note]
     assert told.startswith("cut: cut into pieces already ('")
-    assert told.endswith("scores are of whole words")
+    assert told.endswith("seqloom cuts words itself; these scores are of pieces")
 
 
 def test_settings_and_metrics(place: Path) -> None:

@@ -4,14 +4,18 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from seqloom.jobs import train as training_job
 from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.train import train
 from seqloom.settings import UserError
+from seqloom.training.loop import Loop, Setup
 from tests.jobs.run import write_pairs, write_recipe
 from tests.jobs.shapes import write_conllu, write_labels, write_sentences, write_text
 from tests.jobs.whole_run import QUICK, run_again, run_of
@@ -135,3 +139,50 @@ def test_what_is_advised_can_be_done(place: Path) -> None:
     trained = train(replace(command, changes=advised), view="none")
     assert trained.place.step == 5
     assert trained.run.read_metrics()[-2]["rate"] <= 1e-5
+
+
+@pytest.mark.parametrize(("every", "punctual"), [("8", True), ("auto", False)])
+def test_validations_that_the_recipe_asks_for_are_made(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch, every: str, punctual: bool
+) -> None:
+    heard = _setups(monkeypatch)
+    run_again(set={"training.steps": 1, "training.validate_every": every})
+    assert [setup.punctual for setup in heard] == [punctual]
+
+
+@pytest.mark.parametrize(("least", "tells"), [(1, True), (500, False)])
+def test_few_labels_do_not_tell_whether_a_mean_is_better(
+    place: Path, monkeypatch: pytest.MonkeyPatch, least: int, tells: bool
+) -> None:
+    heard = _setups(monkeypatch)
+    monkeypatch.setattr(training_job, "TELLING", least)
+    (place / "a.tsv").write_text("".join(f"word {n}\t{'odd' if n % 2 else 'even'}\n" for n in range(60)))
+    run_of("a.tsv", set={"task.kind": "classify", "training.steps": 1})
+    assert [setup.tells for setup in heard] == [tells]
+
+
+def _setups(monkeypatch: pytest.MonkeyPatch) -> list[Setup]:
+    heard, real = list[Setup](), Loop
+
+    def loop(setup: Setup, *others: object) -> Loop:
+        heard.append(setup)
+        return real(setup, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(training_job, "Loop", loop)
+    return heard
+
+
+@pytest.mark.parametrize(
+    ("scores", "told"),
+    [
+        (None, "the mean of those of the last 2 validations (training.average) is worse than the model of step 4, "),
+        ({"loss": 1.0}, "the model is the mean of those of the last 2 validations (training.average): the scores "),
+    ],
+)
+def test_which_of_mean_and_best_it_is_is_told(scores: dict[str, float] | None, told: str) -> None:
+    notes = list[str]()
+    loop: Any = SimpleNamespace(choose=lambda: scores, place=SimpleNamespace(kept=(2, 4), best_step=4))
+    telling: Any = SimpleNamespace(note=notes.append)
+    assert training_job._of_mean(loop, telling) == scores
+    assert len(notes) == 1
+    assert notes[0].startswith(told)

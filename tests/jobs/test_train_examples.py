@@ -119,10 +119,19 @@ def test_few_examples_to_validate_on_are_told(place: Path, capsys: pytest.Captur
     assert "says little" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("cut", [True, False])
-def test_text_that_is_cut_already_is_told(place: Path, capsys: pytest.CaptureFixture[str], cut: bool) -> None:
-    at = "@@ " if cut else ""
-    (place / "a.tsv").write_text("".join(f"two ma{at}les {n}\tzwei mä{at}nner {n}\n" for n in range(40)))
-    train(Command(data=("a.tsv",), changes=("training.steps=1",)))
-    told = "a.tsv: cut into pieces already ('ma@@ les'): give plain text, as seqloom cuts words itself: sed"
-    assert (told in capsys.readouterr().err) == cut
+@pytest.mark.parametrize("cut", ["two", "zwei", ""])
+@pytest.mark.parametrize("aligned", [True, False])
+def test_text_that_is_cut_already_is_told(
+    place: Path, capsys: pytest.CaptureFixture[str], cut: str, aligned: bool
+) -> None:
+    """By the file that is cut, on either side; what joins it is told where a line holds nothing else."""
+    lines = {side: [f"{side} ma{'@@ ' if side == cut else ''}les {n}\n" for n in range(40)] for side in ("two", "zwei")}
+    for side, texts in lines.items():
+        (place / f"a.{side}").write_text("".join(texts))
+    (place / "a.tsv").write_text("".join(f"{x.strip()}\t{y}" for x, y in zip(*lines.values(), strict=True)))
+    data = ("a.two", "a.zwei") if aligned else ("a.tsv",)
+    train(Command(data=data, changes=("training.steps=1",)), view="lines")
+    told = [line for line in capsys.readouterr().err.splitlines() if "cut into pieces" in line]
+    why = "cut into pieces already ('ma@@ les'): give plain text, as seqloom cuts words itself"
+    wanted = f"a.{cut}: {why}: sed -E 's/@@( |$)//g'" if aligned else f"a.tsv: {why}"
+    assert told == ([wanted] if cut else [])

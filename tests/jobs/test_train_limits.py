@@ -145,6 +145,7 @@ def test_an_end_that_is_set_replaces_those_of_the_recipe(place: Path, end: str) 
     assert asked(both).recipe.training.minutes == 4
     assert asked(replace(both, minutes=3.0)).recipe.training.minutes == 3
     assert asked(replace(command, changes=(), minutes=3.0)).recipe.training.steps == 40  # minutes are a limit besides
+    assert asked(replace(command, changes=("training.minutes=3",))).recipe.training.steps == 40
 
 
 @pytest.mark.parametrize(("budget", "steps"), [(Budget("epochs", 2.0), 16), (Budget("minutes", 0.05), None)])

@@ -235,6 +235,10 @@ def test_faults_of_the_file_come_before_those_of_overrides() -> None:
             "--set model.width=10: [model.mixer] width 10 cannot be split into 4 heads",
         ),
         (
+            ["model.width=14", "model.width=10"],
+            "--set model.width=10: [model.mixer] width 10 cannot be split into 4 heads",
+        ),
+        (
             ["model.mixer.kind=convolution"],
             "--set model.mixer.kind=convolution: [model.mixer] needs 'kernel': a whole number (at least 1, at most 99)",
         ),

@@ -280,7 +280,7 @@ def test_the_mean_is_kept_unless_the_best_is_better(made: Small, of_mean: tuple[
     scores = loop.choose()
     assert scores == ({"loss": of_mean[0], "exact": of_mean[1]} if kept == "mean" else None)
     wanted = mean if kept == "mean" else best
-    assert not mean["target.vectors"].equal(best["target.vectors"]) if "target.vectors" in mean else True
+    assert not all(mean[name].equal(tensor) for name, tensor in best.items())
     for found in _saved(loop), weights(loop.model):
         assert all(found[name].equal(tensor) for name, tensor in wanted.items())
 
@@ -303,6 +303,23 @@ def test_what_was_chosen_is_chosen_again(made: Small) -> None:
         assert loop.choose() is None
         best = load_file(loop.run.kept / "step-00000005.safetensors")
         assert all(tensor.equal(best[name]) for name, tensor in _saved(loop).items())
+
+
+def test_who_is_stopped_while_it_is_chosen_again_has_what_was_chosen(made: Small) -> None:
+    made.loop(validate=scripted([1, 5, 5, 9]), average=2, limits=Limits(15, None)).train()
+    loop = made.loop(validate=scripted([9]), average=2, limits=Limits(15, None))
+    assert loop.resume()
+    assert loop.choose() is None
+    chosen = _saved(loop)
+
+    def stopped(model: Model) -> dict[str, float]:
+        raise KeyboardInterrupt
+
+    again = made.loop(validate=stopped, average=2, limits=Limits(15, None))
+    assert again.resume()
+    with pytest.raises(KeyboardInterrupt):
+        again.choose()
+    assert all(tensor.equal(chosen[name]) for name, tensor in _saved(again).items())
 
 
 def test_a_damaged_one_of_the_last_is_left_out(made: Small) -> None:

@@ -20,7 +20,8 @@ class Way:
         """As it is to be typed."""
         if not (self.setting or self.option):
             return self.remark
-        words = f"--set {self.setting}={self.value or typed}" if self.setting else f"{self.option} {typed}"
+        value = self.value or typed
+        words = f"--set {self.setting}={value}" if self.setting else f"{self.option} {value}"
         return f"{words} ({self.remark})" if self.remark else words
 
 
@@ -45,7 +46,7 @@ TRAINING = _named(
     ("label-smoothing", Way("training.smoothing")),
     ("clip-norm max-grad-norm", Way("training.clip")),
     ("validate-interval-updates valid-steps eval-steps valid-freq", Way("training.validate_every")),
-    ("early-stopping", Way("training.patience")),
+    ("early-stopping", Way("training.patience", "…", remark="validations without a better one")),
     ("gpu gpus cuda cpu", Way("training.device", "…", remark="cpu, cuda, cuda:1")),
     (
         "world-size distributed-world-size gpu-ranks num-gpus nproc-per-node ddp-backend local-rank",
@@ -84,7 +85,8 @@ WRITING = _named(
     ("fp16 bf16", Way("generation.precision", "bf16")),
     ("fp32", Way("generation.precision", "full")),
     ("int8", Way("generation.precision", "int8")),
-    ("gpu gpus cuda cpu", Way(option="--device")),
+    ("gpu gpus cuda", Way(option="--device", value="cuda")),
+    ("cpu", Way(option="--device", value="cpu")),
     ("output output-file", Way(option="--out")),
     ("path model model-path checkpoint", Way(remark="the folder of a run comes first, without an option")),
     ("src input-file", Way(remark="the file comes behind the run, without an option")),

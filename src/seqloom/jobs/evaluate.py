@@ -118,7 +118,7 @@ def reported(
     for part, texts in ("references", what.references[0]), *zip(what.systems, what.answers, strict=False):
         pieces = cut_already(texts)
         if pieces is not None:
-            note(f"{part}: {pieces}, and scores are of whole words")
+            note(f"{part}: {pieces}; these scores are of pieces")
     if "bleu" in names:
         chosen = settled(settings, what.references)
         names = names if named else _possible(names, what, chosen, note)

@@ -82,8 +82,9 @@ def _cause(
     for number in reversed(range(len(overrides))):
         data, left = parse(text, ""), list[Fault]()
         try:
-            for given in (*overrides[:number], *overrides[number + 1 :]):
-                override.apply(given, data, schema)
+            for given in overrides:
+                if _name(given) != _name(overrides[number]):  # of a name that is set twice the last one counts
+                    override.apply(given, data, schema)
             schema.model_validate(_frozen(data))
         except SettingsError:
             continue  # another one cannot do without it
@@ -92,6 +93,10 @@ def _cause(
         if set(left) <= set(every) - {fault}:
             return _set(number, overrides[number])
     return None
+
+
+def _name(given: str) -> str:
+    return given.partition("=")[0].strip()
 
 
 def _override(places: dict[KeyPath, _Place], path: KeyPath, place: _Place) -> None:

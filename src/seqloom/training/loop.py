@@ -353,13 +353,15 @@ class Loop:
         best, which has been validated.
         """
         place, best = self.place, self._kept(self.place.best_step)
-        if place.kept:  # one that had ended before may have chosen the best
-            write_tensors(self.run.model, average_weights([self._kept(step) for step in place.kept]))
-        best_weights(self.run, self.model)
+        # one that had ended before may have chosen the best, which stays there until this is known again
+        files = [self._kept(step) for step in place.kept]
+        mean = average_weights(files) if files else read_tensors(self.run.model)
+        load_weights(self.model, mean)
         scores = self.setup.validate(self.model)
         value = self._value(scores)
         good = place.best is None or value >= place.best or scores["loss"] <= place.best_loss
         if good or not self.setup.tells or not self._whole(best):
+            write_tensors(self.run.model, mean)
             return scores
         write_tensors(self.run.model, read_tensors(best))
         best_weights(self.run, self.model)

@@ -68,6 +68,8 @@ def test_faults(tmp_path: Path) -> None:
         ),
         (["a.txt.gz"], "but 1 file (1 of *.txt.gz); name the files, and not the folder: digits/*.txt.gz"),
         (["a.py", "sub/b.py"], "name the files, and not the folder: $(find digits -name '*.py')"),
+        (["a.py", "sub/b c.py"], "$(find digits -name '*.py'), in names without spaces"),
+        (["README", "LICENSE"], "but 2 files (2 without an ending); name the files, and not the folder: digits/*"),
         (["a.pdf"], "but 1 file (1 of *.pdf); a folder for each class, with its images: digits/CLASS/1.png"),
     ],
 )
@@ -80,3 +82,10 @@ def test_a_folder_of_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(DataError) as caught:
         list(read(Corpus(files=("digits",)), "series"))
     assert told in str(caught.value)
+
+
+def test_a_folder_whose_name_has_a_space_is_quoted(tmp_path: Path) -> None:
+    (tmp_path / "my files").mkdir()
+    (tmp_path / "my files" / "a.py").write_text("x = 1\n")
+    with pytest.raises(DataError, match=r"'[^']*/my files'/\*\.py$"):
+        list(read(Corpus(files=(str(tmp_path / "my files"),)), "series"))

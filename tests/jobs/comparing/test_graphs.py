@@ -37,7 +37,7 @@ def test_scores_are_those_of_evaluate_on_the_test_nodes() -> None:
     assert not found.failed
     assert (found.test, found.notes[0]) == ("nodes of nodes.tsv edges.tsv", NOTE)
     assert found.notes[1] == (
-        "gat: its schedule is not the recipe's (constant, warm-up 0 steps) but one that ends with the run "
+        "gat: its schedule is not the recipe's (constant, warm-up 0 steps) but one that is fitted to the run "
         "(cosine, warm-up 5%)"
     )
     assert found.report is not None

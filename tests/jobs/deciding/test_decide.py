@@ -1,5 +1,6 @@
 """What a run decides before it begins, by measuring."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from seqloom.jobs.deciding import decide as deciding
 from seqloom.jobs.deciding.asked import Command, asked
 from seqloom.jobs.deciding.decide import decide
 from seqloom.training.precision import Choice
+from seqloom.training.schedules import Cosine, InverseSqrt
+from seqloom.training.settings import TrainingSettings
 from seqloom.training.step import Work
 from tests.jobs.run import write_pairs, write_recipe
 
@@ -46,3 +49,33 @@ def test_small_models_are_not_measured(place: Path, monkeypatch: pytest.MonkeyPa
     decided = decide(asked(command), command.changes, notes.append, 0.0)
     assert decided.recipe.training.precision == "float32"
     assert "precision: float32: the model is too small to gain by bf16" in notes
+
+
+@pytest.mark.parametrize(("every", "steps"), [("auto", 450), (10, 300), (1, 75)])
+def test_validations_that_are_asked_for_are_counted(every: int | str, steps: int) -> None:
+    """A step of 0.2 s, a validation of 1 s, and one at the end: of 91 s."""
+    training = TrainingSettings.model_validate({"validate_every": every, "minutes": 1.5})
+    assert deciding._in_time(training, 100, 91.0, 0.2, 1.0) == steps
+
+
+def test_a_schedule_without_an_end_gets_one_and_how_to_keep_it_is_told() -> None:
+    notes, training = list[str](), TrainingSettings(schedule=InverseSqrt(warmup=4000))
+    assert deciding._ending(training, 1000, notes.append) == Cosine(warmup=0.1)
+    assert notes == [
+        "the schedule inverse-sqrt has no end: cosine, so that the rate is down when the run ends "
+        "(to have it all the same: --set training.schedule.kind=inverse-sqrt)",
+        "a warm-up of 4,000 steps is too long for about 1,000: 10% of the run",
+    ]
+
+
+@pytest.mark.parametrize("change", ["training.schedule.kind=inverse-sqrt", " training.schedule.warmup = 4000"])
+def test_a_schedule_that_is_set_stays_and_its_long_warm_up_is_told(place: Path, change: str) -> None:
+    write_pairs(place / "a.tsv")
+    (place / "r.toml").write_text(
+        write_recipe(place / "r.toml").read_text() + 'schedule = { kind = "inverse-sqrt", warmup = 4000 }\n'
+    )
+    changes, notes = ("training.minutes=0.2", change, "training.device=cpu"), list[str]()
+    decided = decide(asked(Command("r.toml", ("a.tsv",), changes=changes)), changes, notes.append, time.monotonic())
+    assert decided.recipe.training.schedule == InverseSqrt(warmup=4000)
+    assert [note for note in notes if note.endswith("it stays, as it was set")]
+    assert not [note for note in notes if "has no end" in note]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 _MARKS = {
-    "@@": (re.compile(r"\S*\w@@(?: \S+|$)"), "sed -E 's/@@( |$)//g'"),
+    "@@": (re.compile(r"(?<!\S)\S{0,60}\w@@(?: \S+|$)"), "sed -E 's/@@( |$)//g'"),
     "▁": (re.compile(r"(?:^|(?<= ))▁\w\S*(?: [^\s▁]\S*)?"), "sed 's/ //g; s/▁/ /g; s/^ //'"),
 }
 """What stands in such text: how it is told from other uses (a change of code has @@ by itself), and what removes it."""
@@ -22,8 +22,9 @@ def mark_of(text: str) -> str | None:
     return next((mark for mark, (found, _) in _MARKS.items() if mark in text and found.search(text)), None)
 
 
-def cut_already(texts: Sequence[str]) -> str | None:
-    """What to say of texts of which some are cut: an example, and how they are joined."""
+def cut_already(texts: Sequence[str], whole_lines: bool = False) -> str | None:
+    """What to say of texts of which some are cut: an example, and, where they are the lines of a file, how they are
+    joined; of a table's line that would spoil the rest."""
     first = texts[:SAMPLE]
     cut = [(text, mark) for text in first if (mark := mark_of(text)) is not None]
     if len(cut) <= FEW * len(first):
@@ -31,4 +32,4 @@ def cut_already(texts: Sequence[str]) -> str | None:
     text, mark = cut[0]
     found = _MARKS[mark][0].search(text)
     assert found is not None
-    return f"cut into pieces already ({found[0]!r}): {WHY}: {_MARKS[mark][1]}"
+    return f"cut into pieces already ({found[0]!r}): {WHY}{f': {_MARKS[mark][1]}' if whole_lines else ''}"

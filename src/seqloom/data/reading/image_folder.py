@@ -40,13 +40,19 @@ def _instead(folder: Path, there: list[Path]) -> str:
     if not counts:
         return f"; {images}"
     (first, count), *others = counts.most_common()
-    kinds = f"{count:,} of *{first}" + (f", {sum(other for _, other in others):,} of others" if others else "")
+    kinds = f"{count:,} {f'of *{first}' if first else 'without an ending'}" + (
+        f", {sum(other for _, other in others):,} of others" if others else ""
+    )
     what = f", but {counted(len(there), 'file')} ({kinds})"
     if not readable:
         return f"{what}; {images}"
     pattern = f"*{readable.most_common(1)[0][0]}"
-    deeper = any(path.parent != folder for path in there if path.match(pattern))
-    named = f"$(find {quote(str(folder))} -name '{pattern}')" if deeper else f"{quote(str(folder))}/{pattern}"
+    matching = [path for path in there if path.match(pattern)]
+    named = f"{quote(str(folder))}/{pattern}"
+    if any(path.parent != folder for path in matching):
+        named = f"$(find {quote(str(folder))} -name '{pattern}')"
+        if any(" " in str(path) for path in matching):
+            named += ", in names without spaces"
     return f"{what}; name the files, and not the folder: {named}"
 
 

@@ -141,7 +141,7 @@ def _other_schedule(asked_for: Recipe, trained: Recipe) -> Iterator[str]:
     """That it was fitted to the end of the comparison, if it was."""
     own, used = asked_for.training.schedule, trained.training.schedule
     if own != used:
-        yield f"its schedule is not the recipe's ({_words(own)}) but one that ends with the run ({_words(used)})"
+        yield f"its schedule is not the recipe's ({_words(own)}) but one that is fitted to the run ({_words(used)})"
 
 
 def _words(schedule: ScheduleSettings) -> str:

@@ -140,9 +140,12 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
         chosen["optimiser"] = rates.optimiser_for(
             training.optimiser, recipe.model.width, batch * training.accumulate, expected or 0
         )
-    own = any(change.startswith("training.schedule") for change in changes)
-    if not own and (wish.bounded or training.minutes is not None or training.flops is not None):
-        chosen["schedule"] = _ending(training, expected or 0, note)
+    own = any(change.strip().startswith("training.schedule") for change in changes)
+    if wish.bounded or training.minutes is not None or training.flops is not None:
+        if own:
+            _long_warmup(training.schedule, expected or 0, "it stays, as it was set", note)
+        else:
+            chosen["schedule"] = _ending(training, expected or 0, note)
     recipe = recipe.model_copy(update={"training": recipe.training.model_copy(update=chosen)})
     return Decided(recipe, data, took, validation)
 
@@ -162,7 +165,10 @@ def _in_fact(half: Choice, work: Work, plain: Work, data: Corpora) -> tuple[Choi
 
 def _in_time(training: TrainingSettings, batch: int, left: float, took: float, validation: float) -> int:
     """Steps that fit into the seconds that are left; a UserError, if none does. took: seconds of a batch."""
-    steps = round(min((left - validation) / took / training.accumulate, 1e9))
+    each = took * training.accumulate
+    if training.validate_every != "auto":  # then all of them are made
+        each += validation / training.validate_every
+    steps = round(min((left - validation) / each, 1e9))
     if steps < 1:
         raise UserError(
             f"a step of {batch * training.accumulate:,} tokens takes about {took * training.accumulate:.0f} s and "
@@ -192,10 +198,17 @@ def _ending(training: TrainingSettings, steps: int, note: Note) -> ScheduleSetti
             f"(to have it all the same: --set training.schedule.kind={schedule.kind})"
         )
         schedule = Cosine(warmup=schedule.warmup) if schedule.warmup else Cosine()
-    if isinstance(schedule.warmup, int) and schedule.warmup > LONGEST_WARMUP * steps:
-        note(f"a warm-up of {schedule.warmup:,} steps is too long for about {steps:,}: {LONGEST_WARMUP:.0%} of the run")
+    if _long_warmup(schedule, steps, f"{LONGEST_WARMUP:.0%} of the run", note):
         return schedule.model_copy(update={"warmup": LONGEST_WARMUP})
     return schedule
+
+
+def _long_warmup(schedule: ScheduleSettings, steps: int, what: str, note: Note) -> bool:
+    """Whether a run would hardly get behind it, and what becomes of it, told."""
+    if not isinstance(schedule.warmup, int) or schedule.warmup <= LONGEST_WARMUP * steps:
+        return False
+    note(f"a warm-up of {schedule.warmup:,} steps is too long for about {steps:,}: {what}")
+    return True
 
 
 def _batch(

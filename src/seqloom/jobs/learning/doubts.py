@@ -7,6 +7,7 @@ from typing import Literal
 from seqloom.data.check.cut_text import cut_already
 from seqloom.data.check.whereabouts import as_texts
 from seqloom.data.reading import read
+from seqloom.data.reading.format_choice import format_of
 from seqloom.evaluation.bleu import Bleu
 from seqloom.evaluation.scripts import told
 from seqloom.jobs.corpora.build import Corpora, first_example, name_of, shown
@@ -56,11 +57,11 @@ def _cut(recipe: Recipe) -> Iterator[str]:
         return
     corpus = recipe.data.corpora[0]
     for block in islice(read(corpus, shape, "skip"), 1):
-        for column in block.columns if shape == "pairs" else block.columns[:1]:
-            told = cut_already(as_texts(column))
+        for side, column in enumerate(block.columns if shape == "pairs" else block.columns[:1]):
+            whole_lines = format_of(corpus, shape) in ("aligned", "text")
+            told = cut_already(as_texts(column), whole_lines)
             if told is not None:
-                yield f"{name_of(corpus)}: {told}"
-                return
+                yield f"{corpus.files[side] if whole_lines else name_of(corpus)}: {told}"
 
 
 def _orderless(recipe: Recipe) -> Iterator[str]:
