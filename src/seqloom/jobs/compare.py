@@ -1,26 +1,36 @@
 """Systems at equal cost: each is trained, each answers the same test, one table shows them all."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from seqloom.evaluation.build import MetricName, named
 from seqloom.evaluation.report import Report
+from seqloom.evaluation.rolling import RollingMetric
 from seqloom.evaluation.settings import EvaluationSettings
+from seqloom.generation.settings import GenerationSettings
+from seqloom.jobs.answering.generation import SECTION as GENERATION
 from seqloom.jobs.answering.generation import refuse_unused, typed_changes
 from seqloom.jobs.comparing.command import ALL, BEST, Compare
 from seqloom.jobs.comparing.compared import Compared
 from seqloom.jobs.comparing.folder import ComparedFolder
 from seqloom.jobs.comparing.result import Result
 from seqloom.jobs.comparing.rows import baseline, ensemble_row, evaluated, metrics_of, of_same_examples, row_of
-from seqloom.jobs.comparing.system import System, in_training, refuse_known, systems_of
+from seqloom.jobs.comparing.system import System, in_training, refuse_known, refuse_unreadable, systems_of
 from seqloom.jobs.comparing.work import Workshop
 from seqloom.jobs.corpora.build import fingerprints
+from seqloom.jobs.deciding.asked import asked
 from seqloom.jobs.evaluate import SECTION as EVALUATION
 from seqloom.jobs.evaluate import evaluation_settings, reported
 from seqloom.jobs.evaluating.evaluated import Note
+from seqloom.jobs.evaluating.rolling import OF_QUANTILES, shared_metrics
+from seqloom.jobs.evaluating.said import allowed
+from seqloom.models.head_settings import HorizonOutput
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
 from seqloom.tasks import Nodes, task_class
+from seqloom.tasks.forecast import shown_levels
 from seqloom.training.watch import View
 
 HELD_OUT = "which also chose each system's best model; what no training saw would be --test FILE"
@@ -41,6 +51,7 @@ def compare(command: Compare, note: Note = lambda text: None, view: View = "auto
     _refuse(command, systems)
     if command.test:
         refuse_known(systems, command.test, command.columns)
+        refuse_unreadable(systems, command.test, command.columns, command.skip_bad)
     with folder.locked():
         folder.begin(_request(command, systems), command.force)
         compared = _compared(command, systems, Workshop(command, folder, note, view), settings, note)
@@ -63,7 +74,7 @@ def _compared(
     of_graph = isinstance(systems[0].recipe.task, Nodes)
     return Compared(
         tuple(rows),
-        _report(command, measured, settings, note) if measured else None,
+        _report(command, measured, settings, note, _left_out(systems)) if measured else None,
         command.budget,
         f"nodes of {' '.join(command.data) or 'the training data'}" if of_graph else _test(command),
         next((result.device for result in measured.values()), ""),
@@ -73,9 +84,16 @@ def _compared(
     )
 
 
-def _report(command: Compare, measured: dict[str, Result], settings: EvaluationSettings, note: Note) -> Report | None:
+def _report(
+    command: Compare,
+    measured: dict[str, Result],
+    settings: EvaluationSettings,
+    note: Note,
+    left_out: Collection[MetricName],
+) -> Report | None:
     """With the baseline first: the others are compared with it. None: nobody has one of the scores."""
-    names, asked = metrics_of(measured, _differ(measured) and not command.metrics), bool(command.metrics)
+    names = metrics_of(measured, _differ(measured) and not command.metrics, left_out)
+    asked = bool(command.metrics)
     if names == ["bpc"] and all(_fault(result) for result in measured.values()):
         return None
     found = reported(evaluated(measured, names), names, settings, note, asked)
@@ -104,6 +122,9 @@ def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, R
     yield from (said for said, times in every.items() if times == len(measured))
     for name, result in measured.items():
         yield from (f"{name}: {said}" for said in result.notes if every[said] < len(measured))
+    if (left_out := _left_out(systems)) and not command.metrics:
+        said = "; ".join(f"{name}: {shown_levels(levels)}" for name, levels in _levels(systems))
+        yield f"{' and '.join(left_out)} are left out, as they would be of other quantiles ({said})"
     names = metrics_of(measured) if measured else []
     if "bpc" in names and (_differ(measured) or "perplexity" not in names):  # else perplexity says as much
         yield from (f"{name}: {_fault(result)}" for name, result in measured.items() if _fault(result))
@@ -138,7 +159,10 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
             f"train it with `seqloom train {rewarded.name} --from RUN` and name its run"
         )
     for system in trained:  # now: not when it has learnt for hours, and is asked
-        refuse_unused(system.recipe.task, system.recipe.generation, typed_changes(command.changes))
+        refuse_unused(system.recipe.task, _written(system, command), typed_changes(command.changes))
+    named(command.metrics, *allowed(systems[0].recipe.task))
+    if command.metrics and (levels := _levels(systems)):
+        shared_metrics(levels, command.metrics)
     for system in trained[1:]:
         if _learnt(system) != _learnt(trained[0]):
             raise UserError(
@@ -152,6 +176,24 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
             f"{done.run}: a run that was trained before may have seen what others hold out: name a --test FILE"
         )
     _refuse_names(command, [system.name for system in systems])
+
+
+def _written(system: System, command: Compare) -> GenerationSettings:
+    """How it will write: a UserError for what is wrong with that."""
+    assert system.command is not None
+    changes = (*system.command.changes, *command.changed(GENERATION))
+    return asked(replace(system.command, changes=changes)).recipe.generation
+
+
+def _levels(systems: Sequence[System]) -> list[tuple[str, tuple[float, ...]]]:
+    """Which quantiles forecasters say; of other tasks nothing."""
+    outputs = [(system.name, system.recipe.model.output) for system in systems]
+    return [(name, output.quantiles) for name, output in outputs if isinstance(output, HorizonOutput)]
+
+
+def _left_out(systems: Sequence[System]) -> tuple[RollingMetric, ...]:
+    """Scores that are not of the same."""
+    return OF_QUANTILES if len({levels for _, levels in _levels(systems)}) > 1 else ()
 
 
 def _refuse_of_graph(command: Compare, systems: Sequence[System]) -> None:

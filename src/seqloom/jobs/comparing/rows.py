@@ -1,6 +1,6 @@
 """From what systems came to, to the rows of a table and the report behind it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from seqloom.evaluation.build import MetricName
@@ -47,12 +47,14 @@ def of_same_examples(rows: Sequence[Row], results: Mapping[str, Outcome]) -> lis
     return found
 
 
-def metrics_of(results: Mapping[str, Result], bits_first: bool = False) -> list[MetricName]:
+def metrics_of(
+    results: Mapping[str, Result], bits_first: bool = False, left_out: Collection[MetricName] = ()
+) -> list[MetricName]:
     """Those that were asked for; else those of the first, or of one that writes words where others write characters.
 
-    bits_first: perplexities of these systems say nothing about each other.
+    bits_first: perplexities of these systems say nothing about each other. left_out: what these do not.
     """
-    every = [result.metrics for result in results.values()]
+    every = [[name for name in result.metrics if name not in left_out] for result in results.values()]
     names = next((names for names in every if "bleu" in names), every[0])
     return ["bpc", *(name for name in names if name != "bpc")] if bits_first and names[0] == "perplexity" else names
 

@@ -1,6 +1,6 @@
 """What is compared: recipes that are to be trained, and runs that are."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,6 +92,14 @@ def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Column
                 raise UserError(
                     f"{name_of(corpus)}: {system.name} is trained on it ({known}); a test has to be what no system saw"
                 )
+
+
+def refuse_unreadable(systems: Sequence[System], test: Sequence[str], columns: Columns, skip: bool) -> None:
+    """What is wrong with the test is told now, not when all have learnt."""
+    recipe = systems[0].recipe
+    shape = task_class(recipe.task).shape
+    for corpus in corpora_like(test, recipe.data.corpora, columns) if shape != "timeline" else ():
+        deque(read(corpus, shape, "skip" if skip else "stop"), maxlen=0)
 
 
 def in_training(systems: Sequence[System], test: Sequence[str]) -> str | None:

@@ -29,7 +29,7 @@ from seqloom.jobs.deciding.asked import Columns, Command, asked, corpora_like
 from seqloom.jobs.deciding.decide import device_of
 from seqloom.jobs.evaluating.rolling import errors, rolling_metrics, test_of, validation_of
 from seqloom.jobs.evaluating.runs import node_data, sizes_of
-from seqloom.jobs.evaluating.said import Data, Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
+from seqloom.jobs.evaluating.said import Data, Said, metrics_of_model, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.learning.card import device_words
 from seqloom.jobs.model import Model, load
 from seqloom.jobs.recipes.recipe import Recipe
@@ -116,7 +116,7 @@ def done(work: Work) -> None:
         return
     data = _data(work, model, notes)
     notes += data.skipped.lines()
-    names = metrics_of_task(model.task, data, work.metrics)
+    names = metrics_of_model(model, data, work.metrics)
     if model.task.shape == "pairs" and not work.metrics:
         names = list(dict.fromkeys([*names[:FEW], "perplexity", "bpc"]))
     refuse_other_labels(model, data, str(work.runs[0]), work.test)

@@ -19,7 +19,7 @@ from seqloom.jobs.corpora.build import name_of, table_notes, text_of
 from seqloom.jobs.deciding.asked import Columns, corpora_like
 from seqloom.jobs.evaluating.evaluated import Evaluated, Note
 from seqloom.jobs.evaluating.rolling import Kept, errors, metric_of, shared_metrics, test_of
-from seqloom.jobs.evaluating.said import Data, Said, metrics_of_task, read_data, refuse_other_labels, say, unknown_of
+from seqloom.jobs.evaluating.said import Data, Said, metrics_of_model, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.evaluating.system_name import name_systems
 from seqloom.jobs.learning.request import data_of
 from seqloom.jobs.lines.node_labels import also_learnt, asked_nodes, graph_of
@@ -69,7 +69,7 @@ def evaluated_runs(
     corpora, data, said = _data(model, files, columns, bad)
     for line in (*said, *data.skipped.lines(), *_learnt(model, corpora)):
         note(line)
-    names = metrics_of_task(model.task, data, metrics)
+    names = metrics_of_model(model, data, metrics)
     refuse_other_labels(model, data, runs[0], files)
     parts = [_said(model, data, names, changes, runs[0], note, settings)]
     unknown = unknown_of(model, data)

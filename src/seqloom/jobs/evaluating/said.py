@@ -8,6 +8,7 @@ from seqloom.data.graph import Graph
 from seqloom.data.reading import Block, Skipped
 from seqloom.evaluation.build import LABEL, RATE, TEXT, MetricName, RateMetric, named
 from seqloom.evaluation.labels import Labels
+from seqloom.evaluation.rolling import ROLLING
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.evaluation.spans import OUTSIDE, marks_spans
 from seqloom.generation.settings import GenerationSettings
@@ -29,6 +30,7 @@ from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.music import MusicTask
 from seqloom.tasks.nodes import NodesTask
+from seqloom.tasks.settings import TaskSettings
 from seqloom.tasks.tag import TagTask
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import UNKNOWN, Characters, Vocabulary, Words
@@ -89,23 +91,46 @@ def refuse_other_labels(model: Model, data: Data, run: str, files: Sequence[str]
         )
 
 
-def metrics_of_task(task: Task, data: Data, asked: Sequence[str]) -> list[MetricName]:
+def allowed(task: TaskSettings) -> tuple[tuple[MetricName, ...], str]:
+    """The metrics that a task has, and what they are of."""
+    match task.kind:
+        case "translate":
+            return (*TEXT, *LIKELIHOOD), "translations"
+        case "music":
+            return LIKELIHOOD[:1], "models of music"
+        case "language":
+            return LIKELIHOOD, "language models"
+        case "masked":
+            return PSEUDO, "masked language models"
+        case "nodes":
+            return ("accuracy", "f1-macro", "f1-micro"), "nodes"
+        case "tag":
+            return (*LABEL, "exact", "ser"), "tags"
+        case "classify":
+            return LABEL, "classes"
+        case "forecast":
+            return ROLLING, "forecasts"
+
+
+def metrics_of_model(model: Model, data: Data, asked: Sequence[str]) -> list[MetricName]:
+    return named(asked or _usual(model.task, data), *allowed(model.recipe.task))
+
+
+def _usual(task: Task, data: Data) -> tuple[MetricName, ...]:
     match task:
         case TranslateTask():
-            return named(asked or _of_texts(task), (*TEXT, *LIKELIHOOD), "translations")
+            return _of_texts(task)
         case MusicTask():
-            return named(asked or LIKELIHOOD[:1], LIKELIHOOD[:1], "models of music")
+            return LIKELIHOOD[:1]
         case LanguageTask():
-            return named(asked or LIKELIHOOD, LIKELIHOOD, "language models")
+            return LIKELIHOOD
         case MaskedTask():
-            return named(asked or PSEUDO, PSEUDO, "masked language models")
-        case NodesTask():
-            return named(asked or ("accuracy", "f1-macro"), ("accuracy", "f1-macro", "f1-micro"), "nodes")
+            return PSEUDO
         case TagTask():
             spans = marks_spans(tag for tags in data.columns[1] for tag in tags)
-            return named(asked or ("accuracy", "span-f1" if spans else "f1-macro"), (*LABEL, "exact", "ser"), "tags")
-        case ClassifyTask():
-            return named(asked or ("accuracy", "f1-macro"), LABEL, "classes")
+            return ("accuracy", "span-f1" if spans else "f1-macro")
+        case ClassifyTask() | NodesTask():
+            return ("accuracy", "f1-macro")
         case _:
             raise TypeError(f"{type(task).__name__} has no scores")
 
