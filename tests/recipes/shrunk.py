@@ -93,10 +93,11 @@ def _subject(made: Recipe, size: int, seed: int) -> Subject:
 
 
 def obeys_the_laws(made: Recipe, size: int = 11) -> None:
-    """The future, padding, parts, the order of rows, who joins, forks, both paths, and files, of the whole model."""
+    """The future, padding, parts, the order of rows, who joins, forks, both paths, gradients, files: the whole model."""
     subject = _subject(made, size, 1)
     rows = subject.rows([7, 1, 12], [4, 9, 2])
     laws.loaded_is_the_same(subject, _subject(made, size, 2), rows)
+    laws.gradients_are_right(subject, subject.rows([4, 1, 3], [3, 5, 1]))
     for form in (Form("packed"), Form("right", 2), Form("left", 1)):
         laws.padding_changes_nothing(subject, rows, form)
         laws.paths_agree(subject, rows, form)

@@ -190,6 +190,7 @@ def test_the_laws_hold(name: str) -> None:
     laws.rows_join_later(it, long, [[0, 3], [3, 0]], None)
     laws.hypotheses_fork(it, rows, 2, random.Random(1))
     laws.loaded_is_the_same(it, subject(name), rows)
+    laws.gradients_are_right(it, rows)
 
 
 @pytest.mark.parametrize("name", PAIRS + TEXTS)
