@@ -93,7 +93,7 @@ def _subject(made: Recipe, size: int, seed: int) -> Subject:
 
 
 def obeys_the_laws(made: Recipe, size: int = 11) -> None:
-    """The future, padding, parts, the order of rows, who joins, forks, both paths, gradients, files: the whole model."""
+    """The future, padding, parts, the order of rows, who joins, forks, both paths, gradients, files: of the model."""
     subject = _subject(made, size, 1)
     rows = subject.rows([7, 1, 12], [4, 9, 2])
     laws.loaded_is_the_same(subject, _subject(made, size, 2), rows)
