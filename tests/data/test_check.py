@@ -265,6 +265,16 @@ def test_what_is_odd_depends_on_how_much_ratios_vary() -> None:
     assert steady.odd(5) == (2, [Place("2001"), Place("2000")])
 
 
+def test_places_of_equal_ratios_are_not_compared() -> None:
+    """Of more blocks than one, of each of which some are kept."""
+    ratios, alike = Ratios(), np.full(50, 5)
+    for block in range(20):
+        ratios.add(alike, alike, lambda at, block=block: Place(str(50 * block + at)), keep=3)
+    ratios.add(np.array([5, 5]), np.array([500, 500]), lambda at: Place(str(2000 + at)), keep=3)
+    count, oddest = ratios.odd(3)
+    assert (count, {place.where for place in oddest}) == (2, {"2000", "2001"})
+
+
 def test_shares_of_what_is_left_out_are_of_all_lines(tmp_path: Path) -> None:
     file = tmp_path / "a.tsv"
     file.write_bytes(b"a b\tb a\n" + "grün\tgrün\n".encode("latin-1") * 3)

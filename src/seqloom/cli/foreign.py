@@ -62,7 +62,7 @@ TRAINING = _named(
     ("share-all-embeddings tied-embeddings-all", Way("model.tie", "all")),
     ("joined-dictionary share-vocab", Way("text.shared", "true")),
     ("vocab-size dim-vocabs", Way("text.source.size")),
-    ("save-dir output-dir save-model", Way(option="--out")),
+    ("output save-dir output-dir save-model", Way(option="--out")),
     ("restore-file finetune-from-model train-from pretrained-model", Way(option="--from")),
     ("source-lang src-lang target-lang tgt-lang trainpref", Way(remark="name both files: --data train.en train.de")),
     ("validpref", Way(remark="name both files: --valid dev.en dev.de")),

@@ -33,6 +33,23 @@ def _scores(found: Report) -> dict[str, float]:
     return {each.metric.name: each.score for each in found.measured}
 
 
+def test_references_in_another_form_are_told(runs: Runs, place: Path) -> None:
+    (place / "test.tsv").write_text("a\tcafe\u0301\nb\tb\n", encoding="utf-8")
+    (place / "nfc.tsv").write_text("a\tcaf\u00e9\nb\tb\n", encoding="utf-8")
+    told = {}
+    for name in ("test.tsv", "nfc.tsv"):
+        notes = list[str]()
+        evaluate(Evaluate(runs=(str(runs["sentences"]),), data=(name,), changes=("generation.beam=1",)), notes.append)
+        told[name] = [note for note in notes if "in the form" in note]
+    assert told == {
+        "nfc.tsv": [],
+        "test.tsv": [
+            "1 of 2 references are not in the form that the run learnt to write (text.target.normalise), so that no "
+            "answer can be as they are: 'cafe\\u0301' would be 'caf\\xe9'; bring them to that form"
+        ],
+    }
+
+
 def test_translations(runs: Runs, place: Path) -> None:
     data = _head(runs.files["sentences"], place / "test.tsv")
     found, what = _run(runs["sentences"], data=data, changes=("generation.beam=1", "evaluation.resamples=100"))

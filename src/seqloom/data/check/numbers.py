@@ -1,6 +1,7 @@
 """Lengths and their ratios, counted in little memory."""
 
 import heapq
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -56,6 +57,7 @@ class Ratios:
     def __init__(self) -> None:
         self._counts = np.zeros(int(2 * _REACH / _STEP), np.int64)
         self._extremes: list[tuple[float, int, Place]] = []
+        self._number = itertools.count()  # tells equal ratios apart: places have no order
 
     def add(self, sources: Numbers, targets: Numbers, place: Callable[[int], Place], keep: int) -> None:
         ratios = np.log((targets + _SMOOTH) / (sources + _SMOOTH))
@@ -63,7 +65,7 @@ class Ratios:
         self._counts += np.bincount(bins, minlength=len(self._counts))
         order = np.argsort(ratios, kind="stable")
         for at in dict.fromkeys([*order[:keep].tolist(), *order[-keep:].tolist()]):
-            self._extremes.append((float(ratios[at]), len(self._extremes), place(at)))
+            self._extremes.append((float(ratios[at]), next(self._number), place(at)))
         lowest, highest = heapq.nsmallest(keep, self._extremes), heapq.nlargest(keep, self._extremes)
         self._extremes = list(dict.fromkeys([*lowest, *highest]))
 

@@ -10,6 +10,7 @@ from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.table import SAMPLE, Table, table_of
 from seqloom.data.settings import Corpus
+from seqloom.settings.words import counted
 
 Row = list[str] | Broken
 LARGEST = 1 << 20
@@ -80,7 +81,7 @@ def rows_of(file: Lines, needed: int, separators: str = ",;") -> Iterator[tuple[
         except StopIteration:
             return
         except csv.Error as error:
-            row = _broken(str(error))
+            row = _broken(str(error), rows.line_num - start)
         if unreadable and unreadable[0][0] <= rows.line_num:
             row = unreadable[0][1]
             unreadable.clear()
@@ -104,7 +105,8 @@ def _after(first: str, lines: Iterator[str]) -> Iterator[str]:
     yield from lines
 
 
-def _broken(error: str) -> Broken:
+def _broken(error: str, behind: int) -> Broken:
+    """behind: lines that were read with it, as they seemed to stand in its quotes."""
     if "new-line character" in error:
         what = "a carriage return outside of quotes"
         return Broken("a carriage return", what, "end lines with line feeds, e.g. tr '\\r' '\\n'")
@@ -116,4 +118,5 @@ def _broken(error: str) -> Broken:
         what = "text behind a closing quote"
     else:
         what = f"not CSV ({error})"
-    return Broken("broken quotes", what, 'a quote within quotes is written twice: ""')
+    kind = f"broken quotes, with the {counted(behind, 'line')} behind" if behind else "broken quotes"
+    return Broken(kind, what, 'a quote within quotes is written twice: ""')

@@ -30,7 +30,9 @@ from seqloom.settings import UserError
 from seqloom.tasks.forecast import ForecastTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.settings import TaskSettings
+from seqloom.tasks.translate import TranslateTask
 
+SHOWN = 20  # characters of an example
 ENSEMBLE, ALL = "ensemble", "all"
 
 
@@ -67,7 +69,7 @@ def evaluated_runs(
         )
     bad: Bad = "skip" if skip_bad else "stop"
     corpora, data, said = _data(model, files, columns, bad)
-    for line in (*said, *data.skipped.lines(), *_learnt(model, corpora)):
+    for line in (*said, *data.skipped.lines(), *_learnt(model, corpora), *other_forms(model, data)):
         note(line)
     names = metrics_of_model(model, data, metrics)
     refuse_other_labels(model, data, runs[0], files)
@@ -90,6 +92,22 @@ def evaluated_runs(
         remedy = "; --metrics bpc compares them" if metric.name == "perplexity" else ""
         note(f"{metric.title} is per token, and the runs' vocabularies differ: it is not compared{remedy}")
     return what, names
+
+
+def other_forms(model: Model, data: Data) -> Iterator[str]:
+    """That a model cannot write references as they stand, since it learnt such texts in another form."""
+    if not isinstance(model.task, TranslateTask):
+        return
+    normalise = model.task.target.normalise
+    texts = [text for text in data.columns[1] if isinstance(text, str)]
+    changed = [text for text in texts if normalise(text) != text]
+    if changed:
+        one, other = (ascii(text[:SHOWN]) for text in (changed[0], normalise(changed[0])))
+        yield (
+            f"{len(changed):,} of {len(texts):,} references are not in the form that the run learnt to write "
+            f"(text.target.normalise), so that no answer can be as they are: {one} would be {other}; "
+            "bring them to that form"
+        )
 
 
 def _members(names: Sequence[str], systems: Sequence[str], runs: Sequence[str]) -> list[str]:
