@@ -13,7 +13,7 @@
 
 #define BLOCK 128    /* keys that are weighed at once */
 #define LINE 16      /* numbers of a line of the cache */
-#define LITTLE 16384 /* products: below it, waking other threads costs more than they save */
+#define LITTLE 262144 /* numbers or products: below it, waking other threads costs more than they save */
 
 typedef struct {
     const float *keys, *values;

@@ -12,7 +12,6 @@
 #define FOUR 4   /* inputs that are taken at once */
 #define MOST 127
 #define MIDDLE 128
-#define MUCH 65536 /* products of bytes: below it, waking other threads costs more than they save */
 
 #if defined(__AMX_INT8__) && defined(__linux__)
 #include "tiles.h"
@@ -222,7 +221,7 @@ static void sums_of(const Eight *m, const uint8_t *bytes, int64_t begin, int64_t
                     const Made *made, int threads)
 {
     int64_t inputs = padded(m->in, FOUR), panels = padded(m->out, PANEL) / PANEL;
-#pragma omp parallel num_threads(threads) if (threads > 1 && (end - begin) * m->in * m->out >= MUCH)
+#pragma omp parallel num_threads(threads) if (threads > 1 && worth_sharing(end - begin, m->in, m->out))
     {
         if (tiles) shape_tiles(together);
 #pragma omp for schedule(static)

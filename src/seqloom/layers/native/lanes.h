@@ -21,6 +21,15 @@ extern int omp_get_thread_num(void);
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
+
+#define MUCH 65536 /* weights, or a sixteenth of the products, for which it pays to wake other threads */
+
+/* Whether a product of few rows is shared: its weights take a while to be read, or there is much to multiply. */
+INLINE int worth_sharing(int64_t rows, int64_t in, int64_t out)
+{
+    return in * out >= MUCH || rows * in * out >= 16 * MUCH;
+}
+
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef int32_t whole __attribute__((vector_size(4 * LANES)));
 typedef uint32_t bits __attribute__((vector_size(4 * LANES)));

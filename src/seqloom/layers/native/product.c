@@ -14,7 +14,6 @@
 #define TALLEST (32 * TALL) /* rows of a at once, if they are put into panels: these stay in the second cache too */
 #define WIDEST 1024         /* and columns of b at once then */
 #define FETCHED 16          /* steps of b that are fetched ahead, where few rows are all there is to do */
-#define MUCH 65536          /* products: below it, waking other threads costs more than they save */
 #define SPACE (WIDEST * DEEP + TALLEST * DEEP + (TALLEST / TALL + 1) * GAP)
 
 typedef struct {
@@ -342,7 +341,7 @@ void product_of_rows(const float *a, const float *b, int64_t b_row, int64_t b_co
     static _Thread_local float space[BLOCK] __attribute__((aligned(64)));
     product_kind it = {a, K, 1, b, b_row, b_column, c, M, N, K, bias, 0, 0, packed};
     int64_t count = whole_panels(N) / PANEL;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && M * N * K >= MUCH)
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && worth_sharing(M, K, N))
     for (int64_t t = 0; t < threads; t++)
         part_of_rows(&it, 0, M, count * t / threads * PANEL, smaller_of(N, count * (t + 1) / threads * PANEL), space);
 }

@@ -100,7 +100,7 @@ void best_tokens(const Decoder *d, const float *x, int64_t rows, const uint8_t *
     for (int64_t begin = 0, some = at_once(&d->head, rows); begin < rows; begin += some) {
         int64_t now = smaller_of(some, rows - begin);
         map(d->products, &d->head, x + begin * d->width, now, scores, rest, threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && now * V >= LITTLE)
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && 4 * now * V >= LITTLE)
         for (int64_t i = 0; i < now; i++) {
             int64_t parts = (V + SOME - 1) / SOME;
             float *own = best + (begin + i) * many, *x = scores + i * V, highs[parts];
@@ -140,7 +140,7 @@ static void chosen_tokens(const Decoder *d, Run *run, const Crowd *crowd, int64_
     for (int64_t begin = 0, some = at_once(&d->head, rows); begin < rows; begin += some) {
         int64_t many = smaller_of(some, rows - begin), V = d->tokens;
         map(d->products, &d->head, x + begin * D, many, run->scores, rest, threads);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && many * V >= LITTLE)
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && 4 * many * V >= LITTLE)
         for (int64_t i = 0; i < many; i++) {
             float *limited = run->scores + (some + 2 * i) * V;
             int64_t r = crowd->rows[begin + i];
