@@ -97,11 +97,12 @@ class CacheWriter:
     def _write(self, examples: Examples) -> None:
         lists = [
             pa.ListArray.from_arrays(
-                column.starts.astype(np.int32), _arrow(column.values_N, self.schema.field(name).type.value_type)
+                _flat(column.starts.astype(np.int32), pa.int32()),
+                _arrow(column.values_N, self.schema.field(name).type.value_type),
             )
             for name, column in examples.columns.items()
         ]
-        lines = pa.array(examples.line_B, pa.int64())
+        lines = _flat(examples.line_B, pa.int64())
         self.writer.write_batch(pa.record_batch([*lists, lines], schema=self.schema))
         self.totals.add(examples)
 
@@ -153,9 +154,8 @@ class Cache:
         columns = {}
         for name in self.columns:
             lists = batch.column(name)
-            starts = lists.offsets.to_numpy().astype(np.int64)
-            columns[name] = Ragged(_numpy(lists.values), starts)
-        line_B = batch.column("line").to_numpy().copy()
+            columns[name] = Ragged(_numpy(lists.values), _numpy(lists.offsets).astype(np.int64))
+        line_B = _numpy(batch.column("line"))
         return Examples(columns, np.full(len(line_B), corpus), line_B)
 
 
@@ -163,17 +163,30 @@ def _arrow_type(kind: ColumnType) -> pa.DataType:
     return pa.list_(pa.float32(), kind.channels) if isinstance(kind, Steps) else pa.from_numpy_dtype(kind)
 
 
+# Numbers cross by way of buffers: pyarrow's own conversions import pandas, wherever it is installed, which takes half a
+# second.
+
+
 def _arrow(values: Values, kind: pa.DataType) -> pa.Array:
     if not pa.types.is_fixed_size_list(kind):
-        return pa.array(values, kind)
-    return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1), pa.float32()), kind.list_size)
+        return _flat(values, kind)
+    return pa.FixedSizeListArray.from_arrays(_flat(values.reshape(-1), pa.float32()), kind.list_size)
+
+
+def _flat(values: Values, kind: pa.DataType) -> pa.Array:
+    if values.dtype != kind.to_pandas_dtype():
+        return pa.array(values, kind)  # which refuses numbers that do not fit
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def _numpy(values: pa.Array) -> Values:
     """A copy."""
-    if not pa.types.is_fixed_size_list(values.type):
-        return values.to_numpy().copy()
-    return values.flatten().to_numpy().reshape(-1, values.type.list_size).copy()
+    if pa.types.is_fixed_size_list(values.type):
+        return _numpy(values.flatten()).reshape(-1, values.type.list_size)
+    kind, (_, numbers) = np.dtype(values.type.to_pandas_dtype()), values.buffers()
+    if numbers is None or not len(values):
+        return np.empty(0, kind)
+    return np.frombuffer(numbers, kind, len(values), values.offset * kind.itemsize).copy()
 
 
 def _facts_of(path: Path) -> Path:
