@@ -20,15 +20,15 @@ def test_r_drop() -> None:
     model = model_for(task, "encoder-decoder", dropout=0.3).train()
     assert isinstance(model, EncoderDecoder)
     batch = task.batch(encoded(task, *PAIRS))
-    assert batch.source is not None
-    assert batch.target is not None
     torch.manual_seed(7)
     loss = task.loss(model, batch, Goals(0.1, r_drop=5.0))
+    # one pass over all rows and all of them again, of which either has chance of its own
+    both = task.batch(encoded(task, *(side * 2 for side in PAIRS)))
+    assert both.source is not None
+    assert both.target is not None
     torch.manual_seed(7)
-    one, other = (
-        model.scores(model(batch.source.tokens_N, batch.source.layout, batch.target.tokens_N, batch.target.layout))
-        for _ in range(2)
-    )
+    scores = model.scores(model(both.source.tokens_N, both.source.layout, both.target.tokens_N, both.target.layout))
+    one, other = scores.chunk(2)
     goal = [batch.goal.tolist()]
     apart = sum(
         F.kl_div(F.log_softmax(q, -1), F.log_softmax(p, -1), log_target=True, reduction="sum")
@@ -46,11 +46,12 @@ def test_r_drop_looks_at_what_counts_only() -> None:
     model = model_for(task, "encoder-only", "tags", dropout=0.3).train()
     assert isinstance(model, EncoderOnly)
     batch = task.batch(encoded(task, sentences, tags))
-    assert batch.source is not None
     torch.manual_seed(7)
     loss = task.loss(model, batch, Goals(r_drop=2.0))
+    both = task.batch(encoded(task, sentences * 2, tags * 2))
+    assert both.source is not None
     torch.manual_seed(7)
-    one, other = (model.scores(model(batch.source.tokens_N, batch.source.layout)) for _ in range(2))
+    one, other = model.scores(model(both.source.tokens_N, both.source.layout)).chunk(2)
     first = [0, 3]  # a, b, a space, c
     p, q = F.softmax(one[first], -1), F.softmax(other[first], -1)
     apart = (p * (p / q).log() + q * (q / p).log()).sum()

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqloom.data.cache import Examples
 from seqloom.data.ragged import Ragged
-from seqloom.layers.layout import Packed, with_edges
+from seqloom.layers.layout import Packed, repeated, twice, with_edges
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,11 @@ class Side:
             layout = with_edges(layout, self.layout.edges.to(device))
         segments_N = None if self.segments_N is None else self.segments_N.to(device, non_blocking=True)
         return Side(self.tokens_N.to(device, non_blocking=True), layout, segments_N)
+
+    def twice(self) -> "Side":
+        """Each row two times: all of them, and all again."""
+        segments_N = None if self.segments_N is None else repeated(self.layout, self.segments_N)
+        return Side(repeated(self.layout, self.tokens_N), twice(self.layout), segments_N)
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,15 @@ class Batch:
             asked_M=_moved(self.asked_M, device),
             follows_B=_moved(self.follows_B, device),
         )
+
+    def twice(self) -> "Batch":
+        """What a model reads, two times: all rows, and all again. The goal is the same for both, and stays as it is."""
+        source = None if self.source is None else self.source.twice()
+        target = None if self.target is None else self.target.twice()
+        asked_M, side = self.asked_M, self.source if self.target is None else self.target
+        if asked_M is not None and side is not None:
+            asked_M = torch.cat((asked_M, asked_M + side.layout.offsets_B1[-1]))
+        return replace(self, source=source, target=target, asked_M=asked_M)
 
     @property
     def larger(self) -> int:

@@ -11,6 +11,7 @@ from seqloom.data.reading import Shape
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
+from seqloom.models.output import Output
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Batch, Side, goals
 from seqloom.tasks.codecs import Codecs
@@ -58,6 +59,10 @@ class ClassifyTask(Task):
 
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, EncoderOnly)
-        source = batch.source
-        assert source is not None
-        return sequence_loss(model, lambda: model(source.tokens_N, source.layout), batch, goals)
+
+        def run(batch: Batch) -> Output:
+            source = batch.source
+            assert source is not None
+            return model(source.tokens_N, source.layout)
+
+        return sequence_loss(model, run, batch, goals)

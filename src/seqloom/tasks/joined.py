@@ -12,6 +12,7 @@ from seqloom.data.ragged import Longs, Ragged
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.decoder_only import DecoderOnly
+from seqloom.models.output import Output
 from seqloom.tasks.batch import Batch, Side, goals
 from seqloom.tasks.codecs import Codecs
 from seqloom.tasks.losses import sequence_loss
@@ -61,14 +62,13 @@ class JoinedTask(TranslateTask):
 
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, DecoderOnly)
-        target = batch.target
-        assert target is not None
-        return sequence_loss(
-            model,
-            lambda: model(target.tokens_N, target.layout).at(batch.asked_M),
-            batch,
-            goals,
-        )
+
+        def run(batch: Batch) -> Output:
+            target = batch.target
+            assert target is not None
+            return model(target.tokens_N, target.layout).at(batch.asked_M)
+
+        return sequence_loss(model, run, batch, goals)
 
 
 def side_by_side(left: Ragged, right: Ragged) -> Ragged:

@@ -10,6 +10,7 @@ from seqloom.data.ragged import Ragged
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.decoder_only import DecoderOnly
+from seqloom.models.output import Output
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Batch, Side, goals
 from seqloom.tasks.codecs import Codecs
@@ -79,9 +80,13 @@ class LanguageTask(Task):
 
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, DecoderOnly)
-        target = batch.target
-        assert target is not None
-        return sequence_loss(model, lambda: model(target.tokens_N, target.layout), batch, goals)
+
+        def run(batch: Batch) -> Output:
+            target = batch.target
+            assert target is not None
+            return model(target.tokens_N, target.layout)
+
+        return sequence_loss(model, run, batch, goals)
 
 
 def _windows(rows: Ragged, begins: np.ndarray, ends: np.ndarray) -> Ragged:

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from seqloom.layers.chain import exact
+from seqloom.layers.layout import Packed, halves
 from seqloom.models.build import Model
 from seqloom.models.heads import TokenHead, chain_of
 from seqloom.models.output import Output
@@ -19,21 +20,20 @@ from seqloom.text.labels import NONE
 IGNORED = NONE
 """A goal that does not count."""
 
-Run = Callable[[], Output]
+Run = Callable[[Batch], Output]
+"""One pass over what a batch reads."""
 
 
 def sequence_loss(model: Model, run: Run, batch: Batch, goals: Goals) -> Tensor:
     """The sum of −log p[goal], each so often as the batch says; mixtures of experts add what keeps them balanced, for
     each part that counts.
-
-    run: one forward pass.
     """
     agree = goals.r_drop and model.training
     if batch.weight_N is not None and (agree or not isinstance(model.head, TokenHead)):
         raise ValueError("goals have weights, which R-Drop and labels do not know")
-    output = run()
     if agree:
-        return _r_drop(model, output, run(), batch.goal, batch.counted, goals)
+        return _r_drop(model, run(batch.twice()), batch, goals)
+    output = run(batch)
     chain = chain_of(model.head)
     if chain is not None:
         loss = TagRows.of(model.scores(output), output.layout, batch.goal).loss(chain.links, goals.smoothing)
@@ -44,13 +44,15 @@ def sequence_loss(model: Model, run: Run, batch: Batch, goals: Goals) -> Tensor:
     return loss + beside(model, output, batch.counted, goals)
 
 
-def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int | Tensor, goals: Goals) -> Tensor:
+def _r_drop(model: Model, both: Output, batch: Batch, goals: Goals) -> Tensor:
     """½ (loss₁ + loss₂) + α · ¼ (KL(p₁‖p₂) + KL(p₂‖p₁)): two passes with other dropout should agree.
 
-    Liang et al. 2021, eq. 4, divided by two, so that without α it is the plain loss.
+    Liang et al. 2021, eq. 4, divided by two, so that without α it is the plain loss. both: of each row twice, in one
+    pass: what is balanced or normed over a batch is so over all of it.
     """
-    scores, others = model.scores(one), model.scores(other)
-    more = (beside(model, one, count, goals) + beside(model, other, count, goals)) / 2
+    one, other = _halves(both, batch)
+    goal_N, scores, others = batch.goal, model.scores(one), model.scores(other)
+    more = beside(model, both, batch.counted, goals)
     chain = chain_of(model.head)
     if chain is not None:
         rows, again = (TagRows.of(each, one.layout, goal_N) for each in (scores, others))
@@ -61,6 +63,16 @@ def _r_drop(model: Model, one: Output, other: Output, goal_N: Tensor, count: int
     apart_N = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(-1)  # both divergences, added
     apart = torch.where(goal_N > IGNORED, apart_N.reshape(goal_N.shape), 0).sum()
     return loss / 2 + goals.r_drop / 4 * apart + more
+
+
+def _halves(both: Output, batch: Batch) -> tuple[Output, Output]:
+    """What came of all rows, and what came of them again."""
+    if batch.asked_M is not None:
+        place_M = torch.arange(len(batch.asked_M), device=both.hidden.device)
+        return both.at(place_M), both.at(place_M + len(place_M))
+    assert isinstance(both.layout, Packed)
+    hidden, again, layout = halves(both.layout, both.hidden)
+    return Output(hidden, layout), Output(again, layout)
 
 
 def _cross_entropy(scores_NV: Tensor, goal_N: Tensor, smoothing: float) -> Tensor:

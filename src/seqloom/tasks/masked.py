@@ -142,20 +142,20 @@ class MaskedTask(Task):
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         """The masked tokens', and for each of them the mean of the rows' for what follows: the sum of two means."""
         assert isinstance(model, EncoderOnly)
-        passes: list[Output] = []
+        follows: list[Tensor] = []
 
-        def run() -> Output:
-            passes.append(read(model, batch))
-            return passes[-1].at(batch.asked_M)
+        def run(batch: Batch) -> Output:
+            output = read(model, batch)
+            if batch.follows_B is not None:
+                follows.append(model.follow_scores(output).float())
+            return output.at(batch.asked_M)
 
         loss = sequence_loss(model, run, batch, goals)
         if batch.follows_B is None:
             return loss
-        each = [
-            F.cross_entropy(model.follow_scores(output).float(), batch.follows_B, ignore_index=NONE)
-            for output in passes
-        ]
-        return loss + torch.stack(each).mean() * batch.counted
+        (scores_B,), goal_B = follows, batch.follows_B
+        goal_B = goal_B.repeat(len(scores_B) // max(1, len(goal_B)))  # where two passes are to agree, rows stand twice
+        return loss + F.cross_entropy(scores_B, goal_B, ignore_index=NONE) * batch.counted
 
 
 def read(model: EncoderOnly, batch: Batch) -> Output:

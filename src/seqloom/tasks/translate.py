@@ -13,6 +13,7 @@ from seqloom.data.ragged import Ragged
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_decoder import EncoderDecoder
+from seqloom.models.output import Output
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Batch, Side, goals
 from seqloom.tasks.codecs import Codecs
@@ -72,15 +73,14 @@ class TranslateTask(Task):
 
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, EncoderDecoder)
-        source, target = batch.source, batch.target
-        assert source is not None
-        assert target is not None
-        return sequence_loss(
-            model,
-            lambda: model(source.tokens_N, source.layout, target.tokens_N, target.layout),
-            batch,
-            goals,
-        )
+
+        def run(batch: Batch) -> Output:
+            source, target = batch.source, batch.target
+            assert source is not None
+            assert target is not None
+            return model(source.tokens_N, source.layout, target.tokens_N, target.layout)
+
+        return sequence_loss(model, run, batch, goals)
 
 
 def _no_tokens(model: ModelSettings) -> str | None:

@@ -23,6 +23,7 @@ from seqloom.layers.layout.contract import Layout, flip
 from seqloom.layers.layout.edges import Edges
 from seqloom.layers.layout.packed import Packed
 from seqloom.layers.layout.padded import Padded
+from seqloom.layers.layout.twice import halves, repeated, twice
 
 
 def with_structure(layout: Padded | Packed, structure_BTT: Tensor) -> Layout:
@@ -46,4 +47,15 @@ def with_edges(layout: P, edges: Edges) -> P:
     return replace(layout, edges=edges)
 
 
-__all__ = ["Edges", "Layout", "Packed", "Padded", "flip", "with_edges", "with_structure"]
+__all__ = [
+    "Edges",
+    "Layout",
+    "Packed",
+    "Padded",
+    "flip",
+    "halves",
+    "repeated",
+    "twice",
+    "with_edges",
+    "with_structure",
+]

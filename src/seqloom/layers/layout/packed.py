@@ -174,7 +174,7 @@ class Packed(Layout):
 
     def pad(self, x: Tensor) -> Tensor:
         self.check(x)
-        self.memo["padded"] = True
+        self._padding()
         if self.same:
             return x.unflatten(0, (self.rows, self.most))
         if self.real_N is None and (made := spread(x, self.offsets_B1, self.most)) is not None:
@@ -185,20 +185,25 @@ class Packed(Layout):
         if self.rows > 1 and self.real_N is None:  # of a single row, what lies there can be read as it is
             self.check(x)
             if (made := spread(x, self.offsets_B1, self.most, heads=True)) is not None:
-                self.memo["padded"] = True
+                self._padding()
                 return made
         if not self.same and usable(x) and not (x.requires_grad and torch.is_grad_enabled()):
             from seqloom.layers.kernels.rows import spread as spread_there
 
             self.check(x)
-            self.memo["padded"] = True
+            self._padding()
             return spread_there(x, self.offsets_B1, self.most)
         return super().pad_heads(x)
 
     @property
     def padded(self) -> bool:
-        """Whether anybody has asked for the padded form."""
+        """Whether anybody has asked for the padded form, also of the same rows in another layout."""
         return "padded" in self.memo
+
+    def _padding(self) -> None:
+        self.memo["padded"] = True
+        if isinstance(once := self.memo.get("once"), Packed):
+            once._padding()
 
     def unpad(self, x_BT: Tensor) -> Tensor:
         if self.same:
