@@ -25,6 +25,7 @@ from seqloom.layers import (
 )
 from seqloom.layers.layout import Layout, Packed, Padded, packed
 from seqloom.layers.mixer import Mixer
+from seqloom.layers.windows import Taps
 from seqloom.models import encoder_decoder
 from seqloom.models.settings import Unfold
 from tests.laws import laws
@@ -151,11 +152,12 @@ def memory_leaks(patch: pytest.MonkeyPatch) -> None:
 def edges_forgotten(patch: pytest.MonkeyPatch) -> None:
     """A convolution over the packed row reads across the border of two sequences."""
 
-    def taps(self: convolution.ConvolutionMixer, x_ND: Tensor, layout: Packed) -> list[Tensor]:
-        joined = torch.nn.functional.pad(x_ND, (0, 0, self.behind, self.ahead))
-        return [joined[gap : gap + len(x_ND)] for gap in range(0, self.settings.reach + 1, self.settings.dilation)]
+    def everybody(x_ND: Tensor, layout: Packed, taps: Taps) -> Tensor:
+        ahead = (taps.number - 1) * taps.apart - taps.before
+        joined = torch.nn.functional.pad(x_ND, (0, 0, taps.before, ahead))
+        return torch.cat([joined[tap * taps.apart :][: len(x_ND)] for tap in range(taps.number)], -1)
 
-    patch.setattr(convolution.ConvolutionMixer, "_packed_taps", taps)
+    patch.setattr(convolution, "windows", everybody)
 
 
 def neighbours_compete(patch: pytest.MonkeyPatch) -> None:

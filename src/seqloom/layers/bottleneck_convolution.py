@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from seqloom.layers.activations import Activation, activate
 from seqloom.layers.convolution import Convolution, ConvolutionMixer, ConvolutionState
 from seqloom.layers.cost import Cost, Use, linear
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout
+from seqloom.layers.linear import Linear
 from seqloom.layers.mixer import Memory, Mixer
 from seqloom.layers.norms import LayerNormalisation
 from seqloom.settings import Frozen
@@ -52,7 +53,7 @@ class BottleneckConvolutionMixer(Mixer):
         refuse(settings.kind, settings.check(width, causal))
         self.causal, narrow = causal, settings.narrow(width)
         self.activate = activate(settings.activation)
-        self.inputs, self.out = nn.Linear(width, narrow), nn.Linear(narrow, width)
+        self.inputs, self.out = Linear(width, narrow), Linear(narrow, width)
         self.norm_in = LayerNormalisation(narrow, 1e-5, gain=True, bias=True)
         self.norm_out = LayerNormalisation(narrow, 1e-5, gain=True, bias=True)
         self.convolution = ConvolutionMixer(settings.convolution, narrow, causal)

@@ -13,9 +13,11 @@ from seqloom.layers.activations import Activation, activate
 from seqloom.layers.cost import Cost, Use
 from seqloom.layers.faults import Faults, refuse
 from seqloom.layers.layout import Layout, Packed
+from seqloom.layers.linear import mapped
 from seqloom.layers.mixer import Memory, Mixer, no_state, no_structure
 from seqloom.layers.paths import fast
 from seqloom.layers.weight_norm import weight_normed
+from seqloom.layers.windows import Taps, windows
 from seqloom.settings import Frozen
 
 
@@ -98,7 +100,7 @@ class ConvolutionMixer(Mixer):
             no_state(self, state)
         no_structure(self, layout)
         if fast() and state is None and isinstance(layout, Packed) and not self.settings.depthwise:
-            return self._finished(self._product(self._packed_taps(x, layout))), None
+            return self._finished(self._product(windows(x, layout, self._where))), None
         x_BTD = layout.pad(x)
         if state is None:
             joined_BTD = F.pad(x_BTD, (0, 0, self.behind, self.ahead))
@@ -111,7 +113,7 @@ class ConvolutionMixer(Mixer):
         if fast() and self.settings.depthwise and steps:
             return self.conv(joined_BTD.transpose(1, 2)).transpose(1, 2)
         taps = self._taps(joined_BTD, steps)
-        return self._product(taps) if fast() and not self.settings.depthwise else self._plain(taps)
+        return self._product(torch.cat(taps, -1)) if fast() and not self.settings.depthwise else self._plain(taps)
 
     def _plain(self, taps: list[Tensor]) -> Tensor:
         """y = Σ_j W_j x[t + j·dilation] + b."""
@@ -124,19 +126,13 @@ class ConvolutionMixer(Mixer):
                 total = total + tap @ self.conv.weight[:, :, j].T
         return total if self.conv.bias is None else total + self.conv.bias
 
-    def _product(self, taps: list[Tensor]) -> Tensor:
-        """The taps side by side, and one matrix product for all."""
-        return F.linear(torch.cat(taps, -1), self.conv.weight.transpose(1, 2).flatten(1), self.conv.bias)
+    def _product(self, windows: Tensor) -> Tensor:
+        """One matrix product for all taps, which stand side by side."""
+        return mapped(windows, self.conv.weight.transpose(1, 2).flatten(1), self.conv.bias)
 
-    def _packed_taps(self, x_ND: Tensor, layout: Packed) -> list[Tensor]:
-        """No padding needed: each tap is the packed row, shifted, with zeros where it crosses into another sequence."""
-        joined = F.pad(x_ND, (0, 0, self.behind, self.ahead))
-        length_N, taps = layout.lengths_B[layout.row_N], []
-        for gap in range(0, self.settings.reach + 1, self.settings.dilation):
-            step_N = layout.step_N + (gap - self.behind)
-            inside_N1 = ((step_N >= 0) & (step_N < length_N))[:, None]
-            taps.append(torch.where(inside_N1, joined[gap : gap + len(x_ND)], 0))
-        return taps
+    @property
+    def _where(self) -> Taps:
+        return Taps(self.settings.kernel, self.settings.dilation, self.behind)
 
     def parts(self, x: Tensor, layout: Layout, state: ConvolutionState | None = None) -> ConvolutionParts:
         """What it makes of this very call on the way, by the equation, flush left."""

@@ -4,6 +4,7 @@
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.modules import module as modules
@@ -20,15 +21,25 @@ EVERYBODYS = (
 """Hooks on all layers that there are."""
 
 
+Halved = tuple[Tensor, Tensor | None] | None
+"""A weight and a bias in half precision, where they are at hand."""
+
+
 class Linear(nn.Linear):
-    halved: tuple[Tensor, Tensor | None] | None = None
-    """The weight and the bias in half precision, where they are at hand (see `Halves`)."""
+    halved: Halved = None
+    """As `Halves` keeps them."""
 
     def forward(self, x: Tensor) -> Tensor:
-        bias: Tensor | None = self.bias
-        if torch.is_grad_enabled() and product.fits(x, self.weight, bias):
-            return _NativeLinear.apply(x, self.weight, bias)  # type: ignore[no-untyped-call]
-        return _Linear.apply(x, self.weight, bias, self.halved, False) if _in_half(x) else super().forward(x)  # type: ignore[no-untyped-call]
+        return mapped(x, self.weight, self.bias, self.halved)
+
+
+def mapped(x: Tensor, w_ED: Tensor, bias_E: Tensor | None, halves: Halved = None) -> Tensor:
+    """x Wᵀ + b."""
+    if torch.is_grad_enabled() and product.fits(x, w_ED, bias_E):
+        return _NativeLinear.apply(x, w_ED, bias_E)  # type: ignore[no-untyped-call]
+    if _in_half(x):
+        return _Linear.apply(x, w_ED, bias_E, halves, False)  # type: ignore[no-untyped-call]
+    return F.linear(x, w_ED, bias_E)
 
 
 def rectified(layer: nn.Module, x: Tensor) -> Tensor:
@@ -89,7 +100,7 @@ class _Linear(torch.autograd.Function):
         x: Tensor,
         weight: Tensor,
         bias: Tensor | None,
-        halves: tuple[Tensor, Tensor | None] | None,
+        halves: Halved,
         rectifies: bool,
     ) -> Tensor:
         dtype = torch.get_autocast_dtype("cuda")

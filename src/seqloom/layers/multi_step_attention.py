@@ -5,7 +5,7 @@ from typing import Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from seqloom.layers.attention_parts import AttentionParts
 from seqloom.layers.cohorts import Cohorts
@@ -14,6 +14,7 @@ from seqloom.layers.cross_attention import MemoryAttention, MemoryState, PackedM
 from seqloom.layers.faults import Faults
 from seqloom.layers.heads import Heads
 from seqloom.layers.layout import Layout
+from seqloom.layers.linear import Linear
 from seqloom.layers.mixer import Memory
 from seqloom.layers.weight_norm import weight_normed
 from seqloom.settings import Frozen
@@ -48,7 +49,7 @@ class MultiStepAttention(MemoryAttention):
         inner = memory_width or width
         alone = Heads(heads=1, score="dot", project=False, output=False, dropout=settings.dropout)
         super().__init__(alone, inner)
-        self.query, self.out = nn.Linear(width, inner), nn.Linear(inner, width)
+        self.query, self.out = Linear(width, inner), Linear(inner, width)
         if settings.weight_norm:
             weight_normed(self.query, gain=1)
             weight_normed(self.out, gain=1)
