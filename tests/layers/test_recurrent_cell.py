@@ -3,11 +3,11 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from seqloom.layers.layout import Padded
 from seqloom.layers.paths import only_plain
-from seqloom.layers.recurrent_cell import Cell, RecurrentCell
+from seqloom.layers.recurrent_cell import Cell, RecurrentCell, RecurrentState
 
 CELLS: list[Cell] = ["elman", "gru", "lstm"]
 
@@ -54,3 +54,32 @@ def test_dropped_weights_are_those_from_state_to_state() -> None:
     for number, (dropped, weight) in enumerate(zip(cell.dropped(0.5), cell.weights, strict=True)):
         gone = (dropped == 0).float().mean()
         assert (0.3 < gone < 0.7) if number == 1 else torch.equal(dropped, weight)
+
+
+@pytest.mark.parametrize("lengths", [[5, 2, 0, 4], [1, 1, 9]], ids=["padded", "packed"])
+def test_an_lstm_of_rows_unlike_long_is_the_equation(lengths: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """In float32, where oneDNN does it: outputs, states behind each row's end, and all gradients."""
+    torch.manual_seed(0)
+    ours, layout = RecurrentCell("lstm", 3, 8), Padded.of(lengths)
+    x_BTD = torch.randn(len(lengths), max(lengths), 3, requires_grad=True)
+    x_BTD.data[~layout.real_BT] = 1e3  # what stands there must not matter
+    first = RecurrentState(*(torch.randn(len(lengths), 8, requires_grad=True) for _ in range(2)))
+    padded, at_once = ours._padded, []
+    monkeypatch.setattr(ours, "_padded", lambda *given: at_once.append(1) or padded(*given))
+
+    def made() -> list[Tensor]:
+        y_BTP, end, _ = ours(x_BTD, layout, first)
+        assert end.cell_BH is not None
+        found = [y_BTP[layout.real_BT], end.hidden_BH, end.cell_BH]
+        inputs = [x_BTD, first.hidden_BH, first.cell_BH, *ours.weights]
+        total = torch.stack([(part * (n + 1)).sin().sum() for n, part in enumerate(found)]).sum()
+        return [*found, *torch.autograd.grad(total, inputs)]  # type: ignore[arg-type]
+
+    fast = made()
+    assert len(at_once) == (lengths == [5, 2, 0, 4])  # not where most of it would be padding
+    with only_plain():
+        plain = made()
+    for one, other in zip(fast, plain, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+    empty = torch.tensor(lengths) == 0
+    assert torch.equal(fast[2][empty], first.cell_BH[empty])  # type: ignore[index]

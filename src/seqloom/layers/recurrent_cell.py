@@ -23,6 +23,11 @@ GATES: dict[Cell, int] = {"elman": 1, "gru": 3, "lstm": 4}
 GATE_NAMES: dict[Cell, tuple[str, ...]] = {"elman": ("n",), "gru": ("r", "z", "n"), "lstm": ("i", "f", "g", "o")}
 """n, g: what is proposed. r, z: reset and update. i, f, o: input, forget and output."""
 
+FULL = 2.0
+"""Padded rows of so many times their real steps are still faster than packed ones."""
+SHUT = 1e4
+"""What a gate is told to be shut, or wide open, whatever else it is told."""
+
 Weights = Sequence[Tensor]
 Joined = tuple[Tensor, Tensor]
 """Weights from input and state side by side, and both biases added."""
@@ -262,6 +267,8 @@ class RecurrentCell(nn.Module):
     ) -> tuple[Tensor, RecurrentState]:
         if layout.uniform:
             return self._kernel((x_BTD,), state, weights, True)
+        if self.cell == "lstm" and not x_BTD.is_cuda and x_BTD[..., 0].numel() <= FULL * int(layout.lengths_B.sum()):
+            return self._padded(x_BTD, layout, state, weights)
         # the kernel knows no empty rows: they run one step, which is then forgotten
         lengths_B = layout.lengths_on_host
         assert lengths_B is not None
@@ -273,6 +280,22 @@ class RecurrentCell(nn.Module):
         y = PackedSequence(y_NP, x.batch_sizes, x.sorted_indices, x.unsorted_indices)
         y_BTP, _ = pad_packed_sequence(y, batch_first=True, total_length=x_BTD.shape[1])
         return y_BTP, state.where(layout.lengths_B[:, None] > 0, reorder(end, x.unsorted_indices))
+
+    def _padded(
+        self, x_BTD: Tensor, layout: Layout, state: RecurrentState, weights: Weights
+    ) -> tuple[Tensor, RecurrentState]:
+        """An LSTM on a CPU: torch's kernel for rows of one length is oneDNN's, and several times as fast as the other.
+
+        It knows no lengths. Behind a row's end one more input shuts the input gates and opens the forget gates wide,
+        so that what the cell remembers stays as it is.
+        """
+        past_BT1 = (~layout.real_BT)[..., None].to(x_BTD.dtype)
+        shut_G1 = x_BTD.new_tensor([-SHUT, SHUT, 0, 0]).repeat_interleave(self.hidden)[:, None]
+        told = [torch.cat((weights[0], shut_G1.to(weights[0].dtype)), 1), *weights[1:]]
+        y_BTP, end = self._kernel((torch.cat((x_BTD, past_BT1), -1),), state, told, True)
+        last_B = (layout.lengths_B - 1).clamp(min=0)
+        hidden_BP = y_BTP[torch.arange(len(y_BTP)), last_B]
+        return y_BTP, state.where(layout.lengths_B[:, None] > 0, RecurrentState(hidden_BP, end.cell_BH))
 
     def _kernel(
         self, steps: tuple[Tensor, ...], state: RecurrentState, weights: Weights, *batch_first: bool
