@@ -89,6 +89,8 @@ def test_one_table_of_all(pairs: Path, worked: list[Work]) -> None:
     assert one["per_second"] > 0
     assert kept["per_second"] == "tokens of targets, end marks included"
     assert one["steps"] == other["steps"]
+    assert 0 < one["best_step"] <= one["steps"]
+    assert both["best_step"] is None
     assert {"difference", "p_randomisation", "low", "high"} <= other["scores"]["perplexity"].keys()
     assert {part["by"] for part in one["slices"]} >= {"source characters", "reference characters"}
     assert kept["published"][0]["score"] == 27.3
@@ -96,6 +98,8 @@ def test_one_table_of_all(pairs: Path, worked: list[Work]) -> None:
 
     table = Path("out/table.txt").read_text()
     assert "b † newstest" in table
+    each = ", ".join(f"{row['name']} {row['steps']} ({row['best_step']})" for row in (one, other))
+    assert f"\nsteps, and that of the model which validation chose: {each}\n" in table
     assert "† published, not measured: b (Someone 2017)" in table
     assert "broken failed: pairs.tsv: no example is left to train on; pairs.tsv: 300 left out" in table
     assert "exact by source characters" in table

@@ -42,7 +42,9 @@ def _order_is_seen(settings: ModelSettings) -> bool:
     return _apart(*((each.states if isinstance(model, EncoderDecoder) else each.hidden)[-1] for each in found))
 
 
-@pytest.mark.parametrize("name", [*PUBLISHED, "transformer-big", *(f"{name}-small" for name in PUBLISHED)])
+@pytest.mark.parametrize(
+    "name", [*PUBLISHED, "transformer-big", "transformer-big-small", *(f"{name}-small" for name in PUBLISHED)]
+)
 def test_tokens(name: str) -> None:
     settings = recipe(name, *ONE_LAYER).model
     assert _order_is_seen(settings)

@@ -11,6 +11,7 @@ from seqloom.layers.attention import SelfAttention
 from seqloom.layers.gated_linear import GatedLinearMixer
 from seqloom.layers.layout import Packed
 from seqloom.layers.paths import only_plain
+from seqloom.layers.positions.music import MusicRelative
 from seqloom.models.build import build_model
 from seqloom.models.sizes import Sizes
 from tests.recipes.shrunk import exact, obeys_the_laws, parameters, recipe
@@ -19,6 +20,7 @@ PAIRS = ("text.source={kind = 'characters'}", "model.width=48", "model.depth=2",
 TEXT = ("text.source={kind = 'words'}", "task.lines=documents", "model.width=48", "model.dropout=0.0")
 SMALLER = {
     "transformer-base-small": PAIRS,
+    "transformer-big-small": PAIRS,
     "transformer-big": (*PAIRS, "model.feed_forward.width=192", "training.optimiser.rate=0.002"),
     "t5-style-small": PAIRS,
     "transformer-modern-small": PAIRS,
@@ -27,7 +29,12 @@ SMALLER = {
     "hybrid-small": TEXT,
     "music-transformer-small": ("model.width=48", "model.dropout=0.0", "model.mixer.relative.distance=4"),
 }
-STEPS = {"transformer-base-small": 200, "transformer-big": 200, "transformer-modern-small": 130}
+STEPS = {
+    "transformer-base-small": 200,
+    "transformer-big": 200,
+    "transformer-big-small": 200,
+    "transformer-modern-small": 130,
+}
 PICTURES = ("model.width=48", "model.depth=2", "model.input.patch=2", "model.input.columns=4", "model.input.channels=1")
 
 
@@ -83,6 +90,25 @@ def test_music_skewed_is_music_by_each_pair() -> None:
     assert not torch.allclose(skewed, without, atol=1e-3)
 
 
+def test_music_is_equation_3() -> None:
+    """softmax((QKᵀ + S_rel) / √d) V, head by head: the bias is scaled with the products."""
+    attention = _attention("music-transformer-small", "model.mixer.relative.distance=5")
+    x_TD = torch.randn(9, 128, dtype=torch.float64)
+    relative = attention.relative
+    assert isinstance(relative, MusicRelative)
+    found = []
+    with torch.no_grad():
+        q_HTK, k_HTK, v_HTK = attention.heads.qkv(x_TD).unflatten(-1, (3, 4, 32)).permute(1, 2, 0, 3)
+        for q_TK, k_TK, v_TK, key_MK in zip(q_HTK, k_HTK, v_HTK, relative.key_HMK, strict=True):
+            index_TT = (torch.arange(9) - torch.arange(9)[:, None]).clamp(-4, 4) + 4
+            relation_TT = torch.einsum("tsk,tk->ts", key_MK[index_TT], q_TK)
+            scores_TT = (q_TK @ k_TK.T + relation_TT) / 32**0.5
+            seen_TT = scores_TT.masked_fill(torch.ones(9, 9).triu(1).bool(), -torch.inf)
+            found.append(seen_TT.softmax(-1) @ v_TK)
+        wanted = attention.heads.out(torch.cat(found, -1))
+        torch.testing.assert_close(attention(x_TD, Packed.of([9]))[0], wanted)
+
+
 def test_t5_has_one_table_for_all_layers_of_a_stack() -> None:
     names = build_model(recipe("t5-style-small").model, Sizes(11, 11)).state_dict()
     tables = {values.data_ptr() for name, values in names.items() if "relative" in name}
@@ -122,7 +148,7 @@ def test_vit_learns_pictures_by_heart(tmp_path: Path) -> None:
 
 
 def test_vit_reads_patches_not_lines() -> None:
-    """A picture of two bright pixels in one patch or in two is another one, though its numbers are the same."""
+    """Four pixels make a step; what that changes is in test_positions."""
     made = build_model(recipe("vit-small").model, Sizes(11, 3))
     assert made.input.embedding.inputs.in_features == 4
     assert sum(name.endswith("weight_PD") for name in made.state_dict()) == 1

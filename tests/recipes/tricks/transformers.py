@@ -156,6 +156,7 @@ TRANSFORMERS = {
     "transformer-base": _vaswani(512, 0.1, 5),
     "transformer-big": _vaswani(1024, 0.3, 20),
     "transformer-base-small": _VASWANI | {"training.schedule.warmup": 400, "training.average": 3},
+    "transformer-big-small": _VASWANI | {"model.dropout": 0.3, "training.schedule.warmup": 400, "training.average": 5},
     "transformer-decoder": _LIU | _LIU_FULL | _D | {"data.longest_source": 4000},
     "transformer-decoder-small": _LIU | _D,
     "transformer-dmca": _LIU | _LIU_FULL | _dmca(256) | _DENSE | {"data.longest_source": 11000},

@@ -28,6 +28,8 @@ class Facts:
     memory: float | None = None
     steps: int | None = None
     ended: str | None = None
+    best_step: int | None = None
+    """of the model that validation chose, where it chose one"""
 
     @classmethod
     def of(cls, parameters: int, place: Place | None, per_part: float | None) -> "Facts":
@@ -43,6 +45,7 @@ class Facts:
             place.memory or None,
             place.step,
             place.ended,
+            None if place.best is None or place.kept else place.best_step,
         )
 
     @classmethod

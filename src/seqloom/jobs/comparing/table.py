@@ -164,6 +164,17 @@ def _slices(compared: Compared, report: Report) -> Iterator[Table]:
 # -- what a reader must know
 
 
+def _steps(compared: Compared) -> Iterator[str]:
+    """Whose best model came early learnt by heart from there on, or was not given the end of its schedule."""
+    each = [(row.name, row.facts) for row in compared.rows if row.facts is not None and row.facts.steps]
+    if each:
+        best = (
+            f"{name} {facts.steps:,}" + ("" if facts.best_step is None else f" ({facts.best_step:,})")
+            for name, facts in each
+        )
+        yield f"steps, and that of the model which validation chose: {', '.join(best)}"
+
+
 def told(compared: Compared) -> Iterator[str]:
     for row in compared.failed:
         yield f"{row.name} failed: {'; '.join(row.failed.splitlines())}"
@@ -176,6 +187,7 @@ def told(compared: Compared) -> Iterator[str]:
         other = otherwise(row, compared.budget)
         if other is not None:
             yield f"{row.name}: {other}"
+    yield from _steps(compared)
     yield (
         "FLOPs: of all training steps, two for each multiply-add of the matrix products, forward and backward, at the "
         "mean length; padding is not counted, though it takes time"
