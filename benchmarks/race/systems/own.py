@@ -29,6 +29,7 @@ from seqloom.jobs.answering.answer import Question
 from seqloom.jobs.answering.generation import generation_of
 from seqloom.jobs.model import Model
 from seqloom.layers.layout import Packed
+from seqloom.models.output import Output
 from seqloom.tasks import Batch, Goals, Side
 from seqloom.tasks.losses import sequence_loss
 from seqloom.training.freed_memory import keep_freed_memory
@@ -103,18 +104,23 @@ class PairsLoss:
     """The loss of a translation task, without its text."""
 
     def loss(self, model: nn.Module, batch: Batch, goals: Goals) -> Tensor:
-        source, target = batch.source, batch.target
-        assert source is not None
-        assert target is not None
-        run = lambda: model(source.tokens_N, source.layout, target.tokens_N, target.layout)  # noqa: E731
+        def run(batch: Batch) -> Output:
+            source, target = batch.source, batch.target
+            assert source is not None
+            assert target is not None
+            return model(source.tokens_N, source.layout, target.tokens_N, target.layout)
+
         return sequence_loss(model, run, batch, goals)
 
 
 class _Language:
     def loss(self, model: nn.Module, batch: Batch, goals: Goals) -> Tensor:
-        target = batch.target
-        assert target is not None
-        return sequence_loss(model, lambda: model(target.tokens_N, target.layout), batch, goals)
+        def run(batch: Batch) -> Output:
+            target = batch.target
+            assert target is not None
+            return model(target.tokens_N, target.layout)
+
+        return sequence_loss(model, run, batch, goals)
 
 
 def _steps(task: object, model: nn.Module, batches: list[Batch], device: str) -> Turn:
