@@ -58,6 +58,17 @@ def test_gradients_of_weights_are_not_rounded_on_the_way() -> None:
     assert (grad != grad.bfloat16()).float().mean() > 0.5
 
 
+def test_rows_of_scores_may_have_more_than_the_kernel_sees() -> None:
+    scores, goal = torch.randn(50, 304, device="cuda"), torch.randint(300, (50,), device="cuda")
+    scores[:, 300:] = 0
+    exact = scores[:, :300].double().requires_grad_()
+    wanted = F.cross_entropy(exact, goal, reduction="none")
+    (grad,) = torch.autograd.grad(wanted.sum(), exact)
+    assert _relative(loss_in_place(scores[:, :300], goal, None, 0.0, True), wanted) < 1e-5
+    assert _relative(scores[:, :300], grad) < 1e-5
+    assert not scores[:, 300:].any()
+
+
 def test_a_forbidden_token_does_not_spoil_the_loss() -> None:
     """A score of -inf, as a bias gives it, is 0 times nothing without smoothing."""
     scores_NV, goal_N = torch.randn(7, 300, device="cuda"), torch.arange(7, device="cuda")

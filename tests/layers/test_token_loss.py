@@ -110,3 +110,31 @@ def test_half_precision_adds_up_in_float32() -> None:
     assert loss.dtype == torch.float32
     exact = token_loss(hidden.bfloat16().double(), weight.bfloat16().double(), None, goal)
     assert loss.item() == pytest.approx(exact.item(), rel=2e-2)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_spare_tokens_change_nothing(biased: bool, smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, whose products are slow where the vocabulary is odd: the kernel sees what is not spare."""
+    seen: list[tuple[int, ...]] = []
+
+    def in_place(scores: Tensor, goal: Tensor, times: Tensor | None, smoothing: float, gradient: bool) -> Tensor:
+        seen.append((scores.shape[1], scores.stride(0)))
+        log_p, wanted = F.log_softmax(scores, -1), F.one_hot(goal, V) * (1 - smoothing) + smoothing / V
+        scores.copy_(log_p.exp() - wanted)
+        return -(wanted * log_p).sum(-1)
+
+    hidden, weight, bias, goal = (part.float() if part.is_floating_point() else part for part in drawn(40, 5))
+    learned = [hidden.requires_grad_(), weight.requires_grad_(), *([bias.requires_grad_()] if biased else [])]
+    monkeypatch.setattr(module, "_own_products", lambda *_: False)
+    monkeypatch.setattr(module, "usable", lambda _: True)
+    monkeypatch.setattr(module.native, "loss_in_place", in_place)
+    monkeypatch.setattr(module, "_spare", lambda x, tokens: -tokens % 8)
+    loss = token_loss(hidden, weight, bias if biased else None, goal, smoothing=smoothing)
+    grads = torch.autograd.grad(loss, learned)
+    assert set(seen) == {(V, 8)}
+    scores = F.linear(hidden, weight, bias if biased else None)
+    expected = F.cross_entropy(scores, goal, reduction="sum", label_smoothing=smoothing)
+    torch.testing.assert_close(loss, expected)
+    for ours, theirs in zip(grads, torch.autograd.grad(expected, learned), strict=True):
+        torch.testing.assert_close(ours, theirs)

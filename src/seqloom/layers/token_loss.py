@@ -18,6 +18,7 @@ CHUNK = {"cpu": 1 << 20}
 CHUNK_ELSEWHERE = 1 << 28
 ROWS = 512
 TILE = 128
+EVEN = 8  # scores in half precision that a GPU writes at once: where rows begin elsewhere, its products are slow
 PANELS = 1 << 25  # numbers of a table of vectors, of which two copies are made for a while
 
 
@@ -123,7 +124,9 @@ class _Products:
     """Scores of some tokens, and what becomes of their gradients."""
 
     def __init__(self, x_ND: Tensor, w_VD: Tensor, b_V: Tensor | None) -> None:
-        self.x_ND, self.w_VD, self.b_V = x_ND, w_VD, b_V
+        self.x_ND, self.tokens = x_ND, len(w_VD)
+        spare = _spare(x_ND, len(w_VD))
+        self.w_VD, self.b_V = _wider(w_VD, spare), None if b_V is None else _wider(b_V, spare)
 
     def loss(
         self, goal_N: Tensor, times_N: Tensor | None, smoothing: float, here: slice, grads: "_Gradients"
@@ -134,8 +137,8 @@ class _Products:
         else:
             loss_in_place = native.loss_in_place
 
-        scores = self.scores(here)
-        loss = loss_in_place(scores, goal_N[here], times_N, smoothing, grads.wanted).sum()
+        scores = self.scores(here)  # what is spare stays 0, as a gradient too
+        loss = loss_in_place(scores[:, : self.tokens], goal_N[here], times_N, smoothing, grads.wanted).sum()
         if grads.wanted:
             self.back(here, scores, grads)
         return loss
@@ -145,6 +148,16 @@ class _Products:
 
     def back(self, here: slice, d_scores: Tensor, grads: "_Gradients") -> None:
         grads.add(here, d_scores, self.x_ND, self.w_VD)
+
+
+def _spare(x_ND: Tensor, tokens: int) -> int:
+    """How many tokens more make rows of scores begin where a GPU likes it."""
+    return -tokens % EVEN if x_ND.is_cuda and x_ND.element_size() == 2 else 0
+
+
+def _wider(x: Tensor, spare: int) -> Tensor:
+    """With zeros behind the last token's."""
+    return torch.cat((x, x.new_zeros(spare, *x.shape[1:]))) if spare else x
 
 
 class _OwnProducts(_Products):
@@ -180,15 +193,16 @@ class _Gradients:
         self.bias_V = torch.zeros_like(bias) if bias is not None and needed[2] else None
 
     def add(self, here: slice, d_scores: Tensor, x_ND: Tensor, w_VD: Tensor) -> None:
+        """Scores and vectors may have spare tokens, with zeros."""
         assert self.hidden_ND is not None
         if self.hidden_ND.dtype == d_scores.dtype:
             torch.mm(d_scores, w_VD, out=self.hidden_ND[here])
         else:
             self.hidden_ND[here] = d_scores @ w_VD
         if self.weight_VD is not None:
-            _add_product(self.weight_VD, d_scores.T, x_ND[here])
+            _add_product(self.weight_VD, d_scores[:, : len(self.weight_VD)].T, x_ND[here])
         if self.bias_V is not None:
-            self.bias_V += d_scores.sum(0)
+            self.bias_V += d_scores[:, : len(self.bias_V)].sum(0)
 
 
 def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:

@@ -11,11 +11,11 @@ BLOCK = 4096
 
 @triton.jit
 def _loss(  # type: ignore[no-untyped-def]
-    scores_ptr, goal_ptr, times_ptr, loss_ptr, smoothing, V,
+    scores_ptr, goal_ptr, times_ptr, loss_ptr, smoothing, V, stride,
     BLOCK: tl.constexpr, WEIGHS: tl.constexpr, GRADIENT: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0)
-    scores_ptr += row.to(tl.int64) * V
+    scores_ptr += row.to(tl.int64) * stride
     goal = tl.load(goal_ptr + row)
     hit = tl.load(scores_ptr + goal).to(tl.float32)  # before all threads meet: behind that, some may write
     times = 1.0
@@ -50,12 +50,12 @@ def loss_in_place(
     scores_NV: Tensor, goal_N: Tensor, times_N: Tensor | None, smoothing: float, gradient: bool
 ) -> Tensor:
     """loss_N; with `gradient` the scores become its slope in each of them. times_N: how often each counts."""
-    assert scores_NV.is_contiguous()
+    assert scores_NV.stride(1) == 1 or scores_NV.shape[1] == 1
     N, V = scores_NV.shape
     loss_N = torch.empty(N, dtype=torch.float32, device=scores_NV.device)
     if N:
         _loss[(N,)](
-            scores_NV, goal_N, loss_N if times_N is None else times_N, loss_N, smoothing, V,
+            scores_NV, goal_N, loss_N if times_N is None else times_N, loss_N, smoothing, V, scores_NV.stride(0),
             BLOCK=min(BLOCK, max(16, 1 << (V - 1).bit_length())), WEIGHS=times_N is not None, GRADIENT=gradient,
             num_warps=8,
         )  # fmt: skip
