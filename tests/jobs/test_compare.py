@@ -99,7 +99,7 @@ def test_one_table_of_all(pairs: Path, worked: list[Work]) -> None:
     table = Path("out/table.txt").read_text()
     assert "b † newstest" in table
     each = ", ".join(f"{row['name']} {row['steps']} ({row['best_step']})" for row in (one, other))
-    assert f"\nsteps, and that of the model which validation chose: {each}\n" in table
+    assert f"\nsteps (of the model that validation chose): {each}\n" in table
     assert "† published, not measured: b (Someone 2017)" in table
     assert "broken failed: pairs.tsv: no example is left to train on; pairs.tsv: 300 left out" in table
     assert "exact by source characters" in table

@@ -53,6 +53,12 @@ def test_what_fills_a_frame_up_is_read_by_no_sequence(
     torch.testing.assert_close(back, wanted_back)
 
 
+def test_the_way_back_has_gradients_too() -> None:
+    layout, x_ND = Packed.of([3, 0, 2]), torch.randn(5, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: windows(x, layout, Taps(3, 1, 1)), x_ND)
+    assert torch.autograd.gradgradcheck(lambda x: windows(x, layout, Taps(3, 1, 1)), x_ND)
+
+
 def test_layers_that_read_alike_share_their_places() -> None:
     layout, x_ND = Packed.of([3, 2]), torch.randn(5, 2)
     windows(x_ND, layout, Taps(3, 1, 1))

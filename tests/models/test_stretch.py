@@ -230,6 +230,22 @@ def test_the_likeliest_is_looked_for_while_scores_are_made(width: int, threads: 
     assert all(token < 150 or token == 157 for token in said), "of twins the first; 7 was changed"
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_likeliest_may_stand_in_any_thread_s_share(threads: int) -> None:
+    """Wide enough that threads share the scores."""
+    scorer, before = scorer_of(eight=True, size=300, width=512), torch.get_num_threads()
+    settings = GenerationSettings(beam=1, batch=12)
+    try:
+        torch.set_num_threads(threads)
+        wanted, found = written(scorer, settings), written(scorer, settings, likely=False)
+    finally:
+        torch.set_num_threads(before)
+    tokens = {number: answers[0].tokens for number, answers in wanted.items()}
+    assert {number: answers[0].tokens for number, answers in found.items()} == tokens
+    said = set().union(*tokens.values())
+    assert min(said) < 150 < max(said)
+
+
 @pytest.mark.parametrize("likely", [True, False])
 def test_what_is_no_number_is_told_in_eight_bits(likely: bool) -> None:
     def spoil(model: torch.nn.Module) -> None:

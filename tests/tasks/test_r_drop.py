@@ -2,14 +2,21 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from seqloom.data.graph.graph import Graph
+from seqloom.layers.experts import MixtureOfExperts
 from seqloom.models.build import Model
+from seqloom.models.shared_chance import shares_chance
 from seqloom.tasks import Batch, Classify, Frame, Goals, Language, Tag, Task, Translate, build_task
 from seqloom.text import TextSettings
 from tests.tasks.small import WORDS, encoded, model_for, task_of
+from tests.tasks.test_classify_series import NAMES as SPEAKERS
+from tests.tasks.test_classify_series import SERIES
+from tests.tasks.test_classify_series import _task as series_task
 from tests.tasks.test_masked import made as masks
 from tests.tasks.test_nodes import examples as labelled
 from tests.tasks.test_nodes import task_of as graph_task
@@ -74,7 +81,14 @@ def follows(dropout: float) -> Made:
     return masked(dropout, follows=True)
 
 
-MADE = [translate, recurrent, joined, language, classify, tag, spelled, masked, follows]
+def patches(dropout: float) -> Made:
+    """Which are padded from the start."""
+    task = series_task()
+    model = model_for(task, "encoder-only", "classes", dropout, input={"kind": "patches", "length": 3}).float()
+    return task, model, task.batch(encoded(task, SERIES, SPEAKERS))
+
+
+MADE = [translate, recurrent, joined, language, classify, tag, spelled, masked, follows, patches]
 
 
 @pytest.mark.parametrize("made", MADE, ids=lambda made: made.__name__)
@@ -115,9 +129,63 @@ def _framed(task: Task, model: Model, framed: Batch, weight: float) -> tuple[tor
     return loss, [side.layout.padded for side in (framed.source, framed.target) if side is not None]
 
 
-def test_a_graph_is_read_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("features", ["dense", "sparse"])
+def test_a_graph_is_read_twice(features: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Graph, "dense", features == "dense")
     task = graph_task(tmp_path)
     batch = task.batch(labelled([0, 1, 0, -1]))
+    assert batch.source is not None
+    assert batch.source.tokens_N.is_sparse == (features == "sparse")
     model = model_for(task, "encoder-only", "tags", input={"kind": "features"}, positions={"kind": "none"}).float()
     model.train()
     torch.testing.assert_close(task.loss(model, batch, Goals(r_drop=5.0)), task.loss(model, batch, Goals()))
+
+
+EXPERTS = {"kind": "experts", "experts": 4, "active": 1, "width": 8, "capacity": 1.0, "noise": False}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"mixer": {"kind": "recurrence", "cell": "lstm", "weight_dropout": 0.5}},
+        {"input": {"kind": "tokens", "dropout": 0.5}},
+    ],
+    ids=["weights", "kinds of tokens"],
+)
+def test_what_is_left_out_of_a_whole_pass_differs_from_pass_to_pass(parts: dict[str, Any]) -> None:
+    task, _, batch = language(0.0)
+    model = model_for(task, "decoder-only", **parts).train()
+    assert shares_chance(model)
+    apart = []
+    for weight in (1e-9, 5.0):
+        torch.manual_seed(3)
+        apart.append(task.loss(model, batch, Goals(r_drop=weight)))
+    assert apart[1] > apart[0] + 1e-3
+
+
+def test_either_pass_has_all_places_of_the_experts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one queue all that find no place would be of the second pass."""
+    task, _, batch = language(0.0)
+    model = model_for(task, "decoder-only", feed_forward=EXPERTS).train()
+    kept: list[torch.Tensor] = []
+    room = MixtureOfExperts._kept
+
+    def seen(self: MixtureOfExperts, *told: Any) -> torch.Tensor:
+        kept.append(room(self, *told))
+        return kept[-1]
+
+    monkeypatch.setattr(MixtureOfExperts, "_kept", seen)
+    task.loss(model, batch, Goals(r_drop=5.0))
+    one, other = kept
+    assert torch.equal(one, other)
+    assert not one.all()
+
+
+def test_the_attentive_recurrence_tells_too() -> None:
+    mixer = {"kind": "attentive-recurrence", "cell": "lstm", "weight_dropout": 0.2}
+    task = task_of(Translate(), "pairs", WORDS, *PAIRS)
+    whole, plain = (
+        {"decoder": {"mixer": each, "cross": {"kind": "none"}}} for each in (mixer, {**mixer, "weight_dropout": 0.0})
+    )
+    assert shares_chance(model_for(task, "encoder-decoder", **whole))
+    assert not shares_chance(model_for(task, "encoder-decoder", **plain))

@@ -126,9 +126,9 @@ class ConvolutionMixer(Mixer):
                 total = total + tap @ self.conv.weight[:, :, j].T
         return total if self.conv.bias is None else total + self.conv.bias
 
-    def _product(self, windows: Tensor) -> Tensor:
+    def _product(self, read: Tensor) -> Tensor:
         """One matrix product for all taps, which stand side by side."""
-        return mapped(windows, self.conv.weight.transpose(1, 2).flatten(1), self.conv.bias)
+        return mapped(read, self.conv.weight.transpose(1, 2).flatten(1), self.conv.bias)
 
     @property
     def _where(self) -> Taps:

@@ -295,7 +295,9 @@ class RecurrentCell(nn.Module):
         y_BTP, end = self._kernel((torch.cat((x_BTD, past_BT1), -1),), state, told, True)
         last_B = (layout.lengths_B - 1).clamp(min=0)
         hidden_BP = y_BTP[torch.arange(len(y_BTP)), last_B]
-        return y_BTP, state.where(layout.lengths_B[:, None] > 0, RecurrentState(hidden_BP, end.cell_BH))
+        end = RecurrentState(hidden_BP, end.cell_BH)
+        # the kernel lays steps out first, where what follows reads rows
+        return y_BTP.contiguous(), state.where(layout.lengths_B[:, None] > 0, end)
 
     def _kernel(
         self, steps: tuple[Tensor, ...], state: RecurrentState, weights: Weights, *batch_first: bool

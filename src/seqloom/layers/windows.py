@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from seqloom.layers.layout import Packed
 
@@ -50,22 +49,40 @@ def _places(layout: Packed, taps: Taps) -> _Places:
     )
 
 
+def _read(x_ND: Tensor, places: _Places) -> Tensor:
+    (N, D), k = x_ND.shape, places.read_Nk1.shape[1]
+    padded = torch.cat((x_ND, x_ND.new_zeros(1, D)))
+    return padded.index_select(0, places.read_M).view(N, k * D)
+
+
+def _added(windows_NF: Tensor, places: _Places) -> Tensor:
+    """The transpose of `_read`."""
+    N, k = places.read_Nk1.shape[:2]
+    D = windows_NF.shape[1] // k
+    read_NkD = windows_NF.reshape(N * k, D).index_select(0, places.reader_M).view(N, k, D)
+    return torch.where(places.read_Nk1, read_NkD, 0).sum(1)
+
+
 class _Windows(torch.autograd.Function):
     """A gather there, and one back: no two taps of a kind stand on the same token, so that nothing has to be added up
     in an order of chance."""
 
     @staticmethod
-    def forward(ctx: Any, x_ND: Tensor, read_M: Tensor, reader_M: Tensor, read_Nk1: Tensor) -> Tensor:
-        ctx.save_for_backward(reader_M, read_Nk1)
-        (N, D), k = x_ND.shape, read_Nk1.shape[1]
-        padded = torch.cat((x_ND, x_ND.new_zeros(1, D)))
-        return padded.index_select(0, read_M).view(N, k * D)
+    def forward(ctx: Any, x_ND: Tensor, *places: Tensor) -> Tensor:
+        ctx.save_for_backward(*places)
+        return _read(x_ND, _Places(*places))
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        reader_M, read_Nk1 = ctx.saved_tensors
-        N, k = read_Nk1.shape[:2]
-        D = grads[0].shape[1] // k
-        d_x_NkD = grads[0].reshape(N * k, D).index_select(0, reader_M).view(N, k, D)
-        return torch.where(read_Nk1, d_x_NkD, 0).sum(1), None, None, None
+        return _Back.apply(grads[0], *ctx.saved_tensors), None, None, None  # type: ignore[no-untyped-call]
+
+
+class _Back(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, windows_NF: Tensor, *places: Tensor) -> Tensor:
+        ctx.save_for_backward(*places)
+        return _added(windows_NF, _Places(*places))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return _Windows.apply(grads[0], *ctx.saved_tensors), None, None, None  # type: ignore[no-untyped-call]

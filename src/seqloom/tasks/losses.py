@@ -1,17 +1,19 @@
 """From a model's output to a loss; R-Drop."""
 # N tokens  V vocabulary, tags or classes
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from seqloom.layers.chain import exact
-from seqloom.layers.layout import Packed, halves
+from seqloom.layers.layout import halves
 from seqloom.models.build import Model
 from seqloom.models.heads import TokenHead, chain_of
 from seqloom.models.output import Output
+from seqloom.models.shared_chance import shares_chance
 from seqloom.tasks.batch import Batch
 from seqloom.tasks.tag_rows import TagRows
 from seqloom.tasks.task import Goals
@@ -32,7 +34,7 @@ def sequence_loss(model: Model, run: Run, batch: Batch, goals: Goals) -> Tensor:
     if batch.weight_N is not None and (agree or not isinstance(model.head, TokenHead)):
         raise ValueError("goals have weights, which R-Drop and labels do not know")
     if agree:
-        return _r_drop(model, run(batch.twice()), batch, goals)
+        return _r_drop(model, _passes(model, run, batch), batch, goals)
     output = run(batch)
     chain = chain_of(model.head)
     if chain is not None:
@@ -44,15 +46,32 @@ def sequence_loss(model: Model, run: Run, batch: Batch, goals: Goals) -> Tensor:
     return loss + beside(model, output, batch.counted, goals)
 
 
-def _r_drop(model: Model, both: Output, batch: Batch, goals: Goals) -> Tensor:
+@dataclass(frozen=True)
+class _Passes:
+    """Two passes over the same rows, and all that a pass tells beside its numbers."""
+
+    one: Output
+    other: Output
+    whole: Sequence[Output]
+
+
+def _passes(model: Model, run: Run, batch: Batch) -> _Passes:
+    """One pass over each row twice takes half of the kernels. What is normed or balanced is so over all of it."""
+    if shares_chance(model):
+        one, other = run(batch), run(batch)
+        return _Passes(one, other, (one, other))
+    both = run(batch.twice())
+    return _Passes(*_halves(both, batch), (both,))
+
+
+def _r_drop(model: Model, passes: _Passes, batch: Batch, goals: Goals) -> Tensor:
     """½ (loss₁ + loss₂) + α · ¼ (KL(p₁‖p₂) + KL(p₂‖p₁)): two passes with other dropout should agree.
 
-    Liang et al. 2021, eq. 4, divided by two, so that without α it is the plain loss. both: of each row twice, in one
-    pass: what is balanced or normed over a batch is so over all of it.
+    Liang et al. 2021, eq. 4, divided by two, so that without α it is the plain loss.
     """
-    one, other = _halves(both, batch)
-    goal_N, scores, others = batch.goal, model.scores(one), model.scores(other)
-    more = beside(model, both, batch.counted, goals)
+    one, goal_N = passes.one, batch.goal
+    scores, others = model.scores(one), model.scores(passes.other)
+    more = sum(beside(model, each, batch.counted, goals) for each in passes.whole) / len(passes.whole)
     chain = chain_of(model.head)
     if chain is not None:
         rows, again = (TagRows.of(each, one.layout, goal_N) for each in (scores, others))
@@ -70,7 +89,6 @@ def _halves(both: Output, batch: Batch) -> tuple[Output, Output]:
     if batch.asked_M is not None:
         place_M = torch.arange(len(batch.asked_M), device=both.hidden.device)
         return both.at(place_M), both.at(place_M + len(place_M))
-    assert isinstance(both.layout, Packed)
     hidden, again, layout = halves(both.layout, both.hidden)
     return Output(hidden, layout), Output(again, layout)
 

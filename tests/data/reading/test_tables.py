@@ -285,7 +285,7 @@ class TestCSV:
         name = write(tmp_path / "a.csv", 'a,b\n"c,d\ne,f\n')
         assert fault(name).startswith(f"{name}:2: a quote that begins in this row is never closed; ")
         assert rows(name, bad="skip") == [(1, "a", "b")]
-        assert skipped(name) == {"broken quotes, with the 1 line behind": 1}, "what is lost with it is counted"
+        assert skipped(name) == {"broken quotes": 1, "lines behind broken quotes": 1}, "what is lost with it is counted"
         name = write(tmp_path / "b.csv", 'a,b\n"c,d\n' + "e,f\n" * 300_000)
         assert fault(name).startswith(f"{name}:2: a quote that is never closed, or more than 1,048,576 characters")
 

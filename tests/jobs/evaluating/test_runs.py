@@ -36,11 +36,13 @@ def _scores(found: Report) -> dict[str, float]:
 def test_references_in_another_form_are_told(runs: Runs, place: Path) -> None:
     (place / "test.tsv").write_text("a\tcafe\u0301\nb\tb\n", encoding="utf-8")
     (place / "nfc.tsv").write_text("a\tcaf\u00e9\nb\tb\n", encoding="utf-8")
+    (place / "far.tsv").write_text("a\tThe man who sat in the cafe\u0301\nb\tb\n", encoding="utf-8")
     told = {}
-    for name in ("test.tsv", "nfc.tsv"):
+    for name in ("test.tsv", "nfc.tsv", "far.tsv"):
         notes = list[str]()
         evaluate(Evaluate(runs=(str(runs["sentences"]),), data=(name,), changes=("generation.beam=1",)), notes.append)
         told[name] = [note for note in notes if "in the form" in note]
+    assert "'in the cafe\\u0301' would be 'in the caf\\xe9'" in told.pop("far.tsv")[0], "where they part is shown"
     assert told == {
         "nfc.tsv": [],
         "test.tsv": [

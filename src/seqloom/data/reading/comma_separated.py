@@ -10,7 +10,6 @@ from seqloom.data.reading.faults import Broken
 from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.table import SAMPLE, Table, table_of
 from seqloom.data.settings import Corpus
-from seqloom.settings.words import counted
 
 Row = list[str] | Broken
 LARGEST = 1 << 20
@@ -118,5 +117,4 @@ def _broken(error: str, behind: int) -> Broken:
         what = "text behind a closing quote"
     else:
         what = f"not CSV ({error})"
-    kind = f"broken quotes, with the {counted(behind, 'line')} behind" if behind else "broken quotes"
-    return Broken(kind, what, 'a quote within quotes is written twice: ""')
+    return Broken("broken quotes", what, 'a quote within quotes is written twice: ""', behind=behind)

@@ -24,6 +24,8 @@ class Broken:
     fix: str = "mend the line"
     text: str = ""
     """the line as far as it can be read, where it matters to what follows it"""
+    behind: int = 0
+    """lines that were read with it, and are lost with it"""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Skipped:
     def lines(self) -> Iterator[str]:
         """One line of text for each reason."""
         for reason, count in sorted(self.counts.items(), key=lambda item: -item[1]):
-            places = ", ".join(self.places[reason]) + (", …" if count > len(self.places[reason]) else "")
+            places = ", ".join(self.places[reason]) + (", …" if count > PLACES else "")
             yield f"{count:,} left out: {reason} ({places})"
 
 
@@ -74,6 +76,8 @@ class Faults:
         if self._bad == "stop":
             raise DataError(f"{place}: {broken.what}; {broken.fix}, or pass --skip-bad")
         self._skipped.note(broken.reason, (place,))
+        if broken.behind:
+            self._skipped.note(f"lines behind {broken.reason}", (place,), broken.behind)
 
     def blank(self, place: str, reason: str) -> None:
         """Nothing there at all: counted, but no reason to stop, as files have blank lines between their parts."""

@@ -172,7 +172,8 @@ def _steps(compared: Compared) -> Iterator[str]:
             f"{name} {facts.steps:,}" + ("" if facts.best_step is None else f" ({facts.best_step:,})")
             for name, facts in each
         )
-        yield f"steps, and that of the model which validation chose: {', '.join(best)}"
+        chosen = any(facts.best_step is not None for _, facts in each)
+        yield f"steps{' (of the model that validation chose)' if chosen else ''}: {', '.join(best)}"
 
 
 def told(compared: Compared) -> Iterator[str]:

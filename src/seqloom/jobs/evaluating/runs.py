@@ -102,7 +102,10 @@ def other_forms(model: Model, data: Data) -> Iterator[str]:
     texts = [text for text in data.columns[1] if isinstance(text, str)]
     changed = [text for text in texts if normalise(text) != text]
     if changed:
-        one, other = (ascii(text[:SHOWN]) for text in (changed[0], normalise(changed[0])))
+        wanted, written = changed[0], normalise(changed[0])
+        alike = [a == b for a, b in zip(wanted, written, strict=False)]
+        begin = max(0, [*alike, False].index(False) - SHOWN // 2)
+        one, other = (ascii(text[begin : begin + SHOWN]) for text in (wanted, written))
         yield (
             f"{len(changed):,} of {len(texts):,} references are not in the form that the run learnt to write "
             f"(text.target.normalise), so that no answer can be as they are: {one} would be {other}; "

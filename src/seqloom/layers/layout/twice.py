@@ -6,9 +6,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from seqloom.layers.layout.contract import like
+from seqloom.layers.layout.contract import Layout, like
 from seqloom.layers.layout.edges import Edges
 from seqloom.layers.layout.packed import Packed
+from seqloom.layers.layout.padded import Padded
 
 
 def twice(layout: Packed) -> Packed:
@@ -31,15 +32,19 @@ def twice(layout: Packed) -> Packed:
 def repeated(layout: Packed, x_N: Tensor, fill: int | None = None) -> Tensor:
     """What belongs to the tokens, as `twice` lays them out. fill: what stands where no token is; None: whatever."""
     if layout.real_N is None:
-        return torch.cat((x_N, x_N))
+        both_N = torch.cat((x_N, x_N))
+        return both_N.coalesce() if both_N.is_sparse else both_N
     count, place_N = layout.offsets_B1[-1], torch.arange(2 * len(x_N), device=x_N.device)
     again_N = x_N.index_select(0, torch.where(place_N < count, place_N, place_N - count).clamp(0, len(x_N) - 1))
     return again_N if fill is None else torch.where(like(place_N < 2 * count, again_N), again_N, fill)
 
 
-def halves(whole: Packed, x_N: Tensor) -> tuple[Tensor, Tensor, Packed]:
+def halves(whole: Layout, x_N: Tensor) -> tuple[Tensor, Tensor, Layout]:
     """What came of either copy of the rows, and how each of them lies. whole: of rows that stand there twice."""
     rows, size = whole.rows // 2, len(x_N) // 2
+    if isinstance(whole, Padded):
+        return x_N[:rows], x_N[rows:], whole.split((rows, rows))[0]
+    assert isinstance(whole, Packed)
     if whole.lengths_host_B is None or whole.real_N is not None:
         once = Packed.within(whole.lengths_B[:rows], size, whole.most, whole.same)
     else:
