@@ -11,11 +11,10 @@ from seqloom.data.reading import Shape
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
-from seqloom.models.output import Output
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks.batch import Batch, Side, goals
 from seqloom.tasks.codecs import Codecs
-from seqloom.tasks.losses import sequence_loss
+from seqloom.tasks.losses import over_source, sequence_loss
 from seqloom.tasks.settings import Classify
 from seqloom.tasks.task import Goals, Task
 from seqloom.text import END, Labels
@@ -59,10 +58,4 @@ class ClassifyTask(Task):
 
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, EncoderOnly)
-
-        def run(batch: Batch) -> Output:
-            source = batch.source
-            assert source is not None
-            return model(source.tokens_N, source.layout)
-
-        return sequence_loss(model, run, batch, goals)
+        return sequence_loss(model, over_source(model), batch, goals)

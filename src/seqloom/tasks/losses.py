@@ -11,6 +11,7 @@ from torch import Tensor
 from seqloom.layers.chain import exact
 from seqloom.layers.layout import halves
 from seqloom.models.build import Model
+from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.heads import TokenHead, chain_of
 from seqloom.models.output import Output
 from seqloom.models.shared_chance import shares_chance
@@ -24,6 +25,14 @@ IGNORED = NONE
 
 Run = Callable[[Batch], Output]
 """One pass over what a batch reads."""
+
+
+def over_source(model: EncoderOnly) -> Run:
+    def run(batch: Batch) -> Output:
+        assert batch.source is not None
+        return model(batch.source.tokens_N, batch.source.layout)
+
+    return run
 
 
 def sequence_loss(model: Model, run: Run, batch: Batch, goals: Goals) -> Tensor:
