@@ -28,6 +28,8 @@ class Examples:
     columns: Mapping[str, Ragged]
     corpus_B: Longs
     line_B: Longs
+    goes_on: bool = False
+    """Each begins where the same one of the batch before ended."""
 
     def __len__(self) -> int:
         return len(self.line_B)

@@ -6,13 +6,14 @@ order mixes well, as a pool holds hundreds of batches.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from seqloom.data.cache import Cache, Examples
 from seqloom.data.ragged import Longs
+from seqloom.data.streams import Streams
 
 POOL = 64  # chunks
 JITTER = 0.1  # lengths are blurred by so much before they are sorted, so that batches differ from epoch to epoch
@@ -40,15 +41,17 @@ class Order:
         reshape: Reshape | None = None,
         marks: int = 1,
         joined: bool = False,
+        streams: Streams | None = None,
     ) -> None:
         """budget: no column of a batch has more tokens than that, unless a single example has.
 
         reshape: what a task makes of the examples of a pool, anew in each epoch (windows of a running text).
         marks: tokens that a batch adds to each row.
         joined: the columns of an example are one row of a batch, and count together.
+        streams: how a text is read side by side, batch after batch; a pool is a piece of one text then.
         """
         self.corpora, self.budget, self.seed = corpora, budget, seed
-        self.reshape, self.marks, self.joined = reshape, marks, joined
+        self.reshape, self.marks, self.joined, self.streams = reshape, marks, joined, streams
         self.chunks = [
             (place, chunk) for place, corpus in enumerate(corpora) for chunk in range(len(corpus.cache.rows))
         ]
@@ -62,17 +65,34 @@ class Order:
 
         From a place on; nothing before it is read.
         """
-        order = _draw(self.seed, "chunks", epoch).permutation(len(self.chunks))
-        for number in range(pool, -(-len(order) // POOL)):
-            chunks = order[number * POOL : (number + 1) * POOL]
-            examples, batches = self._batches([self.chunks[place] for place in chunks], epoch, number)
+        pools = self._pools(epoch)
+        before = np.cumsum([0, *map(len, pools)]).tolist()
+        for number in range(pool, len(pools)):
+            examples, batches = self._batches(pools[number], epoch, number)
             for place in range(batch, len(batches)):
-                over = (number * POOL + len(chunks) * (place + 1) / len(batches)) / len(order)
-                yield number, place, over, examples.take(batches[place])
+                over = (before[number] + len(pools[number]) * (place + 1) / len(batches)) / before[-1]
+                goes_on = self.streams is not None and place > 0
+                yield number, place, over, replace(examples.take(batches[place]), goes_on=goes_on)
             batch = 0
+
+    def _pools(self, epoch: int) -> list[list[tuple[int, int]]]:
+        """Chunks that are in memory at once."""
+        draw = _draw(self.seed, "chunks", epoch)
+        if self.streams is None:
+            chunks = [self.chunks[place] for place in draw.permutation(len(self.chunks))]
+            return [chunks[begin : begin + POOL] for begin in range(0, len(chunks), POOL)]
+        pieces = []
+        for corpus, weighted in enumerate(self.corpora):
+            chunks = [(corpus, chunk) for chunk in range(len(weighted.cache.rows))]
+            pieces += [chunks[begin : begin + POOL] for begin in range(0, len(chunks), POOL)]
+        return [pieces[place] for place in draw.permutation(len(pieces))]
 
     def _batches(self, chunks: list[tuple[int, int]], epoch: int, number: int) -> tuple[Examples, list[Longs]]:
         draw = _draw(self.seed, "batches", epoch, number * POOL)
+        if self.streams is not None:
+            ((corpus, _), *_) = chunks
+            parts = self.corpora[corpus].cache.read([chunk for _, chunk in chunks], corpus)
+            return self.streams.cut(Examples.join(parts), self.budget, draw)
         pool = self._pool(chunks, epoch, draw)
         if not len(pool):
             return pool, []
@@ -112,11 +132,20 @@ def _runs(numbers: list[int]) -> list[list[int]]:
 
 
 def in_order(
-    cache: Cache, budget: int, reshape: Reshape | None = None, marks: int = 1, joined: bool = False
+    cache: Cache,
+    budget: int,
+    reshape: Reshape | None = None,
+    marks: int = 1,
+    joined: bool = False,
+    streams: Streams | None = None,
 ) -> Iterator[Examples]:
     """All examples once, those of like length of a pool together: for validation. The same every time."""
     for begin in range(0, len(cache.rows), POOL):
         pool = Examples.join(cache.read(range(begin, min(begin + POOL, len(cache.rows)))))
+        if streams is not None:
+            windows, groups = streams.cut(pool, budget, None)
+            yield from (replace(windows.take(rows), goes_on=place > 0) for place, rows in enumerate(groups))
+            continue
         pool = pool if reshape is None else reshape(pool, None)
         for rows in () if not len(pool) else cut(_sizes(pool, marks, joined), budget):
             yield pool.take(rows)

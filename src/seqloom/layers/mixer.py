@@ -128,6 +128,32 @@ def _changed(state: S, change: Callable[[Tensor], Tensor], own: str, given: Any)
             )
 
 
+def detached(state: S) -> S:
+    """The same numbers, through which no gradient goes back."""
+    return _changed(state, Tensor.detach, "detached", None)
+
+
+def tensors_of(state: State) -> list[Tensor]:
+    """All its tensors, in their order; `filled` puts them back."""
+    found: list[Tensor] = []
+
+    def take(x: Tensor) -> Tensor:
+        found.append(x)
+        return x
+
+    _changed(state, take, "tensors_of", None)
+    return found
+
+
+def filled(state: S, tensors: Sequence[Tensor]) -> S:
+    """A state like this one, of these tensors."""
+    parts = iter(tensors)
+    like = _changed(state, lambda x: next(parts).to(x), "filled", None)
+    if next(parts, None) is not None:
+        raise ValueError("more tensors than the state has")
+    return like
+
+
 def join(states: Sequence[S]) -> S:
     """The rows of several states under each other: for sequences that begin while others are being written.
 

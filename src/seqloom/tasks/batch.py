@@ -11,6 +11,7 @@ from torch import Tensor
 from seqloom.data.cache import Examples
 from seqloom.data.ragged import Ragged
 from seqloom.layers.layout import Packed, repeated, twice, with_edges
+from seqloom.tasks.carried import Carried
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,10 @@ class Batch:
     count_there: Tensor | None = None
     """`count` where the model is, which may be that of another batch in the same frame."""
 
+    goes_on: bool = False
+    """Each row begins where the same row of the batch before ended."""
+    carried: Carried | None = None
+    """What the batch before left; None: all rows begin anew, and nobody goes on behind them."""
     steps_vary: bool = False
     """How many steps a model makes of it hangs on its tokens: batches of equal shapes differ in that."""
 

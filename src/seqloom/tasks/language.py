@@ -6,7 +6,7 @@ from torch import Tensor
 from seqloom.data.cache import Examples
 from seqloom.data.encoding import LineEncoder
 from seqloom.data.order import Reshape
-from seqloom.data.ragged import Ragged
+from seqloom.data.streams import Streams, cut_out
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.decoder_only import DecoderOnly
@@ -56,6 +56,10 @@ class LanguageTask(Task):
         """Documents are no longer than the context already: longer ones were left out or cut when they were read."""
         return self.windows if self.encoder.running else None
 
+    @property
+    def streams(self) -> Streams | None:
+        return Streams(self.settings.context) if isinstance(self.settings, Language) and self.settings.carry else None
+
     def windows(self, examples: Examples, draw: np.random.Generator | None) -> Examples:
         """Windows of context + 1 tokens that overlap by one, at another offset in each epoch. draw: in training."""
         context = self.settings.context
@@ -66,7 +70,7 @@ class LanguageTask(Task):
         stops = np.arange(first, len(rows.values_N) - 1, context)
         begins = np.concatenate(([0], stops))
         ends = np.concatenate((stops + 1, [len(rows.values_N)]))
-        windows = _windows(rows, begins, ends)
+        windows = cut_out(rows, begins, ends)
         line = np.searchsorted(rows.starts, begins, side="right") - 1
         return Examples({"target": windows}, examples.corpus_B[line], examples.line_B[line])
 
@@ -76,7 +80,7 @@ class LanguageTask(Task):
             given, goal = rows.framed(before=[BEGIN]), rows.framed(after=[END])
         else:
             given, goal = rows.without_last(), rows.without_first()
-        return Batch(examples, None, Side.of(given), goals(goal), len(goal.values_N))
+        return Batch(examples, None, Side.of(given), goals(goal), len(goal.values_N), goes_on=examples.goes_on)
 
     def loss(self, model: Model, batch: Batch, goals: Goals) -> Tensor:
         assert isinstance(model, DecoderOnly)
@@ -84,12 +88,8 @@ class LanguageTask(Task):
         def run(batch: Batch) -> Output:
             target = batch.target
             assert target is not None
+            if batch.carried is not None:
+                return batch.carried.read(model, target.tokens_N, target.layout, batch.goes_on)
             return model(target.tokens_N, target.layout)
 
         return sequence_loss(model, run, batch, goals)
-
-
-def _windows(rows: Ragged, begins: np.ndarray, ends: np.ndarray) -> Ragged:
-    lengths = ends - begins
-    place = np.arange(lengths.sum()) + np.repeat(begins - (np.cumsum(lengths) - lengths), lengths)
-    return Ragged.of(rows.values_N[place], lengths)

@@ -29,6 +29,17 @@ class Language(Frozen):
     lines: Literal["text", "documents"] = Field(
         default="text", description="the file is one running text, or each line is a text of its own"
     )
+    carry: bool = Field(
+        default=False,
+        description="a running text is read side by side in several places, and each window begins with the state that "
+        "the one before it left: for recurrences, convolutions and gated linear layers",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.carry and self.lines != "text":
+            raise impossible("each line begins anew here, and has nothing before it; set lines = 'text'", "carry")
+        return self
 
 
 class Music(Frozen):

@@ -12,6 +12,7 @@ from seqloom.data.encoding import Encoder
 from seqloom.data.order import Reshape
 from seqloom.data.ragged import Ragged
 from seqloom.data.reading import Block, Shape
+from seqloom.data.streams import Streams
 from seqloom.models import Sizes
 from seqloom.models.build import Model
 from seqloom.models.settings import ModelSettings
@@ -62,6 +63,11 @@ class Task(ABC):
     @property
     def reshape(self) -> Reshape | None:
         """What an epoch makes of examples that follow each other; None: they stay as they are."""
+        return None
+
+    @property
+    def streams(self) -> Streams | None:
+        """How a text is read side by side, where a batch goes on with the state that the one before left."""
         return None
 
     def vary(self, examples: Examples, seeds: Sequence[int], longest: int | None) -> Examples:

@@ -13,6 +13,7 @@ from seqloom.data.order import Order
 from seqloom.layers.native.library import wait_for_all
 from seqloom.layers.paths import fast
 from seqloom.models.build import Model
+from seqloom.models.decoder_only import DecoderOnly
 from seqloom.settings import UserError
 from seqloom.store import RunFolder, load_weights, read_tensors, weights
 from seqloom.store.atomic import reported, write_tensors
@@ -108,6 +109,8 @@ class Loop:
         setup, training = self.setup, self.training
         if setup.device.type != "cuda" or setup.objective is not None or training.accumulate > 1 or not fast():
             return None
+        if setup.task.streams is not None:
+            return None  # a recording would read the state of the batch that it was made of
         assert isinstance(training.batch, int)
         clip = training.clip or None
         return Recorder(self.work, self.optimiser, self.ema, clip, training.batch, self.teller.note)
@@ -135,6 +138,9 @@ class Loop:
         self.schedule.load(numbers["schedule"])
         if self.ema is not None:
             self.ema.load(tensors["average"], numbers["average"])
+        if self.setup.task.streams is not None:
+            assert isinstance(self.model, DecoderOnly)
+            self.work.carried.load(self.model, tensors.get("carried", {}))
         self.place = Place.of(numbers["place"])
         self._leave_out_damaged()
 
@@ -164,6 +170,8 @@ class Loop:
         kept: dict[str, Any] = {"optimiser": numbers, "schedule": self.schedule.state(), "place": self.place.numbers()}
         if self.ema is not None:
             tensors["average"], kept["average"] = self.ema.state()
+        if self.setup.task.streams is not None:
+            tensors["carried"] = self.work.carried.tensors()
         self.run.save(self.place.step, Checkpoint(tensors, kept))
         if self.training.average and self.run.kept.exists():
             # only now: a run that is killed goes on from a checkpoint, and needs what that one names

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from seqloom.data.ragged import Longs
 from seqloom.models.build import Model
 from seqloom.settings import FailedError
 from seqloom.tasks import Batch, Goals, Task
+from seqloom.tasks.carried import Carried
 from seqloom.training.objective import Likelihood, Objective
 
 Note = Callable[[str], None]
@@ -39,6 +40,7 @@ class Work:
     seed: int
     note: Note
     objective: Objective | None = None
+    carried: Carried = field(default_factory=Carried)
 
     def gradients(self, step: int, batches: Sequence[Batch]) -> Tensor:
         """As `make`; the loss alone."""
@@ -74,7 +76,10 @@ class Work:
         total, figures = torch.zeros((), device=self.device), Counter[str]()
         for place, batch in enumerate(batches):
             self.seed_chance(step, place)
-            parts = objective.parts(self.model, batch.to(self.device), self.goals, _mixed(self.seed, step))
+            there = batch.to(self.device)
+            if self.task.streams is not None:
+                there = replace(there, carried=self.carried)
+            parts = objective.parts(self.model, there, self.goals, _mixed(self.seed, step))
             while True:
                 with self.autocast():
                     part = next(parts, None)
@@ -108,6 +113,11 @@ class Work:
         self.model.zero_grad(set_to_none=True)
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
+        if self.task.streams is not None:
+            raise FailedError(
+                f"step {step}: out of memory; a text that is read side by side (task.carry) cannot be read in parts: "
+                "set a smaller training.batch or task.context, or take a smaller model"
+            )
         halves = [half for batch in parts for half in self._halves(batch)]
         if len(halves) == len(parts):
             raise FailedError(

@@ -1,12 +1,14 @@
 """The loss on examples that are not trained on."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import torch
 
 from seqloom.data.cache import Examples
 from seqloom.models.build import Model
 from seqloom.tasks import Goals, Task
+from seqloom.tasks.carried import Carried
 
 
 @torch.no_grad()
@@ -14,9 +16,10 @@ def mean_loss(model: Model, task: Task, batches: Iterable[Examples], device: tor
     """Nats for each part of the goal that counts, without label smoothing; float32."""
     was, total, count = model.training, 0.0, 0
     model.eval()
+    carried = None if task.streams is None else Carried()
     for examples in batches:
         batch = task.valid_batch(examples)
-        total += task.loss(model, batch.to(device), Goals()).item()
+        total += task.loss(model, replace(batch.to(device), carried=carried), Goals()).item()
         count += batch.count
     model.train(was)
     return total / max(count, 1)

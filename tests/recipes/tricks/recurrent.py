@@ -11,6 +11,7 @@ _BARE: Tricks = {"feed_forward.kind": "none", "norm.kind": "none", "residual.kin
 
 _RNN_LM: Tricks = {
     "task.kind": "language",
+    "task.carry": True,
     "model.family": "decoder-only",
     "decoder.mixer.kind": "recurrence",
     **of("decoder", _BARE),

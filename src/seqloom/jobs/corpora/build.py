@@ -66,7 +66,8 @@ class Corpora:
 
     def order(self, budget: int, seed: int) -> Order:
         """The batches of training."""
-        return Order(self.train, budget, seed, self.task.reshape, self.task.marks, self.task.joined)
+        task = self.task
+        return Order(self.train, budget, seed, task.reshape, task.marks, task.joined, task.streams)
 
     def tokens(self, column: str) -> int:
         """In an epoch: a corpus counts as often as it is seen."""

@@ -2,14 +2,16 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqloom.data.cache import Examples
 from seqloom.jobs.answering.answer import Scored
 from seqloom.jobs.answering.scoring import Given, score
+from seqloom.jobs.evaluating.carried_text import carried_log_probs
 from seqloom.jobs.evaluating.scored_windows import Windows
 from seqloom.jobs.model import Model
 from seqloom.jobs.progress import share_bar
@@ -57,7 +59,7 @@ def of_texts(model: Model, texts: Sequence[str], windows: Windows | None = None)
     """Of lines; where they are parts of a running text, given what goes before them in a window."""
     task = model.task
     if isinstance(task, LanguageTask) and task.encoder.running:
-        return _running(model, task, texts, windows or Windows(task.settings.context))
+        return _running(model, task, texts, windows)
     if isinstance(task, MusicTask):
         return _music(model, task, texts)
     found: list[Scored] = []
@@ -69,20 +71,34 @@ def of_texts(model: Model, texts: Sequence[str], windows: Windows | None = None)
     return _likelihood(model, [one.log_prob for one in found], [len(one.pieces) for one in found], texts)
 
 
-def _running(model: Model, task: LanguageTask, texts: Sequence[str], windows: Windows) -> Likelihood:
-    """Also the first token of all, which a validation takes as given."""
+def _running(model: Model, task: LanguageTask, texts: Sequence[str], windows: Windows | None) -> Likelihood:
+    """Also the first token of all, which a validation takes as given. Models that carry their state on read the text as
+    one, unless somebody asks for windows.
+    """
     rows = task.encoder([list(texts)])["target"]
-    ids_N = rows.values_N.astype(np.int64)
-    given = [Given(task.encoder.before[-1:], ids_N[:1].tolist()), *windows(ids_N)]
-    log_probs: list[float] = []
+    ids_N, context = rows.values_N.astype(np.int64), task.settings.context
+    carry = windows is None and all(one.task.streams is not None for one in model.opened)
     with share_bar("scoring") as moved:
-        for begin in range(0, len(given), TOGETHER):
-            part = given[begin : begin + TOGETHER]
-            found = score(model.networks, part, task.vocabulary, model.device)
-            log_probs += [piece.log_prob for one in found for piece in one.pieces]
-            moved(len(part) / len(given))
+        if carry:
+            mark = task.encoder.before[-1]
+            log_probs = carried_log_probs(model.networks, ids_N, mark, context, model.device, moved).tolist()
+        else:
+            log_probs = _in_windows(model, task, ids_N, windows or Windows(context), moved)
     ends, sums = np.cumsum(rows.lengths_B), np.concatenate(([0.0], np.cumsum(log_probs)))
     return _likelihood(model, (sums[ends] - sums[ends - rows.lengths_B]).tolist(), rows.lengths_B.tolist(), texts)
+
+
+def _in_windows(
+    model: Model, task: LanguageTask, ids_N: NDArray[np.int64], windows: Windows, moved: Callable[[float], None]
+) -> list[float]:
+    given = [Given(task.encoder.before[-1:], ids_N[:1].tolist()), *windows(ids_N)]
+    log_probs: list[float] = []
+    for begin in range(0, len(given), TOGETHER):
+        part = given[begin : begin + TOGETHER]
+        found = score(model.networks, part, task.vocabulary, model.device)
+        log_probs += [piece.log_prob for one in found for piece in one.pieces]
+        moved(len(part) / len(given))
+    return log_probs
 
 
 def _music(model: Model, task: MusicTask, texts: Sequence[str]) -> Likelihood:

@@ -61,7 +61,7 @@ def validator(
     of so many examples. note: hears why it is slow, if so."""
 
     def batches_of(cache: Cache) -> Iterator[Examples]:
-        return in_order(cache, budget, task.reshape, task.marks, task.joined)
+        return in_order(cache, budget, task.reshape, task.marks, task.joined, task.streams)
 
     def batches() -> Iterator[Examples]:
         return (examples for cache in caches for examples in batches_of(cache))

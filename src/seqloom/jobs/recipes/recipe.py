@@ -9,9 +9,12 @@ from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.recipes.published import Published
+from seqloom.layers.convolution import Convolution
 from seqloom.layers.embedding import Patches, Spelled, Tokens, positions_of
+from seqloom.layers.gated_linear import GatedLinear
 from seqloom.layers.images import Images
-from seqloom.layers.positions import Learned
+from seqloom.layers.positions import Learned, NoPositions
+from seqloom.layers.recurrence import Recurrence
 from seqloom.models.head_settings import HorizonOutput, TokensOutput
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import Checked, Conflicts
@@ -74,11 +77,29 @@ class Recipe(Checked):
         if whole and isinstance(self.text.source, BPE) and self.text.source.dropout:
             what = "tagged words" if isinstance(self.task, Tag) else "running text"
             yield ("text", "source", "dropout"), f"{what} cannot be cut anew in each epoch; set dropout = 0"
+        if isinstance(self.task, Language) and self.task.carry:
+            yield from self._carry_faults()
         if running or isinstance(self.task, Masked | Music):
             assert isinstance(self.task, Language | Masked | Music)
             for length in learned_positions(self.model):
                 if self.task.context > length:
                     yield ("task", "context"), f"{self.task.context} tokens, but the model's positions end at {length}"
+
+    def _carry_faults(self) -> Conflicts:
+        """What has to remember a text without an end."""
+        decoder = self.model.side("decoder")
+        endless = next((m for m in decoder.mixers() if not isinstance(m, Recurrence | Convolution | GatedLinear)), None)
+        if endless is not None:
+            yield (
+                ("task", "carry"),
+                f"{endless.kind} would remember the whole text; carry is for recurrence, convolution and gated-linear",
+            )
+        if not isinstance(decoder.positions, NoPositions):
+            yield ("task", "carry"), "positions are counted from the text's beginning then; set positions to none"
+        if any(corpus.weight != 1 for corpus in self.data.corpora):
+            yield ("data", "corpora"), "a text that is read from its beginning to its end has no weight; leave it out"
+        if self.training.r_drop:
+            yield ("training", "r_drop"), "reads each window twice, and only one state can be carried on; set it to 0"
 
     def _masked_faults(self) -> Conflicts:
         says = isinstance(self.model.output, TokensOutput) and self.model.output.follows

@@ -1,0 +1,117 @@
+"""Runs that carry their state on from window to window (`task.carry`)."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+import seqloom
+from seqloom.jobs.answering.scoring import Given, score
+from seqloom.settings import FailedError, UserError
+from seqloom.store import read_tensors
+from seqloom.tasks import Batch, Goals
+from seqloom.tasks.language import LanguageTask
+
+RECIPE = """
+[task]
+kind = "language"
+context = 6
+carry = true
+[text]
+source = { kind = "characters" }
+[model]
+family = "decoder-only"
+width = 12
+depth = 1
+mixer = { kind = "recurrence", cell = "lstm" }
+feed_forward = { kind = "none" }
+norm = { kind = "none" }
+residual = { kind = "none" }
+dropout = 0.1
+output = { kind = "tokens" }
+[training]
+steps = 24
+batch = 24
+validate_every = 8
+schedule = { kind = "constant" }
+"""
+TEXT = "the film was good\nthe book was dull\na good book is better than a dull film\n" * 9
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text(TEXT)
+    Path("valid.txt").write_text(TEXT[:200])
+    Path("r.toml").write_text(RECIPE)
+    return tmp_path
+
+
+def _train(out: str, steps: int) -> None:
+    seqloom.train(
+        "r.toml", data="text.txt", valid="valid.txt", out=out, changes=[f"training.steps={steps}"], view="none"
+    )
+
+
+@pytest.mark.parametrize("stop", [7, 11])
+def test_a_run_that_goes_on_has_the_state_that_it_had(place: Path, stop: int) -> None:
+    _train("whole", 24)
+    _train("parts", stop)
+    (checkpoint,) = Path("parts/state").glob("step-*")
+    assert read_tensors(checkpoint / "carried.safetensors")
+    _train("parts", 24)
+    whole, parts = (read_tensors(Path(run) / "model.safetensors") for run in ("whole", "parts"))
+    assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
+
+
+def test_it_is_evaluated_as_one_text(place: Path) -> None:
+    """The last of some letters is as likely as it is given all of them, and not as in a window that begins anew."""
+    _train("run", 24)
+    model = seqloom.load("run")
+    Path("test.txt").write_text("\n".join(TEXT.splitlines()[:3]) + "\n")
+    assert isinstance(model.task, LanguageTask)
+    ids = model.task.encoder([TEXT.splitlines()[:3]])["target"].values_N.tolist()
+    assert len(ids) > 60
+    given = Given(model.task.encoder.before[-1:], ids)
+    (whole,) = score(model.networks, [given], model.task.vocabulary, model.device)
+    assert _perplexity() == pytest.approx(math.exp(-whole.log_prob / len(ids)), rel=1e-4)
+    assert _perplexity("evaluation.context=6") != pytest.approx(_perplexity(), rel=1e-3)
+
+
+def _perplexity(*changes: str) -> float:
+    return seqloom.evaluate("run", data="test.txt", metrics=["perplexity"], changes=changes).scores["run"]["perplexity"]
+
+
+def test_memory_that_runs_out(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: LanguageTask, model: object, batch: Batch, goals: Goals) -> torch.Tensor:
+        raise torch.OutOfMemoryError("no")
+
+    monkeypatch.setattr(LanguageTask, "loss", full)
+    with pytest.raises(FailedError, match=r"step 1: out of memory; a text that is read side by side \(task.carry\)"):
+        _train("run", 24)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            '{ kind = "recurrence", cell = "lstm" }',
+            '{ kind = "attention", heads = 2 }',
+            "r.toml:5: .*attention would remember the whole text; carry is for recurrence, convolution and",
+        ),
+        ("dropout = 0.1", 'positions = { kind = "sinusoidal" }', "r.toml:5: .*counted from the text's beginning"),
+        ("context = 6", 'context = 6\nlines = "documents"', "r.toml:6: .*each line begins anew here"),
+        ("steps = 24", "steps = 24\nr_drop = 1.0", "r.toml:20: .*reads each window twice"),
+        (
+            "[training]",
+            '[[data.corpora]]\nfiles = ["text.txt"]\nweight = 2.0\n[training]',
+            "r.toml:18: .*has no weight; leave it out",
+        ),
+    ],
+)
+def test_what_cannot_be_carried(place: Path, old: str, new: str, message: str) -> None:
+    Path("r.toml").write_text(RECIPE.replace(old, new))
+    with pytest.raises(UserError, match=message):
+        _train("run", 24)
