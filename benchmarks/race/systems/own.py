@@ -103,6 +103,8 @@ def _written(model: Model, texts: list[str], batch: int, write: Callable[[Sequen
 class PairsLoss:
     """The loss of a translation task, without its text."""
 
+    streams = None
+
     def loss(self, model: nn.Module, batch: Batch, goals: Goals) -> Tensor:
         def run(batch: Batch) -> Output:
             source, target = batch.source, batch.target
@@ -114,6 +116,8 @@ class PairsLoss:
 
 
 class _Language:
+    streams = None
+
     def loss(self, model: nn.Module, batch: Batch, goals: Goals) -> Tensor:
         def run(batch: Batch) -> Output:
             target = batch.target
