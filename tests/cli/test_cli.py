@@ -31,6 +31,8 @@ def test_help_lists_the_verbs_and_needs_no_torch() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert all(f"\n  {verb} " in done.stdout for verb in VERBS)
+    assert "..." not in done.stdout.partition("Commands:")[2], "what a verb does is cut off"
+    assert "\n    seqloom train --data pairs.tsv --minutes 5\n" in done.stdout
 
 
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])

@@ -16,8 +16,18 @@ import typer
 from seqloom.cli import check, compare, demo, evaluate, look, predict, recipes, serve, train
 from seqloom.cli.setting_option import refuse_settings, refuse_verb
 
+HELP = """Models that read one sequence and write another: train them on your own files.
+
+\b
+Examples:
+  seqloom demo
+  seqloom train --data pairs.tsv --minutes 5
+  seqloom predict runs/pairs
+  seqloom COMMAND --help
+"""
+
 app = typer.Typer(
-    help="Models that read one sequence and write another: train them on your own files.",
+    help=HELP,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -42,16 +52,16 @@ def _options(
 ) -> None: ...
 
 
-# The verbs, in the order of the help.
-app.command()(demo.demo)
-app.command()(train.train)
-app.command()(predict.predict)
-app.command()(evaluate.evaluate)
-app.command()(compare.compare)
-app.command()(look.look)
-app.command()(serve.serve)
-app.command()(check.check)
-app.command()(recipes.recipes)
+# The verbs, in the order of the help; what stands beside them there fits into a line of 80.
+app.command(short_help="Make data, train a small model on it, and see it work.")(demo.demo)
+app.command(short_help="Train a model on your files, or go on where it stopped.")(train.train)
+app.command(short_help="Answer lines of text: line in, line out, in their order.")(predict.predict)
+app.command(short_help="Score systems, with intervals and signatures.")(evaluate.evaluate)
+app.command(short_help="Train systems at equal cost, and show them in one table.")(compare.compare)
+app.command(short_help="See every step inside a model while it answers, as a page.")(look.look)
+app.command(short_help="Answer over HTTP, and show the studio in a browser.")(serve.serve)
+app.command(short_help="Look for faults in data before they spoil a training.")(check.check)
+app.command(short_help="List the recipes with sizes and costs, or print one in full.")(recipes.recipes)
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
