@@ -1,6 +1,7 @@
 """Runs that carry their state on from window to window (`task.carry`)."""
 
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,12 @@ import torch
 
 import seqloom
 from seqloom.jobs.answering.scoring import Given, score
+from seqloom.jobs.compare import compare
+from seqloom.jobs.comparing import work
+from seqloom.jobs.comparing.command import Compare
+from seqloom.jobs.comparing.compared import Compared
+from seqloom.jobs.comparing.worker import done
+from seqloom.jobs.evaluate import Evaluate, evaluate
 from seqloom.settings import FailedError, UserError
 from seqloom.store import read_tensors
 from seqloom.tasks import Batch, Goals
@@ -82,6 +89,55 @@ def test_it_is_evaluated_as_one_text(place: Path) -> None:
 
 def _perplexity(*changes: str) -> float:
     return seqloom.evaluate("run", data="test.txt", metrics=["perplexity"], changes=changes).scores["run"]["perplexity"]
+
+
+@pytest.fixture
+def both(place: Path) -> list[str]:
+    """Notes of an evaluation of one that carries its state on, of one that does not, and of both together."""
+    _train("run", 8)
+    Path("r.toml").write_text(RECIPE.replace("carry = true", "carry = false"))
+    _train("anew", 8)
+    shutil.copy("valid.txt", "test.txt")
+    return ["run", "anew"]
+
+
+def _evaluated(runs: list[str], *changes: str) -> tuple[dict[str, float], list[str]]:
+    heard = list[str]()
+    asked = Evaluate(tuple(runs), ("test.txt",), metrics=("perplexity",), changes=changes, ensemble=("all",))
+    report, _ = evaluate(asked, heard.append)
+    return {one.system: one.score for one in report.measured}, [line for line in heard if "in unlike ways" in line]
+
+
+def test_who_reads_the_text_otherwise_is_told(both: list[str]) -> None:
+    scores, notes = _evaluated(both)
+    assert notes == [
+        "the text is read in unlike ways, and who sees more before a token foretells it better: run as one text, "
+        "anew in windows of 6, ensemble in windows of 6; all in the same: --set evaluation.context=256 "
+        "--set evaluation.stride=64"
+    ]
+    same, notes = _evaluated(both, "evaluation.context=6")
+    assert notes == []
+    assert same["run"] != scores["run"]
+    # those that write together read as the one that carries nothing
+    assert (same["anew"], same["ensemble"]) == (scores["anew"], scores["ensemble"])
+
+
+def test_a_comparison_tells_so_too(both: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "work_apart", done)
+    quick = ("evaluation.trials=100", "evaluation.resamples=100")
+    wanted = ("evaluation.context=9", "evaluation.stride=3")
+
+    def compared(*changes: str) -> Compared:
+        return compare(Compare(tuple(both), test=("test.txt",), changes=(*quick, *changes)), view="none")
+
+    scores = compared().scores
+    assert "who sees more before a token foretells it better: run as one text, anew in windows of 6" in repr(compared())
+    same = compared(*wanted)
+    assert "in unlike ways" not in repr(same)
+    assert same.scores["run"] != scores["run"]
+    assert same.scores["anew"]["perplexity"] == _evaluated(both, *wanted)[0]["anew"]
+    with pytest.raises(UserError, match=r"^evaluation.stride=7: more than the 6 tokens that are read together$"):
+        compared("evaluation.stride=7")
 
 
 def test_memory_that_runs_out(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Systems at equal cost: each is trained, each answers the same test, one table shows them all."""
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,8 +25,11 @@ from seqloom.jobs.deciding.asked import asked
 from seqloom.jobs.evaluate import SECTION as EVALUATION
 from seqloom.jobs.evaluate import evaluation_settings, reported
 from seqloom.jobs.evaluating.evaluated import Note
+from seqloom.jobs.evaluating.likelihood import readings
 from seqloom.jobs.evaluating.rolling import OF_QUANTILES, shared_metrics
 from seqloom.jobs.evaluating.said import allowed
+from seqloom.jobs.evaluating.scored_windows import windows_for
+from seqloom.jobs.recipes.recipe import learned_positions
 from seqloom.models.head_settings import HorizonOutput
 from seqloom.settings import UserError
 from seqloom.settings.words import nearest
@@ -40,21 +44,20 @@ def compare(command: Compare, note: Note = lambda text: None, view: View = "auto
     """note: hears what is going on. What failed is told in its row; the table is in the folder then."""
     folder = ComparedFolder(command.out)
     settings = evaluation_settings(command.changed(EVALUATION))
-    if settings.context is not None or settings.stride is not None:
-        raise UserError(
-            "--set evaluation.context and .stride are for `seqloom evaluate`; here runs read as in training"
-        )
     if settings.part != "test":
         raise UserError("--set evaluation.part is for `seqloom evaluate`; here all are scored on the test")
     _refuse_first(command)
     systems = systems_of(command.systems, command.training(), folder.runs)
     _refuse(command, systems)
+    for system in systems:
+        most = min(learned_positions(system.recipe.model, "decoder"), default=sys.maxsize)
+        windows_for(system.recipe.task, most, system.name, settings)
     if command.test:
         refuse_known(systems, command.test, command.columns)
         refuse_unreadable(systems, command.test, command.columns, command.skip_bad)
     with folder.locked():
         folder.begin(_request(command, systems), command.force)
-        compared = _compared(command, systems, Workshop(command, folder, note, view), settings, note)
+        compared = _compared(command, systems, Workshop(command, settings, folder, note, view), settings, note)
         folder.write(compared)
     return compared
 
@@ -125,6 +128,7 @@ def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, R
     if (left_out := _left_out(systems)) and not command.metrics:
         said = "; ".join(f"{name}: {shown_levels(levels)}" for name, levels in _levels(systems))
         yield f"{' and '.join(left_out)} are left out, as they would be of other quantiles ({said})"
+    yield from readings({name: result.said.likely for name, result in measured.items()})
     names = metrics_of(measured) if measured else []
     if "bpc" in names and (_differ(measured) or "perplexity" not in names):  # else perplexity says as much
         yield from (f"{name}: {_fault(result)}" for name, result in measured.items() if _fault(result))

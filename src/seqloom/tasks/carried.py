@@ -15,6 +15,15 @@ class Carried:
 
     def __init__(self) -> None:
         self.state: DecoderState | None = None
+        self._before: DecoderState | None = None
+
+    def begin(self) -> None:
+        """A step: `again` comes back here."""
+        self._before = self.state
+
+    def again(self) -> None:
+        """What the step has read so far is forgotten: it is to be made once more."""
+        self.state = self._before
 
     def read(self, model: DecoderOnly, tokens_N: Tensor, layout: Layout, goes_on: bool) -> Output:
         """goes_on: from that state; otherwise from none."""

@@ -1,8 +1,7 @@
 """BPE dropout: examples cut into other pieces in each epoch."""
 
 from collections.abc import Sequence
-
-import numpy as np
+from dataclasses import replace
 
 from seqloom.data.cache import Examples
 from seqloom.data.ragged import Ragged
@@ -57,4 +56,4 @@ def recut_columns(
     for name, vocabulary in vocabularies.items():
         if isinstance(vocabulary, Vocabulary) and drops(vocabulary):
             columns[name] = recut(columns[name], vocabulary, seeds, longest)
-    return Examples(columns, examples.corpus_B, np.asarray(examples.line_B))
+    return replace(examples, columns=columns)

@@ -53,7 +53,7 @@ def refuse_nonsense(work: Work, place: Place, result: Result, batches: Sequence[
     else:
         what = f"the loss jumped from {place.mean_loss:.4g} to {loss:.4g}"
     step = result.step
-    where = diagnose(work.model, lambda: work.gradients(step, batches))
+    where = diagnose(work.model, lambda: work.again(step, batches))
     allow = "; or allow jumps: --set training.spike=0" if finite(loss, norm) else ""
     raise FailedError(f"step {step}: {what}; {where}.\nThe batch: {_blamed(work, batches, files)}.\n{ADVICE}{allow}")
 

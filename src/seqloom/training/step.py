@@ -46,6 +46,11 @@ class Work:
         """As `make`; the loss alone."""
         return self.make(step, batches).loss
 
+    def again(self, step: int, batches: Sequence[Batch]) -> Tensor:
+        """The step that was made last, once more: the same gradients, the same loss."""
+        self.carried.again()
+        return self.gradients(step, batches)
+
     def make(self, step: int, batches: Sequence[Batch]) -> Made:
         """Gradients of the mean loss over all batches, as of one large batch; that loss.
 
@@ -53,6 +58,7 @@ class Work:
         the batches are split and all is done again: the same mean, from smaller parts.
         """
         parts = list(batches)
+        self.carried.begin()
         while True:
             try:
                 return self._once(step, parts)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.comparing import process
 from seqloom.jobs.comparing.process import work_apart
 from seqloom.jobs.comparing.result import load_result
@@ -25,7 +26,10 @@ READ = "import os, sys, signal, time; os.read(0, 1); "
 
 
 def _work(command: Command | None = None, run: str = "run") -> Work:
-    return Work(command, (Path(run),), (), Columns(), (), (), "auto", False, "none", "key", Path("answers/run.json"))
+    into = Path("answers/run.json")
+    return Work(
+        command, (Path(run),), (), Columns(), (), (), "auto", False, "none", "key", into, EvaluationSettings()
+    )  # fmt: skip
 
 
 def _instead(monkeypatch: pytest.MonkeyPatch, program: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.data.building import digest
+from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.answering.generation import SECTION as GENERATION
 from seqloom.jobs.comparing.command import ALL, Compare
 from seqloom.jobs.comparing.compared import spent
@@ -20,7 +21,7 @@ from seqloom.settings import FailedError
 from seqloom.training.figures import duration
 from seqloom.training.watch import View
 
-FORMAT = 3  # of results
+FORMAT = 4  # of results
 
 Outcome = Result | str
 """What a system came to, or why it came to nothing."""
@@ -29,8 +30,11 @@ Outcome = Result | str
 class Workshop:
     """Where all systems are trained and asked, one behind the other, each in a process of its own."""
 
-    def __init__(self, command: Compare, folder: ComparedFolder, note: Note, view: View) -> None:
-        self.command, self.folder, self.note, self.view = command, folder, note, view
+    def __init__(
+        self, command: Compare, settings: EvaluationSettings, folder: ComparedFolder, note: Note, view: View
+    ) -> None:
+        self.command, self.settings = command, settings
+        self.folder, self.note, self.view = folder, note, view
 
     def all(self, systems: Sequence[System]) -> dict[str, Outcome]:
         """Of each the result, or why there is none."""
@@ -75,12 +79,13 @@ class Workshop:
         command = self.command
         changes = command.changed(GENERATION)
         facts = [FORMAT, recipe, tested_on(command.test, command.columns, system.recipe), command.columns.said()]
-        key = digest([*facts, command.metrics, changes, command.skip_bad])
+        read = [self.settings.context, self.settings.stride]
+        key = digest([*facts, command.metrics, changes, command.skip_bad, read])
         training = system.command if len(runs) == 1 else None
         into = self.folder.result(name)
         return Work(
             training, runs, command.test, command.columns, command.metrics, changes, command.device, command.skip_bad,
-            self.view, key, into,
+            self.view, key, into, self.settings,
         )  # fmt: skip
 
     def ensemble(self, systems: Sequence[System], results: dict[str, Outcome]) -> tuple[str, tuple[str, ...], Outcome]:

@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from seqloom.data.reading import Block, read
+from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.comparing.result import Facts, Result, models_of
 from seqloom.jobs.comparing.speed import per_part
 from seqloom.jobs.corpora.build import Corpora, corpora, table_notes, text_of, validation_blocks
@@ -66,6 +67,7 @@ class Work:
     view: View
     key: str
     into: Path
+    evaluation: EvaluationSettings
 
 
 def main() -> None:
@@ -120,7 +122,8 @@ def done(work: Work) -> None:
     if model.task.shape == "pairs" and not work.metrics:
         names = list(dict.fromkeys([*names[:FEW], "perplexity", "bpc"]))
     refuse_other_labels(model, data, str(work.runs[0]), work.test)
-    said = say(model, data, names, work.changes, " and ".join(run.name for run in work.runs), notes.append)
+    who = " and ".join(run.name for run in work.runs)
+    said = say(model, data, names, work.changes, who, notes.append, work.evaluation)
     Result(
         model.task.shape if data.graph is None else "classes",
         _kept(data.columns),

@@ -19,9 +19,11 @@ from seqloom.tasks.batch import Side
 from seqloom.tasks.carried import Carried
 
 AHEAD = 4
-"""Windows that a stream reads before what is scored of it."""
-LEAST = 16
-"""Windows that are scored of a stream: fewer streams are slower, and more read more ahead."""
+"""Windows that a stream reads before what is scored of it,"""
+LONG = 256
+"""or so many tokens, where windows are short: a model does not remember by windows."""
+LEAST = 4
+"""Times as much of a stream is scored as is read before: fewer streams are slower, and more read more ahead."""
 
 
 def carried_log_probs(
@@ -57,8 +59,8 @@ def carried_log_probs(
 
 def _places(tokens: int, context: int) -> tuple[Longs, Longs, Longs]:
     """Of each stream, where it is read from, where it is scored from and where it ends; all are about equally long."""
-    streams = max(1, min(TOKENS, tokens // LEAST) // context)
-    ahead = AHEAD * context
+    ahead = max(LONG, AHEAD * context)
+    streams = max(1, min(TOKENS // context, tokens // (LEAST * ahead)))
     edges = np.linspace(0, tokens + (streams - 1) * ahead, streams + 1).astype(np.int64)
     begin_S = edges[:-1] - ahead * np.arange(streams)
     end_S = edges[1:] - ahead * np.arange(streams)

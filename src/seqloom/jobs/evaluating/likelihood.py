@@ -2,8 +2,8 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ class Likelihood:
     """Of each example: its log-probability, tokens (end marks included) and characters (the line's end included).
 
     vocabulary: which one the tokens are of. lost: characters of all examples that it cannot write.
+    reading: of running text, what a token is given, in words.
     """
 
     log_probs: list[float]
@@ -34,6 +35,7 @@ class Likelihood:
     characters: list[float]
     vocabulary: str = ""
     lost: int = 0
+    reading: str = ""
 
     @property
     def fault(self) -> str | None:
@@ -78,14 +80,28 @@ def _running(model: Model, task: LanguageTask, texts: Sequence[str], windows: Wi
     rows = task.encoder([list(texts)])["target"]
     ids_N, context = rows.values_N.astype(np.int64), task.settings.context
     carry = windows is None and all(one.task.streams is not None for one in model.opened)
+    windows = windows or Windows(context)
     with share_bar("scoring") as moved:
         if carry:
             mark = task.encoder.before[-1]
             log_probs = carried_log_probs(model.networks, ids_N, mark, context, model.device, moved).tolist()
         else:
-            log_probs = _in_windows(model, task, ids_N, windows or Windows(context), moved)
+            log_probs = _in_windows(model, task, ids_N, windows, moved)
     ends, sums = np.cumsum(rows.lengths_B), np.concatenate(([0.0], np.cumsum(log_probs)))
-    return _likelihood(model, (sums[ends] - sums[ends - rows.lengths_B]).tolist(), rows.lengths_B.tolist(), texts)
+    sums_B = sums[ends] - sums[ends - rows.lengths_B]
+    found = _likelihood(model, sums_B.tolist(), rows.lengths_B.tolist(), texts)
+    return replace(found, reading="as one text" if carry else windows.words)
+
+
+def readings(likely: Mapping[str, Likelihood | None]) -> Iterator[str]:
+    """That systems read the same running text in unlike ways, if they do."""
+    each = {name: one.reading for name, one in likely.items() if one is not None and one.reading}
+    if len(set(each.values())) > 1:
+        how = ", ".join(f"{name} {reading}" for name, reading in each.items())
+        yield (
+            f"the text is read in unlike ways, and who sees more before a token foretells it better: {how}; "
+            "all in the same: --set evaluation.context=256 --set evaluation.stride=64"
+        )
 
 
 def _in_windows(

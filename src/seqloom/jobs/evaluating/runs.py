@@ -18,6 +18,7 @@ from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.corpora.build import name_of, table_notes, text_of
 from seqloom.jobs.deciding.asked import Columns, corpora_like
 from seqloom.jobs.evaluating.evaluated import Evaluated, Note
+from seqloom.jobs.evaluating.likelihood import readings
 from seqloom.jobs.evaluating.rolling import Kept, errors, metric_of, shared_metrics, test_of
 from seqloom.jobs.evaluating.said import Data, Said, metrics_of_model, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.evaluating.system_name import name_systems
@@ -88,6 +89,8 @@ def evaluated_runs(
     shape: Shape = "classes" if data.graph is not None else model.task.shape
     what = together(systems, data.columns, parts, names, shape, unknown)
     what = what if data.graph is None else replace(what, sizes=sizes_of(data))
+    for line in readings({name: part.likely for name, part in zip(systems, parts, strict=True)}):
+        note(line)
     for metric in (count.metric for count in what.counts if len(set(count.units)) > 1):
         remedy = "; --metrics bpc compares them" if metric.name == "perplexity" else ""
         note(f"{metric.title} is per token, and the runs' vocabularies differ: it is not compared{remedy}")

@@ -11,7 +11,7 @@ from seqloom.jobs.answering.scoring import Given
 from seqloom.jobs.answering.writing import room
 from seqloom.jobs.model import Model
 from seqloom.settings import UserError
-from seqloom.tasks.language import LanguageTask
+from seqloom.tasks.settings import Language, TaskSettings
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,12 @@ class Windows:
 
     context: int
     stride: int | None = None
+
+    @property
+    def words(self) -> str:
+        return f"in windows of {self.context:,}" + (
+            "" if self.stride is None else f", of each the last {self.stride:,}"
+        )
 
     def __call__(self, ids_N: NDArray[np.int64]) -> Iterator[Given]:
         """All of a text but its first token, each once. The first window has nothing before it, and is scored whole."""
@@ -32,16 +38,19 @@ class Windows:
 
 
 def windows_of(model: Model, run: str, settings: EvaluationSettings) -> Windows | None:
-    """As the settings ask for; None where they do not. What has no such windows is refused."""
+    return windows_for(model.recipe.task, room(model.networks, "decoder"), run, settings)
+
+
+def windows_for(task: TaskSettings, most: int, run: str, settings: EvaluationSettings) -> Windows | None:
+    """As the settings ask for; None where they do not. What has no such windows is refused. most: positions."""
     if settings.context is None and settings.stride is None:
         return None
     name = "context" if settings.context is not None else "stride"
-    if not (isinstance(model.task, LanguageTask) and model.task.encoder.running):
+    if not (isinstance(task, Language) and task.lines == "text"):
         raise UserError(f"evaluation.{name}: is of running text, and {run} reads none in windows; leave it out")
-    context, stride = settings.context or model.task.settings.context, settings.stride
+    context, stride = settings.context or task.context, settings.stride
     if stride is not None and stride > context:
         raise UserError(f"evaluation.stride={stride}: more than the {context} tokens that are read together")
-    most = room(model.networks, "decoder")
     if context > most:
         raise UserError(f"evaluation.context={context}: the positions of {run} end at {most}; ask for {most} at most")
     return Windows(context, stride)
