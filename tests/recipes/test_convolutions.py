@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import Tensor
 
 from seqloom.layers.layout import Packed
 from seqloom.models.build import build_model
@@ -132,6 +133,31 @@ def test_convs2s_keeps_the_variance_of_what_it_reads() -> None:
         assert 0.5 < grown(name) < 2
         assert grown(name, "model.residual.scale=1.0") > 1000
     assert grown("convs2s-small", "model.mixer.weight_norm=false") < 0.05  # torch's own first weights
+
+
+def _learnt_from(divide: str) -> dict[str, Tensor]:
+    """The gradients of each part in training."""
+    model = _built("convs2s-small", "model.dropout=0.0", f"model.decoder.cross={{kind='multi-step', divide={divide}}}")
+    source, target = Packed.of([7, 3]), Packed.of([2, 5])
+    model.train()(torch.arange(10), source, torch.arange(7), target).hidden[:, 0].sum().backward()
+    return {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
+
+
+def test_convs2s_divides_what_its_encoder_learns_from() -> None:
+    """By four layers that attend to it; what is read beside it is not divided, nor does anything else change."""
+    divided, whole = _learnt_from("true"), _learnt_from("false")
+    assert divided.keys() == whole.keys()
+    parts = {name.partition(".")[0] for name in whole}
+    assert {"encoder", "decoder", "source", "target"} <= parts
+    for name, gradient in whole.items():
+        if name.startswith("encoder."):
+            torch.testing.assert_close(divided[name], gradient / 4)
+        elif not name.startswith("source."):
+            torch.testing.assert_close(divided[name], gradient)
+    assert all(whole[name].abs().max() > 0 for name in whole if name.startswith("encoder.blocks.0.mixer"))
+    source = next(name for name in whole if name.startswith("source."))
+    assert not torch.allclose(divided[source], whole[source])
+    assert not torch.allclose(divided[source], whole[source] / 4)
 
 
 def test_convs2s_asks_with_the_targets_embedding_and_reads_the_sources() -> None:

@@ -29,6 +29,11 @@ class MultiStep(Frozen):
     kind: Literal["multi-step"] = "multi-step"
     weight_norm: bool = Field(default=True, description="of both maps, as in a convolution")
     dropout: float = Field(default=0.0, ge=0, lt=1, description="of attention weights")
+    divide: bool = Field(
+        default=False,
+        description="in training, what the encoder learns from is divided by the number of layers that attend to it "
+        "(section 3.5)",
+    )
 
     def check(self, width: int, causal: bool) -> Faults:
         yield from ()

@@ -24,7 +24,9 @@ class EncoderDecoder(nn.Module):
         self.encoder = Stack(encoder, width, causal=False)
         shared = sizes.shared(self.source.vectors) if settings.tie in ("inputs", "all") else None
         self.target = Input(settings.decoder_input, decoder, sizes.target, width, shared)
-        self.keeps_embedded = any(isinstance(cross, MultiStep) for cross in decoder.crosses())
+        steps = [cross for cross in decoder.crosses() if isinstance(cross, MultiStep)]
+        self.keeps_embedded = bool(steps)
+        self.divides = len(steps) if any(cross.divide for cross in steps) else 1
         self.decoder = Stack(decoder, width, causal=True, crosses=True)
         tied = self.target.vectors if settings.tie in ("output", "all") else None
         self.head = build_head(settings.output, decoder.norm, sizes.target, width, tied)
@@ -53,6 +55,9 @@ class EncoderDecoder(nn.Module):
         if self.settings.unfold is not None:
             x, layout = unfolded(x, layout, self.settings.unfold)
         hidden, ends, report = self.encoder(x, layout)
+        if self.training and self.divides > 1 and hidden.requires_grad:
+            # not what the embeddings learn from: they are read beside it
+            hidden.register_hook(lambda gradient: gradient / self.divides)
         left = tuple(None if end is None else end.mixer for end in ends or ())
         memory = Memory(hidden, layout, ends=left, embedded=x if self.keeps_embedded else None)
         return memory, Output(hidden, layout, None, report)

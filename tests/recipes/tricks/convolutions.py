@@ -26,6 +26,7 @@ _CONVS2S: Tricks = {  # Gehring et al. 2017
     **both({"feed_forward.kind": "none", "norm.kind": "none", "positions.kind": "learned"}),
     **both({"residual.kind": "add", "residual.scale": pytest.approx(sqrt(0.5))}),  # section 3.4
     "decoder.cross.kind": "multi-step",  # section 3.3, in every layer
+    "decoder.cross.divide": True,  # section 3.5
     "model.input.deviation": 0.1,  # section 3.5
     "training.optimiser.kind": "sgd",
     "training.optimiser.momentum": 0.99,
