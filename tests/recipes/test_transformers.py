@@ -18,11 +18,34 @@ from tests.recipes.shrunk import exact, obeys_the_laws, parameters, recipe
 
 PAIRS = ("text.source={kind = 'characters'}", "model.width=48", "model.depth=2", "model.dropout=0.0")
 TEXT = ("text.source={kind = 'words'}", "task.lines=documents", "model.width=48", "model.dropout=0.0")
+NARROW = "model.feed_forward.width=192"
+BOLD = "training.optimiser.rate=0.005"  # theirs are for wide models and hundreds of thousands of steps
 SMALLER = {
+    "transformer-base": (*PAIRS, NARROW, "training.optimiser.rate=0.002"),
     "transformer-base-small": PAIRS,
+    "transformer-big": (*PAIRS, NARROW, "training.optimiser.rate=0.002"),
     "transformer-big-small": PAIRS,
-    "transformer-big": (*PAIRS, "model.feed_forward.width=192", "training.optimiser.rate=0.002"),
+    "transformer-modern": (*PAIRS, NARROW),
+    "t5-style": (
+        *PAIRS,
+        NARROW,
+        "model.mixer.head_width=8",
+        "model.mixer.dropout=0.0",
+        "model.feed_forward.dropout=0.0",
+    ),
     "t5-style-small": PAIRS,
+    "gpt": (*TEXT, NARROW, BOLD, "model.depth=2", "model.mixer.dropout=0.0"),
+    "llama-style": (*TEXT, NARROW, BOLD, "model.depth=2", "model.mixer.heads=6", "model.mixer.key_heads=2"),
+    "hybrid": (*TEXT, NARROW, BOLD, "model.depth=6"),
+    "music-transformer": (
+        "model.width=48",
+        NARROW,
+        BOLD,
+        "model.depth=2",
+        "model.dropout=0.0",
+        "model.mixer.head_width=8",
+        "model.mixer.relative.distance=4",
+    ),
     "transformer-modern-small": PAIRS,
     "gpt-small": TEXT,
     "llama-style-small": TEXT,
@@ -30,7 +53,11 @@ SMALLER = {
     "music-transformer-small": ("model.width=48", "model.dropout=0.0", "model.mixer.relative.distance=4"),
 }
 STEPS = {
+    "transformer-base": 200,
     "transformer-base-small": 200,
+    "transformer-modern": 130,
+    "t5-style": 150,
+    "hybrid": 150,
     "transformer-big": 200,
     "transformer-big-small": 200,
     "transformer-modern-small": 130,
