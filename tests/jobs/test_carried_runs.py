@@ -112,8 +112,8 @@ def test_who_reads_the_text_otherwise_is_told(both: list[str]) -> None:
     scores, notes = _evaluated(both)
     assert notes == [
         "the text is read in unlike ways, and who sees more before a token foretells it better: run as one text, "
-        "anew in windows of 6, ensemble in windows of 6; all in the same: --set evaluation.context=256 "
-        "--set evaluation.stride=64"
+        "anew in windows of 6, ensemble in windows of 6; all in the same: --set evaluation.context=6 "
+        "--set evaluation.stride=3"
     ]
     same, notes = _evaluated(both, "evaluation.context=6")
     assert notes == []

@@ -27,7 +27,7 @@ class Likelihood:
     """Of each example: its log-probability, tokens (end marks included) and characters (the line's end included).
 
     vocabulary: which one the tokens are of. lost: characters of all examples that it cannot write.
-    reading: of running text, what a token is given, in words.
+    reading: of running text, how it was read, in words. context: tokens that the model can read together.
     """
 
     log_probs: list[float]
@@ -36,6 +36,7 @@ class Likelihood:
     vocabulary: str = ""
     lost: int = 0
     reading: str = ""
+    context: int = 0
 
     @property
     def fault(self) -> str | None:
@@ -90,17 +91,18 @@ def _running(model: Model, task: LanguageTask, texts: Sequence[str], windows: Wi
     ends, sums = np.cumsum(rows.lengths_B), np.concatenate(([0.0], np.cumsum(log_probs)))
     sums_B = sums[ends] - sums[ends - rows.lengths_B]
     found = _likelihood(model, sums_B.tolist(), rows.lengths_B.tolist(), texts)
-    return replace(found, reading="as one text" if carry else windows.words)
+    return replace(found, reading="as one text" if carry else windows.words, context=context)
 
 
 def readings(likely: Mapping[str, Likelihood | None]) -> Iterator[str]:
     """That systems read the same running text in unlike ways, if they do."""
-    each = {name: one.reading for name, one in likely.items() if one is not None and one.reading}
-    if len(set(each.values())) > 1:
-        how = ", ".join(f"{name} {reading}" for name, reading in each.items())
+    each = {name: one for name, one in likely.items() if one is not None and one.reading}
+    if len({one.reading for one in each.values()}) > 1:
+        how = ", ".join(f"{name} {one.reading}" for name, one in each.items())
+        least = min(one.context for one in each.values())
         yield (
             f"the text is read in unlike ways, and who sees more before a token foretells it better: {how}; "
-            "all in the same: --set evaluation.context=256 --set evaluation.stride=64"
+            f"all in the same: --set evaluation.context={least} --set evaluation.stride={-(-least // 2)}"
         )
 
 
