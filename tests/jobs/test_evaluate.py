@@ -222,9 +222,9 @@ def test_systems_are_called_as_is_said(place: Path) -> None:
 def test_a_terminal_gets_drawn_tables(place: Path) -> None:
     found, what = _files("good", metrics=("ter",), examples=1)
     into = io.StringIO()
-    show(found, what, Console(file=into, force_terminal=True, width=100, no_color=True))
-    assert "┃" in into.getvalue()
-    assert "TER ↓" in into.getvalue()
+    show(found, what, Console(file=into, force_terminal=True, width=100, color_system=None))
+    assert "\nmetric  score  95 % interval\n─────" in into.getvalue()
+    assert "\nTER ↓   11.39  " in into.getvalue()
     assert "good, worst" not in into.getvalue()
     assert "worst: example " in into.getvalue()
     assert "TER: nrefs:1|case:lc|" in into.getvalue()

@@ -13,10 +13,11 @@ from seqloom.evaluation.report import Measured, Report
 from seqloom.jobs.comparing.compared import Compared, Row, otherwise, spent
 from seqloom.jobs.comparing.result import Facts
 from seqloom.jobs.comparing.speed import UNITS
+from seqloom.jobs.drawn_table import draw
 from seqloom.jobs.evaluating.score_page import below
 from seqloom.jobs.evaluating.score_table import NONE, number, probability, titled
 from seqloom.jobs.recipes.published import Result
-from seqloom.jobs.table import Table, draw, latex, markdown, plain
+from seqloom.jobs.table import Table, latex, markdown, plain
 from seqloom.settings.words import counted
 from seqloom.training.figures import count, duration, memory
 

@@ -7,10 +7,11 @@ from rich.console import Console
 
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.report import Report, Shown
+from seqloom.jobs.drawn_table import draw
 from seqloom.jobs.evaluating.evaluated import Evaluated, confusions
 from seqloom.jobs.evaluating.score_table import P_BOOTSTRAP, P_RANDOMISATION, number, tables, titled
 from seqloom.jobs.lines.json_line import json_line
-from seqloom.jobs.table import draw, in_latex, latex, markdown, plain
+from seqloom.jobs.table import in_latex, latex, markdown, plain
 
 Form = Literal["text", "markdown", "latex", "jsonl"]
 
