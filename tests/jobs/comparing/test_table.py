@@ -11,7 +11,7 @@ from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.comparing.compared import Compared, Row, otherwise, spent
 from seqloom.jobs.comparing.picture import picture
 from seqloom.jobs.comparing.result import Facts
-from seqloom.jobs.comparing.table import flops, tables, text
+from seqloom.jobs.comparing.table import Form, flops, tables, text
 from seqloom.jobs.deciding.asked import Budget
 from seqloom.jobs.evaluate import reported
 from seqloom.jobs.evaluating.likelihood import Likelihood
@@ -83,6 +83,15 @@ def test_other_vocabularies_need_bits(compared: Compared) -> None:
     other = replace(compared, own_vocabularies=True)
     assert "bits/char ↓" in tables(other)[0].head
     assert "so that it is not compared; bits per character are" in text(other, "text")
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+def test_how_it_was_counted_is_told_of_what_is_shown(compared: Compared, form: Form) -> None:
+    for one, shown in (compared, False), (replace(compared, own_vocabularies=True), True):
+        assert ("bits/char: unit:character|" in text(one, form)) is shown
+        assert "BLEU: nrefs:1|" in text(one, form)
+        assert "perplexity: unit:token|" in text(one, form)
+        assert "bits/char" in json.loads(text(one, "json"))["signatures"]
 
 
 def test_a_published_metric_without_a_column(compared: Compared) -> None:

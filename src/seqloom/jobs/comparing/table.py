@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from typing import Literal, assert_never
 
@@ -9,7 +10,7 @@ from rich.console import Console
 
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.metric import Metric
-from seqloom.evaluation.report import Measured, Report
+from seqloom.evaluation.report import Measured, Report, SliceScore
 from seqloom.jobs.comparing.compared import Compared, Row, otherwise, spent
 from seqloom.jobs.comparing.result import Facts
 from seqloom.jobs.comparing.speed import UNITS
@@ -145,11 +146,15 @@ def _published(row: Row, result: Result, metrics: list[Metric[object]]) -> tuple
 # -- by length, and by what else examples differ in
 
 
+def _sliced(report: Report) -> tuple[SliceScore, ...]:
+    first = report.measured[0].metric
+    return tuple(score for score in report.slices if score.metric is first)
+
+
 def _slices(compared: Compared, report: Report) -> Iterator[Table]:
     """By the first metric: a row a system, a column a slice."""
     first = report.measured[0].metric
-    of_first = [score for score in report.slices if score.metric is first]
-    for by, group in groupby(of_first, lambda score: score.slice.by):
+    for by, group in groupby(_sliced(report), lambda score: score.slice.by):
         scores = list(group)
         parts = list({score.slice.name: score.slice for score in scores}.values())
         found = {(score.system, score.slice.name): number(first, score.score) for score in scores}
@@ -209,4 +214,12 @@ def told(compared: Compared) -> Iterator[str]:
             about = "; ".join(filter(None, [row.source, *notes]))
             yield f"{PUBLISHED} published, not measured: {row.name}" + (f" ({about})" if about else "")
     yield from compared.notes
-    yield from below(compared.report) if compared.report is not None else ()
+    yield from below(_of_shown(compared, compared.report)) if compared.report is not None else ()
+
+
+def _of_shown(compared: Compared, report: Report) -> Report:
+    """With what is said of metrics that a table shows, and of no others."""
+    slices = _sliced(report)
+    titles = {metric.title for metric in (*_metrics(compared), *(part.metric for part in slices))}
+    kept = tuple(each for each in report.signatures if each[0] in titles)
+    return replace(report, signatures=kept, slices=slices)
