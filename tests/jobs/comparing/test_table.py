@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from seqloom.evaluation.settings import EvaluationSettings
-from seqloom.jobs.comparing.compared import Compared, Row, otherwise, spent
+from seqloom.jobs.comparing.compared import Compared, Row, began_late, otherwise, spent
 from seqloom.jobs.comparing.picture import picture
 from seqloom.jobs.comparing.result import Facts
 from seqloom.jobs.comparing.table import Form, flops, tables, text
@@ -163,10 +163,37 @@ def test_who_did_not_spend_the_budget(
     assert row.facts is not None
     row = replace(row, facts=replace(row.facts, **changes))
     found = replace(compared, rows=(row,), budget=budget)
-    assert (otherwise(row, budget) is None) is (told is None)
+    assert ((otherwise(row, budget) or began_late(row, budget)) is None) is (told is None)
     assert (told or "scored on test.tsv") in text(found, "text")
-    assert ("but not bottleneck (see below)" in text(found, "text")) is (told is not None)
-    assert otherwise(replace(row, trained=False), budget) is None
+    old = replace(row, trained=False)
+    assert otherwise(old, budget) is began_late(old, budget) is None
+
+
+def _title(compared: Compared, minutes: float, *seconds: float, old: int = 0) -> str:
+    """What the title begins with. seconds: of each training; old: so many others were trained before."""
+    facts = compared.rows[0].facts
+    assert facts is not None
+    rows = [Row(f"s{number}", replace(facts, seconds=each)) for number, each in enumerate(seconds)]
+    rows += [Row(f"old{number}", facts, trained=False) for number in range(old)]
+    found = replace(compared, rows=tuple(rows), budget=Budget("minutes", minutes))
+    return tables(found)[0].title.removesuffix("; 40 examples; differences from bottleneck")
+
+
+def test_the_title_says_what_training_cost(compared: Compared) -> None:
+    assert _title(compared, 5, 300, 300) == "each trained for 5 m 00 s"
+    assert _title(compared, 5, 300, old=2) == "trained for 5 m 00 s"
+    assert _title(compared, 5, 300, 400, 300) == "each trained for 5 m 00 s, but not s1 (see below)"
+    assert _title(compared, 5, 400, 400) == "each meant to be trained for 5 m 00 s (see below)"
+    assert _title(compared, 5, 400, old=1) == "meant to be trained for 5 m 00 s (see below)"
+    assert _title(compared, 0.1, 4, 5) == "each trained for 6 s, its start included"
+    assert _title(compared, 0.1, 4) == "trained for 6 s, its start included"
+    assert _title(compared, 0.1, 4, 8) == "each trained for 6 s, its start included, but not s1 (see below)"
+
+
+def test_who_failed_had_no_other_cost(compared: Compared) -> None:
+    rows = (replace(compared.rows[0], trained=True), Row("broken", failed="memory"))
+    found = tables(replace(compared, rows=rows, budget=Budget("minutes", 4.0)))[0].title
+    assert found.startswith("each meant to be trained for 4 m 00 s (see below); ")
 
 
 def test_the_speed_is_of_one_thing(compared: Compared) -> None:

@@ -11,9 +11,10 @@ from rich.console import Console
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Measured, Report, SliceScore
-from seqloom.jobs.comparing.compared import Compared, Row, otherwise, spent
+from seqloom.jobs.comparing.compared import Compared, Row, began_late, otherwise, spent
 from seqloom.jobs.comparing.result import Facts
 from seqloom.jobs.comparing.speed import UNITS
+from seqloom.jobs.deciding.asked import Budget
 from seqloom.jobs.drawn_table import draw
 from seqloom.jobs.evaluating.score_page import below
 from seqloom.jobs.evaluating.score_table import NONE, number, probability, titled
@@ -71,14 +72,24 @@ def _main(compared: Compared) -> Table:
 
 
 def _title(compared: Compared) -> str:
-    parts = [] if compared.budget is None else [f"each trained for {spent(compared.budget)}"]
-    others = [row.name for row in compared.rows if otherwise(row, compared.budget)]
-    parts = [f"{part}, but not {', '.join(others)} (see below)" for part in parts] if others else parts
+    parts = [] if compared.budget is None else [_trained(compared, compared.budget)]
     if compared.report is not None:
         parts.append(counted(compared.report.examples, *compared.report.unit))
         several = len(compared.report.systems) > 1
         parts += [f"differences from {compared.report.systems[0]}"] if several else []
     return "; ".join(parts)
+
+
+def _trained(compared: Compared, budget: Budget) -> str:
+    """At which cost: who had another is named, unless nobody had it."""
+    trained = [row for row in compared.rows if row.trained]
+    others = [row.name for row in trained if otherwise(row, budget)]
+    each = "each " if len(trained) > 1 else ""
+    if others and len(others) == sum(not row.failed for row in trained):
+        return f"{each}meant to be trained for {spent(budget)} (see below)"
+    start = ", its start included" if any(began_late(row, budget) for row in trained) else ""
+    but = f", but not {', '.join(others)} (see below)" if others else ""
+    return f"{each}trained for {spent(budget)}{start}{but}"
 
 
 def _metrics(compared: Compared) -> list[Metric[object]]:
@@ -191,7 +202,7 @@ def told(compared: Compared) -> Iterator[str]:
             yield f"{row.name}: {', '.join(row.members)} write together; its FLOPs and time are theirs, added up"
         if not (row.trained or row.members or row.failed):
             yield f"{row.name}: a run that was trained before, at a cost of its own"
-        other = otherwise(row, compared.budget)
+        other = otherwise(row, compared.budget) or began_late(row, compared.budget)
         if other is not None:
             yield f"{row.name}: {other}"
     yield from _steps(compared)
