@@ -78,6 +78,20 @@ def test_by_length(compared: Compared) -> None:
     assert examples == ("examples", "20", "20")
 
 
+def test_slices_that_have_no_score(compared: Compared) -> None:
+    said = "BLEU is left out (–) of slices in which no reference has 4 tokens"
+    assert said not in text(compared, "text")
+    assert compared.report is not None
+    slices = [replace(one, score=None) if one.slice.name == "4" else one for one in compared.report.slices]
+    found = replace(compared, report=replace(compared.report, slices=tuple(slices)))
+    by_source = next(table for table in tables(found) if table.title == "BLEU by source words")
+    assert [row[1] for row in by_source.rows] == ["–", "–", "20"]
+    assert f"- {said}\n" in text(found, "markdown")
+    assert json.loads(text(found, "json"))["systems"][0]["slices"][0]["score"] is None
+    others = [replace(one, score=None) if one.metric.name == "bpc" else one for one in compared.report.slices]
+    assert said not in text(replace(compared, report=replace(compared.report, slices=tuple(others))), "text")
+
+
 def test_other_vocabularies_need_bits(compared: Compared) -> None:
     assert "bits/char ↓" not in tables(compared)[0].head
     other = replace(compared, own_vocabularies=True)

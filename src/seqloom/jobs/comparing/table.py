@@ -17,7 +17,7 @@ from seqloom.jobs.comparing.speed import UNITS
 from seqloom.jobs.deciding.asked import Budget
 from seqloom.jobs.drawn_table import draw
 from seqloom.jobs.evaluating.score_page import below
-from seqloom.jobs.evaluating.score_table import NONE, number, probability, titled
+from seqloom.jobs.evaluating.score_table import NONE, number, probability, slice_cell, titled
 from seqloom.jobs.recipes.published import Result
 from seqloom.jobs.table import Table, latex, markdown, plain
 from seqloom.settings.words import counted
@@ -168,7 +168,7 @@ def _slices(compared: Compared, report: Report) -> Iterator[Table]:
     for by, group in groupby(_sliced(report), lambda score: score.slice.by):
         scores = list(group)
         parts = list({score.slice.name: score.slice for score in scores}.values())
-        found = {(score.system, score.slice.name): number(first, score.score) for score in scores}
+        found = {(score.system, score.slice.name): slice_cell(score) for score in scores}
         rows = [
             (row.name, *(found.get((row.name, part.name), NONE) for part in parts))
             for row in compared.rows
