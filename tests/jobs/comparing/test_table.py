@@ -1,17 +1,20 @@
 """A comparison on paper: the table, the slices by length, what is published, the picture."""
 
+import io
 import json
+import re
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.comparing.compared import Compared, Row, began_late, otherwise, spent
 from seqloom.jobs.comparing.picture import picture
 from seqloom.jobs.comparing.result import Facts
-from seqloom.jobs.comparing.table import Form, flops, tables, text
+from seqloom.jobs.comparing.table import Form, flops, show, tables, text
 from seqloom.jobs.deciding.asked import Budget
 from seqloom.jobs.evaluate import reported
 from seqloom.jobs.evaluating.likelihood import Likelihood
@@ -124,6 +127,18 @@ def test_forms(compared: Compared) -> None:
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 3
     assert "% broken failed: out of memory" in latex
     assert "a note" in text(compared, "text")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_in_a_terminal_no_number_is_broken(compared: Compared, width: int) -> None:
+    into = io.StringIO()
+    show(compared, Console(file=into, force_terminal=True, color_system=None, width=width))
+    drawn, notes = into.getvalue().rsplit("\n\n", 1)
+    assert notes == text(compared, "text").rsplit("\n\n", 1)[1]
+    assert max(map(len, drawn.splitlines())) <= width
+    for table in tables(compared):
+        for cell in (cell for row in table.rows for cell in row[1:]):
+            assert re.search(rf"(^|  ){re.escape(cell)}($|  )", drawn, re.MULTILINE)
 
 
 def test_the_picture(compared: Compared) -> None:
