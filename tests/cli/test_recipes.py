@@ -12,7 +12,7 @@ from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.jobs.recipes.shipped import folder
 from seqloom.settings import load, loads
 from seqloom.training.pace import ROWS, WIDTHS, Pace
-from tests.cli.run import run
+from tests.cli.run import in_terminal, run
 
 FILES = sorted(folder().glob("*.toml"))
 
@@ -86,6 +86,18 @@ def test_the_list(two: Path) -> None:
     assert broken.split(maxsplit=1) == ["broken", "(broken: `seqloom recipes broken` says why)"]
     assert good.startswith("good")
     assert good.endswith("  a paper")
+
+
+@pytest.mark.parametrize("more", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_the_list_in_a_terminal(more: dict[str, str]) -> None:
+    """Names and numbers are as in a pipe, and what a recipe is of stands below."""
+    piped = [line.rsplit("  ", 1) for line in run("recipes").out.splitlines() if "  " in line]
+    shown = in_terminal("recipes", columns=80, **more)
+    assert max(map(len, shown)) <= 80
+    for cells, source in piped[1:]:
+        at = shown.index(cells)
+        assert source.startswith(shown[at + 1].strip())
+    assert ("\x1b[1m" in "".join(in_terminal("recipes", columns=80, escapes=True, **more))) == ("TERM" not in more)
 
 
 @pytest.mark.parametrize(

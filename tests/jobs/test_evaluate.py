@@ -111,6 +111,40 @@ def test_bleu_of_words_is_left_out(place: Path) -> None:
     assert [each.score for each in found.measured] == [0.0]
 
 
+LATELY = [*["cat"] * 4, *["a cat"] * 4, *["a cat sat on it"] * 4]
+
+
+def test_bleu_of_slices_of_words_is_left_out(place: Path) -> None:
+    """Of the first, though its answers are longer."""
+    _write("r", LATELY)
+    _write("h", ["a cat sat on"] * 12)
+    said = "BLEU is left out (–) of slices in which no reference has 4 tokens"
+    found, what = _files("h", references=("r",), metrics=("bleu", "ter"))
+    scores = {(each.slice.name, each.metric.name): each.score for each in found.slices}
+    assert scores["1", "bleu"] is scores["2", "bleu"] is None
+    assert scores["5", "bleu"] > 50
+    assert None not in {scores[name, "ter"] for name in "125"}
+    lines = page(found, what, "text").splitlines()
+    assert lines[lines.index("by reference words") + 2].split()[:3] == ["1", "4", "–"]
+    assert said in lines
+    records = [json.loads(line) for line in page(found, what, "jsonl").splitlines()]
+    assert [each["score"] for each in records if each["kind"] == "slice" and each["metric"] == "bleu"][:2] == [None] * 2
+    found, what = _files("h", "r", references=("r",), metrics=("ter", "bleu"))
+    assert said not in page(found, what, "text")
+    assert said in page(*_files("h", "r", references=("r",), metrics=("bleu", "ter")), "text")
+
+
+def test_several_references_are_long_enough_together(place: Path) -> None:
+    _write("r", LATELY)
+    _write("long", ["a cat sat on it"] * 12)
+    assert None not in {each.score for each in _files("r", references=("r", "long"))[0].slices}
+
+
+def test_bleu_of_words_that_was_asked_for_has_slices(place: Path) -> None:
+    _write("r", LATELY[:8])
+    assert {each.score for each in _files("r", references=("r",), metrics=("bleu",))[0].slices} == {0.0}
+
+
 def test_slices_and_examples(place: Path) -> None:
     found, what = _files("bad", sources="other", examples=2)
     by = list(dict.fromkeys(each.slice.by for each in found.slices))
@@ -222,9 +256,9 @@ def test_systems_are_called_as_is_said(place: Path) -> None:
 def test_a_terminal_gets_drawn_tables(place: Path) -> None:
     found, what = _files("good", metrics=("ter",), examples=1)
     into = io.StringIO()
-    show(found, what, Console(file=into, force_terminal=True, width=100, no_color=True))
-    assert "┃" in into.getvalue()
-    assert "TER ↓" in into.getvalue()
+    show(found, what, Console(file=into, force_terminal=True, width=100, color_system=None))
+    assert "\nmetric  score  95 % interval\n─────" in into.getvalue()
+    assert "\nTER ↓   11.39  " in into.getvalue()
     assert "good, worst" not in into.getvalue()
     assert "worst: example " in into.getvalue()
     assert "TER: nrefs:1|case:lc|" in into.getvalue()

@@ -61,26 +61,13 @@ def recipes(
 
 
 def _list() -> None:
-    """In a terminal long sources are folded; a pipe has a line a recipe."""
+    """A pipe has a line a recipe."""
     from rich.console import Console
 
     from seqloom.jobs.recipes import listing
 
     console = Console()
-    if not console.is_terminal:
+    if console.is_terminal:
+        listing.show(console)
+    else:
         typer.echo("\n".join(listing.lines()))
-        return
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for at, head in enumerate(listing.HEAD):
-        numbers = 0 < at < len(listing.HEAD) - 1
-        table.add_column(head, justify="right" if numbers else "left", no_wrap=head != "source", overflow="fold")
-    for group in listing.groups():
-        for row in group:
-            table.add_row(*map(Text, row))
-        table.add_section()
-    console.print(table)
-    console.print(Text("\n".join(listing.BELOW)))

@@ -55,10 +55,12 @@ class Measured:
 
 @dataclass(frozen=True)
 class SliceScore:
+    """score: None: these examples can have none."""
+
     slice: Slice
     system: str
     metric: Metric[Any]
-    score: float
+    score: float | None
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,16 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from seqloom.inspect import attention_svg, attention_text
 from seqloom.inspect.picture import LEFT_TO_RIGHT, SHADES
 from seqloom.jobs.demo import Answer, Looked, Shown
 from seqloom.jobs.demos import NAMES, Name
+from seqloom.jobs.drawn_table import draw
+from seqloom.jobs.table import Table
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 
@@ -106,12 +106,7 @@ def _show_slices(shown: Shown, console: Console) -> None:
 
 def _show_table(head: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> None:
     if console.is_terminal:
-        table = Table(*head, box=SIMPLE_HEAD, pad_edge=True)
-        for column in table.columns[1:]:
-            column.justify = "right"
-        for row in rows:
-            table.add_row(*map(Text, row))
-        console.print(table)
+        draw(Table("", tuple(head), tuple(map(tuple, rows))), console)
         return
     widths = [max(cell_len(row[place]) for row in (head, *rows)) for place in range(len(head))]
     for row in rows:

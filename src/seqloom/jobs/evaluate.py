@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from seqloom.data.check.cut_text import cut_already
-from seqloom.evaluation.bleu import ORDER
+from seqloom.evaluation.bleu import ORDER, Bleu
 from seqloom.evaluation.build import LABEL, SERIES, TEXT, MetricName, bleu
 from seqloom.evaluation.build import named as metrics_named
-from seqloom.evaluation.report import Report, report
+from seqloom.evaluation.report import Report, SliceScore, report
 from seqloom.evaluation.scripts import settled, told
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.evaluating.evaluated import Evaluated, Note, count
@@ -132,7 +132,7 @@ def reported(
         raise UserError(f"--metrics {' '.join(names)}: nothing can be scored by that; --metrics perplexity can be")
     with share_bar("intervals and tests") as moved:
         made = report(what.systems, counts, settings, len(what.references), what.slices(), examples, moved)
-    return replace(made, unit=what.unit)
+    return replace(made, unit=what.unit, slices=_possible_slices(made.slices, what))
 
 
 def _possible(
@@ -143,3 +143,16 @@ def _possible(
         return names
     note(f"BLEU is left out: no reference has {ORDER} tokens; --metrics bleu counts it all the same")
     return [name for name in names if name != "bleu"]
+
+
+def _possible_slices(scores: tuple[SliceScore, ...], what: Evaluated) -> tuple[SliceScore, ...]:
+    """The same of slices; where all of the references are too short, BLEU was asked for."""
+    metric = next((score.metric for score in scores if isinstance(score.metric, Bleu)), None)
+    if metric is None or not metric.possible(what.references):
+        return scores
+    found = []
+    for score in scores:
+        references = ([texts[row] for row in score.slice.rows] for texts in what.references)
+        none = score.metric is metric and not metric.possible(references)
+        found.append(replace(score, score=None) if none else score)
+    return tuple(found)

@@ -1,11 +1,7 @@
-"""A table of words and numbers: the same cells for a terminal, a pipe, Markdown and LaTeX."""
+"""A table of words and numbers: the same cells for a terminal (`drawn_table.py`), a pipe, Markdown and LaTeX."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _LATEX = str.maketrans(
     {letter: f"\\{letter}" for letter in "&%$#_{}"}
@@ -16,26 +12,13 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Table:
-    """left: how many columns hold words; the others hold numbers."""
+    """left: how many columns hold words; the others hold numbers, but the last where it holds sentences."""
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: int = 1
-
-
-def draw(table: Table, console: "Console") -> None:
-    """As a terminal can."""
-    from rich.markup import escape  # only a terminal needs it
-    from rich.table import Table as RichTable
-
-    drawn = RichTable(title=escape(table.title), title_justify="left")
-    for at, head in enumerate(table.head):
-        drawn.add_column(escape(head), justify="left" if at < table.left else "right", overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*map(escape, row))
-    console.print(drawn)
-    console.print()
+    sentences: bool = False
 
 
 def plain(table: Table) -> Iterator[str]:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import seqloom
+from seqloom.jobs.comparing import work
+from seqloom.jobs.comparing.worker import done
 from seqloom.music import Note, Piece, Voices, read_midi, write_events, write_midi
 from seqloom.settings import UserError
 from tests.cli.run import run
@@ -119,6 +121,20 @@ def test_how_likely_pieces_are(place: Path) -> None:
     scored = model.score(text)
     assert len(scored.pieces) == 33
     assert score == pytest.approx(math.exp(-scored.log_prob / 33), rel=1e-4)
+
+
+def test_long_and_short_pieces_are_told_apart_by_events(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "work_apart", done)  # starting another process takes seconds
+    Path("test").mkdir()
+    for steps in (4, 8, 16, 24):
+        Path(f"test/{steps}.mid").write_bytes(write_midi(scale(60, steps)))
+    scored = run("evaluate", f"{place}/runs/m", "--data", "test").out.splitlines()
+    at = scored.index("by events")
+    assert [line.split()[0] for line in scored[at + 1 : at + 6]] == ["events", "8", "16", "32", "48"]
+    compared = run("compare", f"{place}/runs/m", "--test", "test").out.splitlines()
+    at = compared.index("perplexity ↓ by events")
+    assert compared[at + 1].split() == ["system", "8", "16", "32", "48"]
+    assert not [line for line in (*scored, *compared) if "reference words" in line]
 
 
 @pytest.mark.parametrize(

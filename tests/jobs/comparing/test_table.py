@@ -1,17 +1,20 @@
 """A comparison on paper: the table, the slices by length, what is published, the picture."""
 
+import io
 import json
+import re
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 
 from seqloom.evaluation.settings import EvaluationSettings
-from seqloom.jobs.comparing.compared import Compared, Row, otherwise, spent
+from seqloom.jobs.comparing.compared import Compared, Row, began_late, otherwise, spent
 from seqloom.jobs.comparing.picture import picture
 from seqloom.jobs.comparing.result import Facts
-from seqloom.jobs.comparing.table import flops, tables, text
+from seqloom.jobs.comparing.table import Form, flops, show, tables, text
 from seqloom.jobs.deciding.asked import Budget
 from seqloom.jobs.evaluate import reported
 from seqloom.jobs.evaluating.likelihood import Likelihood
@@ -78,11 +81,34 @@ def test_by_length(compared: Compared) -> None:
     assert examples == ("examples", "20", "20")
 
 
+def test_slices_that_have_no_score(compared: Compared) -> None:
+    said = "BLEU is left out (–) of slices in which no reference has 4 tokens"
+    assert said not in text(compared, "text")
+    assert compared.report is not None
+    slices = [replace(one, score=None) if one.slice.name == "4" else one for one in compared.report.slices]
+    found = replace(compared, report=replace(compared.report, slices=tuple(slices)))
+    by_source = next(table for table in tables(found) if table.title == "BLEU by source words")
+    assert [row[1] for row in by_source.rows] == ["–", "–", "20"]
+    assert f"- {said}\n" in text(found, "markdown")
+    assert json.loads(text(found, "json"))["systems"][0]["slices"][0]["score"] is None
+    others = [replace(one, score=None) if one.metric.name == "bpc" else one for one in compared.report.slices]
+    assert said not in text(replace(compared, report=replace(compared.report, slices=tuple(others))), "text")
+
+
 def test_other_vocabularies_need_bits(compared: Compared) -> None:
     assert "bits/char ↓" not in tables(compared)[0].head
     other = replace(compared, own_vocabularies=True)
     assert "bits/char ↓" in tables(other)[0].head
     assert "so that it is not compared; bits per character are" in text(other, "text")
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+def test_how_it_was_counted_is_told_of_what_is_shown(compared: Compared, form: Form) -> None:
+    for one, shown in (compared, False), (replace(compared, own_vocabularies=True), True):
+        assert ("bits/char: unit:character|" in text(one, form)) is shown
+        assert "BLEU: nrefs:1|" in text(one, form)
+        assert "perplexity: unit:token|" in text(one, form)
+        assert "bits/char" in json.loads(text(one, "json"))["signatures"]
 
 
 def test_a_published_metric_without_a_column(compared: Compared) -> None:
@@ -101,6 +127,18 @@ def test_forms(compared: Compared) -> None:
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 3
     assert "% broken failed: out of memory" in latex
     assert "a note" in text(compared, "text")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_in_a_terminal_no_number_is_broken(compared: Compared, width: int) -> None:
+    into = io.StringIO()
+    show(compared, Console(file=into, force_terminal=True, color_system=None, width=width))
+    drawn, notes = into.getvalue().rsplit("\n\n", 1)
+    assert notes == text(compared, "text").rsplit("\n\n", 1)[1]
+    assert max(map(len, drawn.splitlines())) <= width
+    for table in tables(compared):
+        for cell in (cell for row in table.rows for cell in row[1:]):
+            assert re.search(rf"(^|  ){re.escape(cell)}($|  )", drawn, re.MULTILINE)
 
 
 def test_the_picture(compared: Compared) -> None:
@@ -154,10 +192,37 @@ def test_who_did_not_spend_the_budget(
     assert row.facts is not None
     row = replace(row, facts=replace(row.facts, **changes))
     found = replace(compared, rows=(row,), budget=budget)
-    assert (otherwise(row, budget) is None) is (told is None)
+    assert ((otherwise(row, budget) or began_late(row, budget)) is None) is (told is None)
     assert (told or "scored on test.tsv") in text(found, "text")
-    assert ("but not bottleneck (see below)" in text(found, "text")) is (told is not None)
-    assert otherwise(replace(row, trained=False), budget) is None
+    old = replace(row, trained=False)
+    assert otherwise(old, budget) is began_late(old, budget) is None
+
+
+def _title(compared: Compared, minutes: float, *seconds: float, old: int = 0) -> str:
+    """What the title begins with. seconds: of each training; old: so many others were trained before."""
+    facts = compared.rows[0].facts
+    assert facts is not None
+    rows = [Row(f"s{number}", replace(facts, seconds=each)) for number, each in enumerate(seconds)]
+    rows += [Row(f"old{number}", facts, trained=False) for number in range(old)]
+    found = replace(compared, rows=tuple(rows), budget=Budget("minutes", minutes))
+    return tables(found)[0].title.removesuffix("; 40 examples; differences from bottleneck")
+
+
+def test_the_title_says_what_training_cost(compared: Compared) -> None:
+    assert _title(compared, 5, 300, 300) == "each trained for 5 m 00 s"
+    assert _title(compared, 5, 300, old=2) == "trained for 5 m 00 s"
+    assert _title(compared, 5, 300, 400, 300) == "each trained for 5 m 00 s, but not s1 (see below)"
+    assert _title(compared, 5, 400, 400) == "each meant to be trained for 5 m 00 s (see below)"
+    assert _title(compared, 5, 400, old=1) == "meant to be trained for 5 m 00 s (see below)"
+    assert _title(compared, 0.1, 4, 5) == "each trained for 6 s, its start included"
+    assert _title(compared, 0.1, 4) == "trained for 6 s, its start included"
+    assert _title(compared, 0.1, 4, 8) == "each trained for 6 s, its start included, but not s1 (see below)"
+
+
+def test_who_failed_had_no_other_cost(compared: Compared) -> None:
+    rows = (replace(compared.rows[0], trained=True), Row("broken", failed="memory"))
+    found = tables(replace(compared, rows=rows, budget=Budget("minutes", 4.0)))[0].title
+    assert found.startswith("each meant to be trained for 4 m 00 s (see below); ")
 
 
 def test_the_speed_is_of_one_thing(compared: Compared) -> None:

@@ -161,10 +161,18 @@ def otherwise(row: Row, budget: Budget | None) -> str | None:
     if cost is not None and cost > (1 + TOLERANCE) * budget.amount:
         steps = "" if facts.steps is None else f", in {counted(facts.steps, 'step')}"
         return f"its training took {cost / budget.amount:.3g} times {spent(budget)}{steps}"
-    if cost is not None and budget.limit == "minutes" and cost < (1 - START) * budget.amount:
-        start, left = (duration(60 * part) for part in (budget.amount - cost, cost))
-        return f"its start took {start} of {spent(budget)}, so that training had {left}"
     return None
+
+
+def began_late(row: Row, budget: Budget | None) -> str | None:
+    """What its start took of the minutes that it had, if that is much."""
+    if budget is None or budget.limit != "minutes" or row.facts is None or not row.facts.seconds:
+        return None
+    minutes = row.facts.seconds / 60
+    if not row.trained or otherwise(row, budget) or minutes >= (1 - START) * budget.amount:
+        return None
+    start, left = (duration(60 * part) for part in (budget.amount - minutes, minutes))
+    return f"its start took {start} of {spent(budget)}, so that training had {left}"
 
 
 def spent(budget: Budget) -> str:

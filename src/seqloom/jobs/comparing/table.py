@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from typing import Literal, assert_never
 
@@ -9,14 +10,16 @@ from rich.console import Console
 
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.metric import Metric
-from seqloom.evaluation.report import Measured, Report
-from seqloom.jobs.comparing.compared import Compared, Row, otherwise, spent
+from seqloom.evaluation.report import Measured, Report, SliceScore
+from seqloom.jobs.comparing.compared import Compared, Row, began_late, otherwise, spent
 from seqloom.jobs.comparing.result import Facts
 from seqloom.jobs.comparing.speed import UNITS
+from seqloom.jobs.deciding.asked import Budget
+from seqloom.jobs.drawn_table import draw
 from seqloom.jobs.evaluating.score_page import below
-from seqloom.jobs.evaluating.score_table import NONE, number, probability, titled
+from seqloom.jobs.evaluating.score_table import NONE, number, probability, slice_cell, titled
 from seqloom.jobs.recipes.published import Result
-from seqloom.jobs.table import Table, draw, latex, markdown, plain
+from seqloom.jobs.table import Table, latex, markdown, plain
 from seqloom.settings.words import counted
 from seqloom.training.figures import count, duration, memory
 
@@ -69,14 +72,24 @@ def _main(compared: Compared) -> Table:
 
 
 def _title(compared: Compared) -> str:
-    parts = [] if compared.budget is None else [f"each trained for {spent(compared.budget)}"]
-    others = [row.name for row in compared.rows if otherwise(row, compared.budget)]
-    parts = [f"{part}, but not {', '.join(others)} (see below)" for part in parts] if others else parts
+    parts = [] if compared.budget is None else [_trained(compared, compared.budget)]
     if compared.report is not None:
         parts.append(counted(compared.report.examples, *compared.report.unit))
         several = len(compared.report.systems) > 1
         parts += [f"differences from {compared.report.systems[0]}"] if several else []
     return "; ".join(parts)
+
+
+def _trained(compared: Compared, budget: Budget) -> str:
+    """At which cost: who had another is named, unless nobody had it."""
+    trained = [row for row in compared.rows if row.trained]
+    others = [row.name for row in trained if otherwise(row, budget)]
+    each = "each " if len(trained) > 1 else ""
+    if others and len(others) == sum(not row.failed for row in trained):
+        return f"{each}meant to be trained for {spent(budget)} (see below)"
+    start = ", its start included" if any(began_late(row, budget) for row in trained) else ""
+    but = f", but not {', '.join(others)} (see below)" if others else ""
+    return f"{each}trained for {spent(budget)}{start}{but}"
 
 
 def _metrics(compared: Compared) -> list[Metric[object]]:
@@ -144,14 +157,18 @@ def _published(row: Row, result: Result, metrics: list[Metric[object]]) -> tuple
 # -- by length, and by what else examples differ in
 
 
+def _sliced(report: Report) -> tuple[SliceScore, ...]:
+    first = report.measured[0].metric
+    return tuple(score for score in report.slices if score.metric is first)
+
+
 def _slices(compared: Compared, report: Report) -> Iterator[Table]:
     """By the first metric: a row a system, a column a slice."""
     first = report.measured[0].metric
-    of_first = [score for score in report.slices if score.metric is first]
-    for by, group in groupby(of_first, lambda score: score.slice.by):
+    for by, group in groupby(_sliced(report), lambda score: score.slice.by):
         scores = list(group)
         parts = list({score.slice.name: score.slice for score in scores}.values())
-        found = {(score.system, score.slice.name): number(first, score.score) for score in scores}
+        found = {(score.system, score.slice.name): slice_cell(score) for score in scores}
         rows = [
             (row.name, *(found.get((row.name, part.name), NONE) for part in parts))
             for row in compared.rows
@@ -185,7 +202,7 @@ def told(compared: Compared) -> Iterator[str]:
             yield f"{row.name}: {', '.join(row.members)} write together; its FLOPs and time are theirs, added up"
         if not (row.trained or row.members or row.failed):
             yield f"{row.name}: a run that was trained before, at a cost of its own"
-        other = otherwise(row, compared.budget)
+        other = otherwise(row, compared.budget) or began_late(row, compared.budget)
         if other is not None:
             yield f"{row.name}: {other}"
     yield from _steps(compared)
@@ -208,4 +225,12 @@ def told(compared: Compared) -> Iterator[str]:
             about = "; ".join(filter(None, [row.source, *notes]))
             yield f"{PUBLISHED} published, not measured: {row.name}" + (f" ({about})" if about else "")
     yield from compared.notes
-    yield from below(compared.report) if compared.report is not None else ()
+    yield from below(_of_shown(compared, compared.report)) if compared.report is not None else ()
+
+
+def _of_shown(compared: Compared, report: Report) -> Report:
+    """With what is said of metrics that a table shows, and of no others."""
+    slices = _sliced(report)
+    titles = {metric.title for metric in (*_metrics(compared), *(part.metric for part in slices))}
+    kept = tuple(each for each in report.signatures if each[0] in titles)
+    return replace(report, signatures=kept, slices=slices)

@@ -136,7 +136,7 @@ def done(work: Work) -> None:
         notes,
         work.key,
         models_of(work.runs),
-        sizes_of(data),
+        sizes_of(model, data),
     ).save(work.into)
 
 

@@ -38,7 +38,7 @@ class Evaluated:
     steps: Sequence[int] | None = None
     """of each series, where the texts are numbers"""
     sizes: tuple[str, Sequence[int]] | None = None
-    """of the sources, where they are no texts: what is counted, and how many each has"""
+    """of the sources, where they are no texts, or of music: what is counted, and how many each has"""
     unit: tuple[str, str] = ("example", "examples")
     """what one of the references is, and several"""
     files: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Evaluated:
         found = list[Slice]()
         if self.steps is not None:
             found = _several(by_length(self.steps, "reference steps"))
-        elif self.labels is None:
+        elif self.labels is None and self.sizes is None:
             found = _by_length(self.references[0], "reference")
         if self.sizes is not None:
             found += _several(by_length(self.sizes[1], self.sizes[0]))

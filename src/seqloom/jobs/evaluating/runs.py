@@ -29,6 +29,7 @@ from seqloom.jobs.opened import still_training
 from seqloom.jobs.progress import share_bar
 from seqloom.settings import UserError
 from seqloom.tasks.forecast import ForecastTask
+from seqloom.tasks.music import MusicTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.settings import TaskSettings
 from seqloom.tasks.translate import TranslateTask
@@ -88,7 +89,8 @@ def evaluated_runs(
         systems = (*systems, ENSEMBLE)
     shape: Shape = "classes" if data.graph is not None else model.task.shape
     what = together(systems, data.columns, parts, names, shape, unknown)
-    what = what if data.graph is None else replace(what, sizes=sizes_of(data))
+    sizes = sizes_of(model, data)
+    what = what if sizes is None else replace(what, sizes=sizes)
     for line in readings({name: part.likely for name, part in zip(systems, parts, strict=True)}):
         note(line)
     for metric in (count.metric for count in what.counts if len(set(count.units)) > 1):
@@ -153,8 +155,10 @@ def node_data(model: Model, files: Sequence[str], bad: Bad) -> tuple[Data, str]:
     return Data(both, [f"{files[0]}: {name}" for name in both[0]], skipped, graph), note
 
 
-def sizes_of(data: Data) -> tuple[str, list[int]] | None:
-    """By what nodes are told apart in slices; None: by their lengths, as they are none."""
+def sizes_of(model: Model, data: Data) -> tuple[str, list[int]] | None:
+    """By what nodes and pieces of music are told apart in slices; None: by their lengths, as they are neither."""
+    if isinstance(model.task, MusicTask):
+        return "events", [len(piece.split()) for piece in data.columns[0]]
     if data.graph is None:
         return None
     joined = dict(zip(data.graph.ids, data.graph.neighbours().tolist(), strict=True))

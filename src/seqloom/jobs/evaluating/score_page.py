@@ -5,12 +5,22 @@ from typing import Any, Literal, assert_never
 
 from rich.console import Console
 
+from seqloom.evaluation.bleu import ORDER
 from seqloom.evaluation.interval import LEVEL
 from seqloom.evaluation.report import Report, Shown
+from seqloom.jobs.drawn_table import draw
 from seqloom.jobs.evaluating.evaluated import Evaluated, confusions
-from seqloom.jobs.evaluating.score_table import P_BOOTSTRAP, P_RANDOMISATION, number, tables, titled
+from seqloom.jobs.evaluating.score_table import (
+    NONE,
+    P_BOOTSTRAP,
+    P_RANDOMISATION,
+    number,
+    shown_slices,
+    tables,
+    titled,
+)
 from seqloom.jobs.lines.json_line import json_line
-from seqloom.jobs.table import draw, in_latex, latex, markdown, plain
+from seqloom.jobs.table import in_latex, latex, markdown, plain
 
 Form = Literal["text", "markdown", "latex", "jsonl"]
 
@@ -59,6 +69,8 @@ def below(report: Report) -> Iterator[str]:
     """What a reader must know to trust the numbers, and to have them again."""
     for title, signature in report.signatures:
         yield f"{title}: {signature}"
+    if any(part.score is None for part in shown_slices(report)):
+        yield f"BLEU is left out ({NONE}) of slices in which no reference has {ORDER} tokens"
     settings = report.settings
     yield f"interval: bootstrap percentiles|level:{LEVEL}|resamples:{settings.resamples}|seed:{settings.seed}"
     if len(report.systems) > 1:

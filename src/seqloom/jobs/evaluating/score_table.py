@@ -84,20 +84,30 @@ def _interval(each: Measured) -> str:
     return f"{number(each.metric, each.interval.low)} – {number(each.metric, each.interval.high)}"
 
 
+def shown_slices(report: Report) -> tuple[SliceScore, ...]:
+    """Of several systems those by the first metric."""
+    first = report.measured[0].metric
+    return tuple(score for score in report.slices if len(report.systems) == 1 or score.metric is first)
+
+
+def slice_cell(score: SliceScore) -> str:
+    return NONE if score.score is None else number(score.metric, score.score)
+
+
 def _slices(report: Report) -> Iterator[Table]:
     """A table a kind of slice: all metrics of one system, or all systems by the first metric."""
     several = len(report.systems) > 1
     first = report.measured[0].metric
-    for by, scores in groupby(report.slices, lambda score: score.slice.by):
-        wanted = [score for score in scores if not several or score.metric is first]
+    for by, scores in groupby(shown_slices(report), lambda score: score.slice.by):
+        wanted = list(scores)
         columns = list(report.systems) if several else [titled(score.metric) for score in _first_slice(wanted)]
         rows = []
         for _, of_slice in groupby(wanted, lambda score: score.slice.name):
             each = list(of_slice)
-            found = {score.system: number(score.metric, score.score) for score in each}
+            found = {score.system: slice_cell(score) for score in each}
             cells = [found.get(system, NONE) for system in report.systems]
             if not several:
-                cells = [number(score.metric, score.score) for score in each]
+                cells = list(map(slice_cell, each))
             rows.append((each[0].slice.name, f"{len(each[0].slice.rows):,}", *cells))
         title = f"by {by}" + (f": {titled(first)}" if several else "")
         yield Table(title, (by, "examples", *columns), tuple(rows))

@@ -11,10 +11,15 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seqloom.jobs.recipes import shipped
+from seqloom.jobs.table import Table
 from seqloom.settings import UserError
 from seqloom.training.figures import count
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 COUNTED = "costs.json"
 SMALL, DEMO = "-small", "demo-"
@@ -68,6 +73,16 @@ def lines() -> Iterator[str]:
     for number, group in enumerate(parts):
         yield from ["", *map(line, group)] if number else map(line, group)
     yield from ["", *BELOW]
+
+
+def show(console: "Console") -> None:
+    """As a terminal can; a row between the groups is empty."""
+    from seqloom.jobs.drawn_table import draw  # only a terminal needs it
+
+    first, *others = groups()
+    rows = [*first, *(row for group in others for row in (("",) * len(HEAD), *group))]
+    draw(Table("", HEAD, tuple(rows), sentences=True), console)
+    console.print("\n".join(BELOW), markup=False, highlight=False)
 
 
 def _place(name: str) -> tuple[str, bool]:
