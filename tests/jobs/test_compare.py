@@ -325,7 +325,11 @@ def test_all_fail(pairs: Path) -> None:
         (("a.toml", "b.toml"), {"ensemble": ("a",)}, "one system is no ensemble"),
         (("a.toml", "b.toml"), {"baseline": "c"}, "--baseline c: no such system"),
         (("a.toml",), {"changes": ("modle.width=3",)}, "did you mean 'model'?"),
-        (("a.toml",), {"changes": ("evaluation.stride=3",)}, ".stride are for `seqloom evaluate`"),
+        (
+            ("a.toml",),
+            {"changes": ("evaluation.stride=3",)},
+            "evaluation.stride: is of running text, and a reads none in windows; leave it out",
+        ),
         (("a.toml",), {"out": Path("strange")}, "strange: holds other things than a comparison (file)"),
         (("a.toml",), {"out": Path("a.toml")}, "a.toml: is a file"),
     ],

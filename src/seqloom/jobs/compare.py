@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -75,14 +75,16 @@ def _compared(
     good = {row.name for row in rows if not row.failed}
     measured = {name: result for name, result in results.items() if name in good and isinstance(result, Result)}
     of_graph = isinstance(systems[0].recipe.task, Nodes)
+    asked = named(command.metrics, *allowed(systems[0].recipe.task))
+    names = asked or (metrics_of(measured, _differ(measured), _left_out(systems)) if measured else [])
     return Compared(
         tuple(rows),
-        _report(command, measured, settings, note, _left_out(systems)) if measured else None,
+        _report(command, measured, settings, note, names) if measured else None,
         command.budget,
         f"nodes of {' '.join(command.data) or 'the training data'}" if of_graph else _test(command),
         next((result.device for result in measured.values()), ""),
         _differ(measured),
-        tuple(_notes(command, systems, measured)),
+        tuple(_notes(command, systems, measured, names)),
         "classes" if of_graph else task_class(systems[0].recipe.task).shape,
     )
 
@@ -92,12 +94,11 @@ def _report(
     measured: dict[str, Result],
     settings: EvaluationSettings,
     note: Note,
-    left_out: Collection[MetricName],
+    names: Sequence[MetricName],
 ) -> Report | None:
     """With the baseline first: the others are compared with it. None: nobody has one of the scores."""
-    names = metrics_of(measured, _differ(measured) and not command.metrics, left_out)
     asked = bool(command.metrics)
-    if names == ["bpc"] and all(_fault(result) for result in measured.values()):
+    if list(names) == ["bpc"] and all(_fault(result) for result in measured.values()):
         return None
     found = reported(evaluated(measured, names), names, settings, note, asked)
     first = baseline(command.baseline, found)
@@ -117,7 +118,9 @@ def _fault(result: Result) -> str | None:
     return None if result.said.likely is None else result.said.likely.fault
 
 
-def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, Result]) -> Iterator[str]:
+def _notes(
+    command: Compare, systems: Sequence[System], measured: Mapping[str, Result], names: Sequence[MetricName]
+) -> Iterator[str]:
     """What all systems have to tell is told once."""
     known = in_training(systems, command.test) if command.test else None
     yield from [] if known is None else [known]
@@ -129,7 +132,6 @@ def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, R
         said = "; ".join(f"{name}: {shown_levels(levels)}" for name, levels in _levels(systems))
         yield f"{' and '.join(left_out)} are left out, as they would be of other quantiles ({said})"
     yield from readings({name: result.said.likely for name, result in measured.items()})
-    names = metrics_of(measured) if measured else []
     if "bpc" in names and (_differ(measured) or "perplexity" not in names):  # else perplexity says as much
         yield from (f"{name}: {_fault(result)}" for name, result in measured.items() if _fault(result))
 

@@ -13,9 +13,11 @@ from seqloom.jobs.evaluating.runs import refuse_other_task
 from seqloom.jobs.learning.request import data_of
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.jobs.recipes.shipped import find, names
+from seqloom.jobs.train import asked_for
 from seqloom.settings import SettingsError, UserError, load
 from seqloom.store import RunFolder
 from seqloom.tasks import task_class
+from seqloom.training.place import Place
 
 LARGE = 200_000_000  # bytes of training data, in which nobody looks for examples of the test
 
@@ -59,6 +61,20 @@ def _system(word: str, command: Command, folder: Path) -> System:
     if here.busy():
         raise UserError(f"{run}: is still training; wait for it, or stop it")
     return System(run.resolve().name, run, load(here.recipe, Recipe), None)
+
+
+def is_trained(system: System) -> bool:
+    """Whether nothing is left for it to learn: it is a run, or its run has ended for what is asked now."""
+    if system.command is None:
+        return True
+    run = RunFolder(system.run)
+    try:
+        numbers = run.checkpoints.numbers()
+        place = None if numbers is None else Place.of(numbers["place"])
+    except (UserError, KeyError, TypeError):  # which will be told when it is to go on
+        return False
+    ended = place is not None and place.ended_for == list(asked_for(system.recipe.training))
+    return ended and run.card.exists()
 
 
 def _wished(name: str, command: Command) -> Recipe:
