@@ -55,6 +55,7 @@ def compare(command: Compare, note: Note = lambda text: None, view: View = "auto
     if command.test:
         refuse_known(systems, command.test, command.columns)
         refuse_unreadable(systems, command.test, command.columns, command.skip_bad)
+    folder.refuse_other()
     with folder.locked():
         folder.begin(_request(command, systems), command.force)
         compared = _compared(command, systems, Workshop(command, settings, folder, note, view), settings, note)
@@ -237,7 +238,7 @@ def _request(command: Compare, systems: Sequence[System]) -> dict[str, Any]:
     trained = next((system for system in systems if system.command is not None), None)
     return {
         "budget": None if command.budget is None else {command.budget.limit: command.budget.amount},
-        "data": [] if trained is None else _learnt(trained),
+        "data": {} if trained is None else fingerprints(trained.recipe.data),
         "settings": sorted(command.training().changes),
     }
 
