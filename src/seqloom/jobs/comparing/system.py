@@ -34,7 +34,16 @@ class System:
 
 def systems_of(words: Sequence[str], command: Command, folder: Path) -> list[System]:
     """All that were named, each looked at before the first is trained. command: what holds for every training."""
-    found = [_system(word, command, folder) for word in words]
+    found, wrong = list[System](), list[UserError]()
+    for word in words:
+        try:
+            found.append(_system(word, command, folder))
+        except UserError as error:
+            wrong.append(error)
+    if len(wrong) > 1:  # what all have in common is told once
+        raise UserError("\n".join(dict.fromkeys(line for error in wrong for line in str(error).splitlines())))
+    if wrong:
+        raise wrong[0]
     _refuse_alike(found, words)
     first = found[0]
     for other in found[1:]:
