@@ -19,7 +19,7 @@ from seqloom.jobs.comparing.folder import ComparedFolder
 from seqloom.jobs.comparing.result import Result
 from seqloom.jobs.comparing.rows import baseline, ensemble_row, evaluated, metrics_of, of_same_examples, row_of
 from seqloom.jobs.comparing.system import System, in_training, refuse_known, refuse_unreadable, systems_of
-from seqloom.jobs.comparing.work import Workshop
+from seqloom.jobs.comparing.work import Outcome, Workshop
 from seqloom.jobs.corpora.build import fingerprints
 from seqloom.jobs.deciding.asked import asked
 from seqloom.jobs.evaluate import SECTION as EVALUATION
@@ -31,7 +31,7 @@ from seqloom.jobs.evaluating.said import allowed
 from seqloom.jobs.evaluating.scored_windows import windows_for
 from seqloom.jobs.recipes.recipe import learned_positions
 from seqloom.models.head_settings import HorizonOutput
-from seqloom.settings import UserError
+from seqloom.settings import FailedError, UserError
 from seqloom.settings.words import nearest
 from seqloom.tasks import Nodes, task_class
 from seqloom.tasks.forecast import shown_levels
@@ -41,7 +41,10 @@ HELD_OUT = "which also chose each system's best model; what no training saw woul
 
 
 def compare(command: Compare, note: Note = lambda text: None, view: View = "auto") -> Compared:
-    """note: hears what is going on. What failed is told in its row; the table is in the folder then."""
+    """note: hears what is going on. What failed is told in its row; the table is in the folder then.
+
+    FailedError: all failed, for the same reason.
+    """
     folder = ComparedFolder(command.out)
     settings = evaluation_settings(command.changed(EVALUATION))
     if settings.part != "test":
@@ -67,6 +70,7 @@ def _compared(
     command: Compare, systems: Sequence[System], workshop: Workshop, settings: EvaluationSettings, note: Note
 ) -> Compared:
     results = workshop.all(systems)
+    _refuse_nothing(results)
     rows = [row_of(system, results[system.name]) for system in systems]
     if command.ensemble:
         name, members, result = workshop.ensemble(systems, results)
@@ -88,6 +92,13 @@ def _compared(
         tuple(_notes(command, systems, measured, names)),
         "classes" if of_graph else task_class(systems[0].recipe.task).shape,
     )
+
+
+def _refuse_nothing(results: Mapping[str, Outcome]) -> None:
+    """Where all failed for the same reason, a table would say no more than that."""
+    why = {result if isinstance(result, str) else None for result in results.values()}
+    if len(why) == 1 and (reason := why.pop()) is not None:
+        raise FailedError(reason)
 
 
 def _report(

@@ -64,7 +64,7 @@ class Workshop:
             left = [other.what for other in plans[number:] if other.done is None]
             self.note(f"{which}: {plan.what}{self._left(left, took) if len(left) > 1 else ''}")
             began = time.monotonic()
-            found[system.name] = self._done(system.name, plan.work)
+            found[system.name] = self._done(system.name, plan.work, found)
             if isinstance(found[system.name], Result):
                 took.setdefault(plan.what, []).append(time.monotonic() - began)
         return found
@@ -86,11 +86,13 @@ class Workshop:
         words = "about" if all(one in took for one in what) else "at least"
         return f"; {words} {duration(seconds)} left for all" if seconds else ""
 
-    def _done(self, name: str, work: Work) -> Outcome:
+    def _done(self, name: str, work: Work, before: Mapping[str, Outcome]) -> Outcome:
+        """before: what others came to; a reason that was told of one of them is not told again."""
         try:
             work_apart(work)
         except FailedError as error:
-            self.note(f"{name} failed: {error}")
+            alike = next((other for other, outcome in before.items() if outcome == str(error)), None)
+            self.note(f"{name} failed: {error if alike is None else f'as {alike} did'}")
             return str(error)
         found = current(work.into, work.key, work.runs)
         return "its result cannot be read again" if found is None else found
@@ -130,7 +132,7 @@ class Workshop:
         if known is not None and known.has(made.metrics):
             return name, who, known
         self.note(f"{name}: {ANSWERS if known is None else SCORES}")
-        return name, who, self._done(name, made)
+        return name, who, self._done(name, made, results)
 
 
 def _largest_group(systems: Sequence[System], results: dict[str, Outcome]) -> list[System]:
