@@ -151,7 +151,7 @@ def _with_likelihood(work: Work, known: Result) -> Result:
     """Answers are kept in any case; how likely the references are is asked where a metric needs it."""
     model = load(work.runs, work.device)
     data = _data(work, model, [])
-    likely = of_pairs(model, data.columns[0], data.columns[1])
+    likely = of_pairs(model, data.columns[0], data.columns[1], data.places)
     return replace(known, said=replace(known.said, likely=likely))
 
 
