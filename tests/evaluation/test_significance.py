@@ -68,6 +68,16 @@ def test_p_of_the_bootstrap() -> None:
     assert bootstrap_p(differences, 0.0) == 1.0
 
 
+@pytest.mark.parametrize(("examples", "p"), [(1, 0.5), (2, 0.25), (5, 1 / 32), (9, 1 / 512), (20, 1 / 1001)])
+def test_few_examples_prove_little(examples: int, p: float) -> None:
+    """All are in favour of one system, and so is each resample; half of what randomisation says."""
+    one, other = (_flips(np.full(examples, right)) for right in (1, 0))
+    found = compared(ExactMatch(), one, other)
+    assert found.bootstrap == pytest.approx(p)
+    assert found.randomisation == pytest.approx(2 * 0.5**examples, rel=0.3, abs=2e-4)
+    assert compared(ExactMatch(), one, one).bootstrap == 1.0
+
+
 @pytest.mark.parametrize("scale", [1e-30, 1e-6, 1e-3, 1.0, 1e6, 1e30])
 @pytest.mark.parametrize("metric", [SquaredError(), AbsoluteError(), Crps()], ids=lambda metric: metric.name)
 def test_a_scale_changes_no_p(metric: SquaredError | AbsoluteError | Crps, scale: float) -> None:

@@ -301,10 +301,23 @@ def test_examples_of_the_test_in_training_are_told(pairs: Path) -> None:
 
 
 def test_all_fail(pairs: Path) -> None:
-    found = _compare("broken.toml")
+    write_recipe(pairs / "short.toml", text=PAIRS.replace('"sinusoidal"', '"learned", length = 2'))
+    found = _compare("broken.toml", "short.toml")
     assert found.report is None
+    assert len({row.failed for row in found.rows}) == 2
     assert any(line.split()[:2] == ["broken", "failed"] for line in repr(found).splitlines())
     assert "nothing has been measured" in Path("out/picture.svg").read_text()
+
+
+def test_all_fail_for_the_same_reason(pairs: Path) -> None:
+    Path("one.tsv").write_text("ab\tba\n")
+    heard = list[str]()
+    with pytest.raises(FailedError) as caught:
+        _compare("a.toml", "b.toml", data=("one.tsv",), note=heard.append)
+    why = "one.tsv: too few examples (1) to keep some for validation; give more, or a file of their own: --valid FILE"
+    assert str(caught.value) == why
+    assert [line for line in heard if "failed" in line] == [f"a failed: {why}", "b failed: as a did"]
+    assert not Path("out/table.txt").exists()
 
 
 @pytest.mark.parametrize(
@@ -325,7 +338,11 @@ def test_all_fail(pairs: Path) -> None:
         (("a.toml", "b.toml"), {"ensemble": ("a",)}, "one system is no ensemble"),
         (("a.toml", "b.toml"), {"baseline": "c"}, "--baseline c: no such system"),
         (("a.toml",), {"changes": ("modle.width=3",)}, "did you mean 'model'?"),
-        (("a.toml",), {"changes": ("evaluation.stride=3",)}, "evaluation.stride: is of running text, and a reads none in windows; leave it out"),
+        (
+            ("a.toml",),
+            {"changes": ("evaluation.stride=3",)},
+            "evaluation.stride: is of running text, and a reads none in windows; leave it out",
+        ),
         (("a.toml",), {"out": Path("strange")}, "strange: holds other things than a comparison (file)"),
         (("a.toml",), {"out": Path("a.toml")}, "a.toml: is a file"),
     ],

@@ -347,8 +347,12 @@ def test_no_p_is_smaller_than_a_test_can_know(p: float, draws: int, shown: str) 
 def test_one_example(place: Path) -> None:
     _write("a", ["one two three four"])
     _write("b", ["one two three five"])
-    found, what = _files("a", "b", references=("a",))
+    heard = list[str]()
+    found, what = evaluate(Evaluate(hypotheses=("a", "b"), references=("a",), metrics=("exact", "cer")), heard.append)
     assert page(found, what, "text").startswith("1 example; differences from a\n")
+    assert heard == ["there is one example: its intervals have no width, and say nothing"]
+    tests = [each.comparison for each in found.measured if each.comparison is not None]
+    assert [(test.bootstrap, test.randomisation) for test in tests] == [(0.5, 1.0)] * 2
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_what_cannot_be_scored(pairs: Model, runs: Runs) -> None:
         pairs.score("abc")
     with pytest.raises(UserError, match="2 sources, but 1 target;"):
         pairs.score(["a", "b"], ["c"])
-    with pytest.raises(UserError, match=r"text 1: too long to be scored: .* end at 12"):
+    with pytest.raises(UserError, match=r"text 1: too long to be scored: .* end at 12; give a shorter text$"):
         seqloom.load(runs["short"]).score("a" * 30, "b")
     with pytest.raises(UserError, match="no such label: 'maybe'; the labels are neg, pos"):
         seqloom.load(runs["classes"]).score("good film", "maybe")

@@ -1,5 +1,6 @@
 """`seqloom.train`, `evaluate` and `check` do what the commands do."""
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import seqloom
-from seqloom.settings import UserError
+from seqloom.settings import SettingsError, UserError
 from tests.jobs.asked_runs import Runs
 from tests.jobs.run import write_pairs, write_recipe
 
@@ -51,6 +52,22 @@ def test_columns(place: Path) -> None:
 def test_a_mistake(place: Path) -> None:
     with pytest.raises(UserError, match=r"nothing.tsv: no such file"):
         seqloom.train(write_recipe(place / "recipe.toml"), data=place / "nothing.tsv", out=place / "run")
+
+
+def test_messages_say_which_arguments_options_are(place: Path) -> None:
+    recipe, pairs = write_recipe(place / "recipe.toml"), write_pairs(place / "pairs.tsv")
+    with pytest.raises(UserError) as caught:
+        seqloom.compare(recipe, data=pairs)
+    assert str(caught.value) == (
+        "recipe: how much may its training cost? Give --minutes N, --flops N or --epochs N, which hold for every "
+        "recipe\n(in Python, arguments: minutes=, flops=, epochs=)"
+    )
+    with pytest.raises(SettingsError, match=r"(?s)^--set modle\.width=3: .*\n\(in Python, arguments: changes=\)$"):
+        seqloom.train(recipe, data=pairs, changes=["modle.width=3"])
+    with pytest.raises(UserError, match=r"^--from run: is --out too; .*\n\(in Python, arguments: start=, out=\)$"):
+        seqloom.train(recipe, data=pairs, out="run", start="run")
+    assert seqloom.compare.__name__ == "compare"
+    assert "epochs" in inspect.signature(seqloom.compare).parameters
 
 
 SCRIPT = """

@@ -26,7 +26,7 @@ class Comparison:
     interval: Interval
     """of the difference, over resamples in pairs"""
     bootstrap: float
-    """p of the paired bootstrap, one-sided"""
+    """p of the paired bootstrap, one-sided; of few examples what a coin would do, at least"""
     randomisation: float
     """p of approximate randomisation, two-sided"""
 
@@ -63,7 +63,7 @@ def comparison(
     return Comparison(
         scores[0] - scores[1],
         percentiles(differences_R),
-        bootstrap_p(differences_R, scores[0] - scores[1], _same(*scores)),
+        max(bootstrap_p(differences_R, scores[0] - scores[1], _same(*scores)), by_coin(len(system[0]))),
         randomisation_p(metric, system[0], baseline[0], trials, seed, progress),
     )
 
@@ -72,12 +72,20 @@ def bootstrap_p(differences_R: Scores, difference: float, same: float = 0.0) -> 
     """Koehn 2004: the share of resamples in which the system that scores better does not; one-sided.
 
     One more is counted as such, as the sample itself is one of those possible. Systems that score the same: 1,
-    and so do those whose scores are no numbers. same: differences up to it are none.
+    and so do those whose scores are no numbers. same: differences up to it are none. `comparison` has a bound besides.
     """
     if not abs(difference) > same:
         return 1.0
     better = np.sign(difference) * differences_R > same
     return float((len(differences_R) - better.sum() + 1) / (len(differences_R) + 1))
+
+
+def by_coin(examples: int) -> float:
+    """How often a coin favours one system in all of so few examples: half of what randomisation says at the least.
+
+    Koehn and sacreBLEU have no such bound: all resamples of one example are alike, which they take for certainty.
+    """
+    return 0.5**examples
 
 
 def randomisation_p(

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from seqloom.jobs.comparing.folder import ComparedFolder
 from seqloom.jobs.comparing.result import Result
 from seqloom.jobs.comparing.rows import baseline, ensemble_row, evaluated, metrics_of, of_same_examples, row_of
 from seqloom.jobs.comparing.system import System, in_training, refuse_known, refuse_unreadable, systems_of
-from seqloom.jobs.comparing.work import Workshop
+from seqloom.jobs.comparing.work import Outcome, Workshop
 from seqloom.jobs.corpora.build import fingerprints
 from seqloom.jobs.deciding.asked import asked
 from seqloom.jobs.evaluate import SECTION as EVALUATION
@@ -31,7 +31,7 @@ from seqloom.jobs.evaluating.said import allowed
 from seqloom.jobs.evaluating.scored_windows import windows_for
 from seqloom.jobs.recipes.recipe import learned_positions
 from seqloom.models.head_settings import HorizonOutput
-from seqloom.settings import UserError
+from seqloom.settings import FailedError, UserError
 from seqloom.settings.words import nearest
 from seqloom.tasks import Nodes, task_class
 from seqloom.tasks.forecast import shown_levels
@@ -41,7 +41,10 @@ HELD_OUT = "which also chose each system's best model; what no training saw woul
 
 
 def compare(command: Compare, note: Note = lambda text: None, view: View = "auto") -> Compared:
-    """note: hears what is going on. What failed is told in its row; the table is in the folder then."""
+    """note: hears what is going on. What failed is told in its row; the table is in the folder then.
+
+    FailedError: all failed, for the same reason.
+    """
     folder = ComparedFolder(command.out)
     settings = evaluation_settings(command.changed(EVALUATION))
     if settings.part != "test":
@@ -55,6 +58,7 @@ def compare(command: Compare, note: Note = lambda text: None, view: View = "auto
     if command.test:
         refuse_known(systems, command.test, command.columns)
         refuse_unreadable(systems, command.test, command.columns, command.skip_bad)
+    folder.refuse_other()
     with folder.locked():
         folder.begin(_request(command, systems), command.force)
         compared = _compared(command, systems, Workshop(command, settings, folder, note, view), settings, note)
@@ -66,6 +70,7 @@ def _compared(
     command: Compare, systems: Sequence[System], workshop: Workshop, settings: EvaluationSettings, note: Note
 ) -> Compared:
     results = workshop.all(systems)
+    _refuse_nothing(results)
     rows = [row_of(system, results[system.name]) for system in systems]
     if command.ensemble:
         name, members, result = workshop.ensemble(systems, results)
@@ -75,16 +80,25 @@ def _compared(
     good = {row.name for row in rows if not row.failed}
     measured = {name: result for name, result in results.items() if name in good and isinstance(result, Result)}
     of_graph = isinstance(systems[0].recipe.task, Nodes)
+    asked = named(command.metrics, *allowed(systems[0].recipe.task))
+    names = asked or (metrics_of(measured, _differ(measured), _left_out(systems)) if measured else [])
     return Compared(
         tuple(rows),
-        _report(command, measured, settings, note, _left_out(systems)) if measured else None,
+        _report(command, measured, settings, note, names) if measured else None,
         command.budget,
         f"nodes of {' '.join(command.data) or 'the training data'}" if of_graph else _test(command),
         next((result.device for result in measured.values()), ""),
         _differ(measured),
-        tuple(_notes(command, systems, measured)),
+        tuple(_notes(command, systems, measured, names)),
         "classes" if of_graph else task_class(systems[0].recipe.task).shape,
     )
+
+
+def _refuse_nothing(results: Mapping[str, Outcome]) -> None:
+    """Where all failed for the same reason, a table would say no more than that."""
+    why = {result if isinstance(result, str) else None for result in results.values()}
+    if len(why) == 1 and (reason := why.pop()) is not None:
+        raise FailedError(reason)
 
 
 def _report(
@@ -92,12 +106,11 @@ def _report(
     measured: dict[str, Result],
     settings: EvaluationSettings,
     note: Note,
-    left_out: Collection[MetricName],
+    names: Sequence[MetricName],
 ) -> Report | None:
     """With the baseline first: the others are compared with it. None: nobody has one of the scores."""
-    names = metrics_of(measured, _differ(measured) and not command.metrics, left_out)
     asked = bool(command.metrics)
-    if names == ["bpc"] and all(_fault(result) for result in measured.values()):
+    if list(names) == ["bpc"] and all(_fault(result) for result in measured.values()):
         return None
     found = reported(evaluated(measured, names), names, settings, note, asked)
     first = baseline(command.baseline, found)
@@ -117,7 +130,9 @@ def _fault(result: Result) -> str | None:
     return None if result.said.likely is None else result.said.likely.fault
 
 
-def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, Result]) -> Iterator[str]:
+def _notes(
+    command: Compare, systems: Sequence[System], measured: Mapping[str, Result], names: Sequence[MetricName]
+) -> Iterator[str]:
     """What all systems have to tell is told once."""
     known = in_training(systems, command.test) if command.test else None
     yield from [] if known is None else [known]
@@ -129,7 +144,6 @@ def _notes(command: Compare, systems: Sequence[System], measured: Mapping[str, R
         said = "; ".join(f"{name}: {shown_levels(levels)}" for name, levels in _levels(systems))
         yield f"{' and '.join(left_out)} are left out, as they would be of other quantiles ({said})"
     yield from readings({name: result.said.likely for name, result in measured.items()})
-    names = metrics_of(measured) if measured else []
     if "bpc" in names and (_differ(measured) or "perplexity" not in names):  # else perplexity says as much
         yield from (f"{name}: {_fault(result)}" for name, result in measured.items() if _fault(result))
 
@@ -235,7 +249,7 @@ def _request(command: Compare, systems: Sequence[System]) -> dict[str, Any]:
     trained = next((system for system in systems if system.command is not None), None)
     return {
         "budget": None if command.budget is None else {command.budget.limit: command.budget.amount},
-        "data": [] if trained is None else _learnt(trained),
+        "data": {} if trained is None else fingerprints(trained.recipe.data),
         "settings": sorted(command.training().changes),
     }
 

@@ -132,6 +132,8 @@ def reported(
         raise UserError(f"--metrics {' '.join(names)}: nothing can be scored by that; --metrics perplexity can be")
     with share_bar("intervals and tests") as moved:
         made = report(what.systems, counts, settings, len(what.references), what.slices(), examples, moved)
+    if made.examples == 1 and what.unit == Evaluated.unit:  # the number of blocks of forecasts is told
+        note("there is one example: its intervals have no width, and say nothing")
     return replace(made, unit=what.unit, slices=_possible_slices(made.slices, what))
 
 

@@ -1,10 +1,14 @@
 """What `import seqloom` gives to Python programs."""
 
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
 from os import PathLike
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from seqloom.evaluation.report import Report
 from seqloom.jobs.check import Checked
@@ -19,11 +23,36 @@ from seqloom.jobs.evaluating.evaluated import Evaluated
 from seqloom.jobs.evaluating.score_page import page
 from seqloom.jobs.train import Trained
 from seqloom.jobs.train import train as job
+from seqloom.settings import FailedError, UserError
 from seqloom.training.watch import View
 
 File = str | PathLike[str]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+OPTION = re.compile(r"--([a-z][a-z-]*)")
+OTHERWISE = {"set": "changes", "from": "start"}
+"""Options whose argument has another name."""
 
 
+def _with_arguments(job: Callable[P, R]) -> Callable[P, R]:
+    """A message that speaks of options says which arguments these are here."""
+
+    @wraps(job)
+    def called(*args: P.args, **more: P.kwargs) -> R:
+        try:
+            return job(*args, **more)
+        except (UserError, FailedError) as error:
+            said = (OTHERWISE.get(name, name.replace("-", "_")) for name in OPTION.findall(str(error)))
+            here = [f"{name}=" for name in dict.fromkeys(said) if name in signature(job).parameters]
+            if here:
+                error.args = (f"{error}\n(in Python, arguments: {', '.join(here)})",)
+            raise
+
+    return called
+
+
+@_with_arguments
 def train(
     recipe: File | None = None,
     *,
@@ -60,6 +89,7 @@ def train(
     return job(command, view)
 
 
+@_with_arguments
 def check(
     data: File | Sequence[File],
     *,
@@ -99,6 +129,7 @@ class Evaluation:
         return "\n".join([*self.notes, page(self.report, self.texts, "text").rstrip("\n")])
 
 
+@_with_arguments
 def evaluate(
     runs: File | Sequence[File] = (),
     *,
@@ -140,6 +171,7 @@ def evaluate(
     return Evaluation(report, texts, tuple(notes))
 
 
+@_with_arguments
 def compare(
     systems: File | Sequence[File],
     *,

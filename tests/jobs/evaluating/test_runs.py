@@ -33,6 +33,20 @@ def _scores(found: Report) -> dict[str, float]:
     return {each.metric.name: each.score for each in found.measured}
 
 
+def test_a_text_that_cannot_be_scored_is_told_with_its_line(runs: Runs, place: Path) -> None:
+    (place / "long.tsv").write_text("a\tb\n" * 300 + f"{'a' * 30}\tb\n")
+    with pytest.raises(UserError) as caught:
+        _run(runs["short"], data="long.tsv", metrics=("perplexity",))
+    assert str(caught.value) == (
+        "long.tsv:301: too long to be scored: the model's learned positions end at 12; give a shorter text, or name "
+        "metrics that need answers alone: --metrics exact"
+    )
+    assert _scores(_run(runs["short"], data="long.tsv", metrics=("exact",))[0]).keys() == {"exact"}
+    (place / "long.txt").write_text("so good\n" * 300 + "so good " * 99 + "\n")
+    with pytest.raises(UserError, match=r"^long\.txt:301: \d+ tokens, but the model reads \d+ at once; give a shorter"):
+        _run(runs["masked"], data="long.txt")
+
+
 def test_references_in_another_form_are_told(runs: Runs, place: Path) -> None:
     (place / "test.tsv").write_text("a\tcafe\u0301\nb\tb\n", encoding="utf-8")
     (place / "nfc.tsv").write_text("a\tcaf\u00e9\nb\tb\n", encoding="utf-8")

@@ -47,6 +47,14 @@ class Question:
         return next((wrong for wrong in map(text_fault, texts) if wrong), None)
 
 
+class TextError(UserError):
+    """What is wrong with one of several texts. number: which, from 1."""
+
+    def __init__(self, number: int, why: str) -> None:
+        super().__init__(f"text {number}: {why}")
+        self.number, self.why = number, why
+
+
 def are_texts(value: object) -> bool:
     """A list of them; to Python a text is one of letters, which nobody means."""
     return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)

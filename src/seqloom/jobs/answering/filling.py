@@ -12,7 +12,7 @@ from torch import Tensor
 from seqloom.generation.contract import Item
 from seqloom.generation.no_numbers import refuse_no_numbers
 from seqloom.generation.settings import GenerationSettings
-from seqloom.jobs.answering.answer import Answer, Piece, Question, Scored
+from seqloom.jobs.answering.answer import Answer, Piece, Question, Scored, TextError
 from seqloom.jobs.answering.wishes import refuse_wishes
 from seqloom.jobs.answering.writing import Prepared, part_empty, room
 from seqloom.layers.layout import Packed
@@ -134,7 +134,7 @@ class Filler:
         try:
             ids = self._fitting(self.task.vocabulary.encode([text])[0])
         except UserError as error:
-            raise UserError(f"text {number}: {error}") from None
+            raise TextError(number, str(error)) from None
         rows = [[*ids[:place], MASK, *ids[place + 1 :]] for place in range(len(ids))]
         found = self._log_probs(rows, [[place] for place in range(len(ids))])
         each = [float(scores_KV[0, id]) for scores_KV, id in zip(found, ids, strict=True)]

@@ -18,7 +18,7 @@ from seqloom.generation.static_writing import Static, is_static
 from seqloom.generation.unknown import decode_replacing
 from seqloom.generation.writing import Writing
 from seqloom.jobs.answering.alignment import word_pairs
-from seqloom.jobs.answering.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, Wanted, settled
+from seqloom.jobs.answering.answer import CERTAIN, EMPTY, Answer, Piece, Question, Scored, TextError, Wanted, settled
 from seqloom.jobs.answering.engine_trial import Write
 from seqloom.jobs.answering.engines import Engines
 from seqloom.jobs.answering.forbidden_text import ForbiddenText
@@ -307,9 +307,8 @@ class Writer:
             wrote = wrote or len(one.source) + len(one.target) - 1
             if read > self.reads or wrote > self.writes + 1:
                 positions = min(self.reads, self.writes) + 1
-                raise UserError(
-                    f"text {number}: too long to be scored: the model's learned positions end at {positions}"
-                )
+                why = f"too long to be scored: the model's learned positions end at {positions}; give a shorter text"
+                raise TextError(number, why)
             given.append(one)
             places.append(number - 1)
         found = dict(zip(places, score(self.networks, given, self.target, self.device), strict=True))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.data.reading import Shape
-from seqloom.evaluation.build import MetricName
+from seqloom.evaluation.build import RATE, MetricName
 from seqloom.jobs.evaluating.likelihood import Likelihood
 from seqloom.jobs.evaluating.said import Said
 from seqloom.store import RunFolder
@@ -63,7 +63,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Result:
-    """shape, columns, unknown: of the test, as the system read it. metrics: those of its task.
+    """shape, columns, unknown: of the test, as the system read it. metrics: those of its task, if none are named.
 
     vocabulary: systems in which this is equal can write together.
     key, models: what was asked and what answered, so that it need not be asked again.
@@ -82,6 +82,10 @@ class Result:
     models: list[str]
     sizes: tuple[str, list[int]] | None = None
     """of the examples, and what they count, where it is not their lengths"""
+
+    def has(self, metrics: Sequence[MetricName]) -> bool:
+        """Whether these, none: those of its task, can be counted from what is kept."""
+        return self.said.likely is not None or not any(name in RATE for name in metrics or self.metrics)
 
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -50,7 +50,7 @@ def of_same_examples(rows: Sequence[Row], results: Mapping[str, Outcome]) -> lis
 def metrics_of(
     results: Mapping[str, Result], bits_first: bool = False, left_out: Collection[MetricName] = ()
 ) -> list[MetricName]:
-    """Those that were asked for; else those of the first, or of one that writes words where others write characters.
+    """Where none are asked for: those of the first, or of one that writes words where others write characters.
 
     bits_first: perplexities of these systems say nothing about each other. left_out: what these do not.
     """

@@ -13,9 +13,11 @@ from seqloom.jobs.evaluating.runs import refuse_other_task
 from seqloom.jobs.learning.request import data_of
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.jobs.recipes.shipped import find, names
+from seqloom.jobs.train import asked_for
 from seqloom.settings import SettingsError, UserError, load
 from seqloom.store import RunFolder
 from seqloom.tasks import task_class
+from seqloom.training.place import Place
 
 LARGE = 200_000_000  # bytes of training data, in which nobody looks for examples of the test
 
@@ -32,7 +34,16 @@ class System:
 
 def systems_of(words: Sequence[str], command: Command, folder: Path) -> list[System]:
     """All that were named, each looked at before the first is trained. command: what holds for every training."""
-    found = [_system(word, command, folder) for word in words]
+    found, wrong = list[System](), list[UserError]()
+    for word in words:
+        try:
+            found.append(_system(word, command, folder))
+        except UserError as error:
+            wrong.append(error)
+    if len(wrong) > 1:  # what all have in common is told once
+        raise UserError("\n".join(dict.fromkeys(line for error in wrong for line in str(error).splitlines())))
+    if wrong:
+        raise wrong[0]
     _refuse_alike(found, words)
     first = found[0]
     for other in found[1:]:
@@ -59,6 +70,20 @@ def _system(word: str, command: Command, folder: Path) -> System:
     if here.busy():
         raise UserError(f"{run}: is still training; wait for it, or stop it")
     return System(run.resolve().name, run, load(here.recipe, Recipe), None)
+
+
+def is_trained(system: System) -> bool:
+    """Whether nothing is left for it to learn: it is a run, or its run has ended for what is asked now."""
+    if system.command is None:
+        return True
+    run = RunFolder(system.run)
+    try:
+        numbers = run.checkpoints.numbers()
+        place = None if numbers is None else Place.of(numbers["place"])
+    except (UserError, KeyError, TypeError):  # which will be told when it is to go on
+        return False
+    ended = place is not None and place.ended_for == list(asked_for(system.recipe.training))
+    return ended and run.card.exists()
 
 
 def _wished(name: str, command: Command) -> Recipe:

@@ -2,11 +2,14 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from seqloom.data.building import digest
+from seqloom.evaluation.build import named
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.answering.generation import SECTION as GENERATION
 from seqloom.jobs.comparing.command import ALL, Compare
@@ -14,17 +17,28 @@ from seqloom.jobs.comparing.compared import spent
 from seqloom.jobs.comparing.folder import ComparedFolder
 from seqloom.jobs.comparing.process import work_apart
 from seqloom.jobs.comparing.result import Result, current
-from seqloom.jobs.comparing.system import System, tested_on
+from seqloom.jobs.comparing.system import System, is_trained, tested_on
 from seqloom.jobs.comparing.worker import Work
 from seqloom.jobs.evaluating.evaluated import Note
+from seqloom.jobs.evaluating.said import allowed
 from seqloom.settings import FailedError
 from seqloom.training.figures import duration
 from seqloom.training.watch import View
 
-FORMAT = 4  # of results
+FORMAT = 5  # of results
+ANSWERS, SCORES = "answers the test", "scores the references of the test"
 
 Outcome = Result | str
 """What a system came to, or why it came to nothing."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a system does, in words. done: its result, if nothing is left to do."""
+
+    work: Work
+    what: str
+    done: Result | None = None
 
 
 class Workshop:
@@ -39,34 +53,46 @@ class Workshop:
     def all(self, systems: Sequence[System]) -> dict[str, Outcome]:
         """Of each the result, or why there is none."""
         found: dict[str, Outcome] = {}
-        took = list[float]()
-        for number, system in enumerate(systems):
-            began, made = time.monotonic(), self._work(system)
-            known = current(made.into, made.key, made.runs)
-            if known is not None:
-                self.note(f"[{number + 1} of {len(systems)}] {system.name}: done before")
-                found[system.name] = known
+        took: dict[str, list[float]] = {}
+        plans = [self._plan(system) for system in systems]
+        for number, (system, plan) in enumerate(zip(systems, plans, strict=True)):
+            which = f"[{number + 1} of {len(systems)}] {system.name}"
+            if plan.done is not None:
+                self.note(f"{which}: done before")
+                found[system.name] = plan.done
                 continue
-            self.note(
-                f"[{number + 1} of {len(systems)}] {system.name}: {self._plan(system, len(systems) - number, took)}"
-            )
-            found[system.name] = self._done(system.name, made)
-            took.append(time.monotonic() - began)
+            left = [other.what for other in plans[number:] if other.done is None]
+            self.note(f"{which}: {plan.what}{self._left(left, took) if len(left) > 1 else ''}")
+            began = time.monotonic()
+            found[system.name] = self._done(system.name, plan.work, found)
+            if isinstance(found[system.name], Result):
+                took.setdefault(plan.what, []).append(time.monotonic() - began)
         return found
 
-    def _plan(self, system: System, left: int, took: Sequence[float]) -> str:
-        budget = self.command.budget
-        what = "answers the test" if system.command is None or budget is None else f"trains for {spent(budget)}"
-        each = sum(took) / len(took) if took else None
-        if each is None and budget is not None and budget.limit == "minutes":
-            each = 60 * budget.amount
-        return what + (f"; about {duration(left * each)} left for all" if each is not None and left > 1 else "")
+    def _plan(self, system: System) -> Plan:
+        made, budget = self._work(system), self.command.budget
+        known = current(made.into, made.key, made.runs)
+        if known is not None:
+            return Plan(made, SCORES, known if known.has(made.metrics) else None)
+        if budget is None or is_trained(system):
+            return Plan(replace(made, view="none"), ANSWERS)  # nobody needs to hear that its training is done
+        return Plan(made, f"trains for {spent(budget)}")
 
-    def _done(self, name: str, work: Work) -> Outcome:
+    def _left(self, what: Sequence[str], took: Mapping[str, Sequence[float]]) -> str:
+        """How long others of the kind took; until the first is done, the minutes of training are the least."""
+        budget = self.command.budget
+        least = 60 * budget.amount if budget is not None and budget.limit == "minutes" else 0.0
+        seconds = sum(mean(took.get(one) or [0.0 if one in (ANSWERS, SCORES) else least]) for one in what)
+        words = "about" if all(one in took for one in what) else "at least"
+        return f"; {words} {duration(seconds)} left for all" if seconds else ""
+
+    def _done(self, name: str, work: Work, before: Mapping[str, Outcome]) -> Outcome:
+        """before: what others came to; a reason that was told of one of them is not told again."""
         try:
             work_apart(work)
         except FailedError as error:
-            self.note(f"{name} failed: {error}")
+            alike = next((other for other, outcome in before.items() if outcome == str(error)), None)
+            self.note(f"{name} failed: {error if alike is None else f'as {alike} did'}")
             return str(error)
         found = current(work.into, work.key, work.runs)
         return "its result cannot be read again" if found is None else found
@@ -77,14 +103,14 @@ class Workshop:
 
     def _answering(self, name: str, system: System, runs: tuple[Path, ...], recipe: Any) -> Work:
         command = self.command
-        changes = command.changed(GENERATION)
+        changes, metrics = command.changed(GENERATION), named(command.metrics, *allowed(system.recipe.task))
         facts = [FORMAT, recipe, tested_on(command.test, command.columns, system.recipe), command.columns.said()]
         read = [self.settings.context, self.settings.stride]
-        key = digest([*facts, command.metrics, changes, command.skip_bad, read])
+        key = digest([*facts, changes, command.skip_bad, read])
         training = system.command if len(runs) == 1 else None
         into = self.folder.result(name)
         return Work(
-            training, runs, command.test, command.columns, command.metrics, changes, command.device, command.skip_bad,
+            training, runs, command.test, command.columns, tuple(metrics), changes, command.device, command.skip_bad,
             self.view, key, into, self.settings,
         )  # fmt: skip
 
@@ -103,10 +129,10 @@ class Workshop:
             return "ensemble", (), "no two systems have the same task and vocabulary: give them the same [text]"
         made = self._answering("+ensemble", members[0], tuple(system.run for system in members), list(who))
         known = current(made.into, made.key, made.runs)
-        if known is not None:
+        if known is not None and known.has(made.metrics):
             return name, who, known
-        self.note(f"{name}: answers the test")
-        return name, who, self._done(name, made)
+        self.note(f"{name}: {ANSWERS if known is None else SCORES}")
+        return name, who, self._done(name, made, results)
 
 
 def _largest_group(systems: Sequence[System], results: dict[str, Outcome]) -> list[System]:

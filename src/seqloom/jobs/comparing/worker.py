@@ -22,13 +22,16 @@ import numpy as np
 import torch
 
 from seqloom.data.reading import Block, read
+from seqloom.evaluation.build import MetricName
+from seqloom.evaluation.rolling import ROLLING
 from seqloom.evaluation.settings import EvaluationSettings
-from seqloom.jobs.comparing.result import Facts, Result, models_of
+from seqloom.jobs.comparing.result import Facts, Result, current, models_of
 from seqloom.jobs.comparing.speed import per_part
 from seqloom.jobs.corpora.build import Corpora, corpora, table_notes, text_of, validation_blocks
 from seqloom.jobs.deciding.asked import Columns, Command, asked, corpora_like
 from seqloom.jobs.deciding.decide import device_of
-from seqloom.jobs.evaluating.rolling import errors, rolling_metrics, test_of, validation_of
+from seqloom.jobs.evaluating.likelihood import of_pairs
+from seqloom.jobs.evaluating.rolling import OF_QUANTILES, errors, rolling_metrics, test_of, validation_of
 from seqloom.jobs.evaluating.runs import node_data, sizes_of
 from seqloom.jobs.evaluating.said import Data, Said, metrics_of_model, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.learning.card import device_words
@@ -60,7 +63,7 @@ class Work:
     runs: tuple[Path, ...]
     test: tuple[str, ...]
     columns: Columns
-    metrics: tuple[str, ...]
+    metrics: tuple[MetricName, ...]
     changes: tuple[str, ...]
     device: str
     skip_bad: bool
@@ -109,7 +112,11 @@ def _guarded(work: Work) -> tuple[int, str]:
 
 
 def done(work: Work) -> None:
-    """Train and answer; the result is in its file then."""
+    """Train and answer; the result is in its file then. Of one that answered before, what is missing is added."""
+    known = current(work.into, work.key, work.runs)
+    if known is not None:
+        _with_likelihood(work, known).save(work.into)
+        return
     corpora = None if work.command is None else _train(work.command, work.view)
     model = load(work.runs, work.device)
     notes = [] if work.command is None else list(_other_schedule(asked(work.command).recipe, model.recipe))
@@ -118,12 +125,12 @@ def done(work: Work) -> None:
         return
     data = _data(work, model, notes)
     notes += data.skipped.lines()
-    names = metrics_of_model(model, data, work.metrics)
-    if model.task.shape == "pairs" and not work.metrics:
+    names = metrics_of_model(model, data, ())
+    if model.task.shape == "pairs":
         names = list(dict.fromkeys([*names[:FEW], "perplexity", "bpc"]))
     refuse_other_labels(model, data, str(work.runs[0]), work.test)
     who = " and ".join(run.name for run in work.runs)
-    said = say(model, data, names, work.changes, who, notes.append, work.evaluation)
+    said = say(model, data, work.metrics or names, work.changes, who, notes.append, work.evaluation)
     Result(
         model.task.shape if data.graph is None else "classes",
         _kept(data.columns),
@@ -138,6 +145,14 @@ def done(work: Work) -> None:
         models_of(work.runs),
         sizes_of(model, data),
     ).save(work.into)
+
+
+def _with_likelihood(work: Work, known: Result) -> Result:
+    """Answers are kept in any case; how likely the references are is asked where a metric needs it."""
+    model = load(work.runs, work.device)
+    data = _data(work, model, [])
+    likely = of_pairs(model, data.columns[0], data.columns[1], data.places)
+    return replace(known, said=replace(known.said, likely=likely))
 
 
 def _other_schedule(asked_for: Recipe, trained: Recipe) -> Iterator[str]:
@@ -160,13 +175,13 @@ def _forecasts(work: Work, model: Model, task: ForecastTask, corpora: Corpora | 
         test = test_of(task, corpora_like(work.test, recipe.data.corpora, work.columns), run, "test")
     else:
         test = validation_of(task, recipe.data)
-    names = rolling_metrics(forecaster.levels, work.metrics)
-    found = errors(forecaster, test, names, lambda share: None)
+    every = [name for name in ROLLING if name not in OF_QUANTILES or len(forecaster.levels) > 1]
+    found = errors(forecaster, test, every, lambda share: None)
     return Result(
         task.shape,
         [test.blocks],
         None,
-        list(names),
+        list(rolling_metrics(forecaster.levels, ())),
         Said([], [], None, found),
         _facts(work, model, corpora),
         f"{recipe.task.model_dump_json()} {task.codecs.fingerprint}",

@@ -9,17 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqloom.data.cache import Examples
-from seqloom.jobs.answering.answer import Scored
+from seqloom.jobs.answering.answer import Scored, TextError
 from seqloom.jobs.answering.scoring import Given, score
 from seqloom.jobs.evaluating.carried_text import carried_log_probs
 from seqloom.jobs.evaluating.scored_windows import Windows
 from seqloom.jobs.model import Model
 from seqloom.jobs.progress import share_bar
+from seqloom.settings import UserError
 from seqloom.tasks.language import LanguageTask
 from seqloom.tasks.music import MusicTask
 from seqloom.text import UNKNOWN, Vocabulary
 
 TOGETHER = 256  # examples that are scored at once
+ANSWERS_ALONE = ", or name metrics that need answers alone: --metrics exact"
 
 
 @dataclass(frozen=True)
@@ -47,31 +49,42 @@ class Likelihood:
         return f"no bits/char: {share} of the characters cannot be written by its vocabulary"
 
 
-def of_pairs(model: Model, sources: Sequence[str], targets: Sequence[str]) -> Likelihood:
-    """Of targets, given their sources."""
-    found: list[Scored] = []
+def of_pairs(model: Model, sources: Sequence[str], targets: Sequence[str], places: Sequence[str]) -> Likelihood:
+    """Of targets, given their sources. places: where each stands, for messages."""
     with share_bar("scoring the references") as moved:
-        for begin in range(0, len(sources), TOGETHER):
-            part = slice(begin, begin + TOGETHER)
-            found += model.score(sources[part], targets[part])
-            moved(len(sources[part]) / len(sources))
+        found = _scored(model, (sources, targets), places, ANSWERS_ALONE, moved)
     return _likelihood(model, [one.log_prob for one in found], [len(one.pieces) for one in found], targets)
 
 
-def of_texts(model: Model, texts: Sequence[str], windows: Windows | None = None) -> Likelihood:
+def of_texts(model: Model, texts: Sequence[str], places: Sequence[str], windows: Windows | None = None) -> Likelihood:
     """Of lines; where they are parts of a running text, given what goes before them in a window."""
     task = model.task
     if isinstance(task, LanguageTask) and task.encoder.running:
         return _running(model, task, texts, windows)
     if isinstance(task, MusicTask):
         return _music(model, task, texts)
-    found: list[Scored] = []
     with share_bar("scoring") as moved:
-        for begin in range(0, len(texts), TOGETHER):
-            part = texts[begin : begin + TOGETHER]
-            found += model.score(part)
-            moved(len(part) / len(texts))
+        found = _scored(model, (texts,), places, "", moved)
     return _likelihood(model, [one.log_prob for one in found], [len(one.pieces) for one in found], texts)
+
+
+def _scored(
+    model: Model,
+    columns: Sequence[Sequence[str]],
+    places: Sequence[str],
+    more: str,
+    moved: Callable[[float], None],
+) -> list[Scored]:
+    """more: what else can be done where a text cannot be scored."""
+    found: list[Scored] = []
+    for begin in range(0, len(places), TOGETHER):
+        part = slice(begin, begin + TOGETHER)
+        try:
+            found += model.score(*(column[part] for column in columns))
+        except TextError as error:
+            raise UserError(f"{places[begin + error.number - 1]}: {error.why}{more}") from None
+        moved(len(places[part]) / len(places))
+    return found
 
 
 def _running(model: Model, task: LanguageTask, texts: Sequence[str], windows: Windows | None) -> Likelihood:

@@ -161,9 +161,9 @@ def say(
         assert data.graph is not None
         return Said([], node_labels(model, data.graph, data.columns[0]), None)
     if isinstance(model.task, LanguageTask | MaskedTask):
-        return Said([], [], of_texts(model, data.columns[0], windows))
+        return Said([], [], of_texts(model, data.columns[0], data.places, windows))
     if any(name in RATE for name in names):
-        likely = of_pairs(model, data.columns[0], data.columns[1])
+        likely = of_pairs(model, data.columns[0], data.columns[1], data.places)
     with share_bar(f"{run} answers") as moved:
         answers = list(_answers(model, data, settings, moved))
     for what in (*model.engine_notes(), *_faults(answers)):

@@ -1,0 +1,99 @@
+"""What is done again of a comparison, and how long the rest is said to take."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import seqloom
+from seqloom.evaluation.settings import EvaluationSettings
+from seqloom.jobs.compare import compare
+from seqloom.jobs.comparing import work
+from seqloom.jobs.comparing.command import Compare
+from seqloom.jobs.comparing.folder import ComparedFolder
+from seqloom.jobs.comparing.result import load_result
+from seqloom.jobs.comparing.work import ANSWERS, Workshop
+from seqloom.jobs.comparing.worker import Work, done
+from seqloom.jobs.deciding.asked import Budget
+from tests.jobs.run import write_pairs, write_recipe
+from tests.jobs.series import RECIPE, write_series
+
+FEW = ("evaluation.trials=100", "evaluation.resamples=100")
+
+
+@pytest.fixture
+def worked(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
+    """What was to be done; done in this process, as starting another takes seconds."""
+    works = list[Work]()
+    monkeypatch.setattr(work, "work_apart", lambda one: (works.append(one), done(one)))
+    return works
+
+
+def _said(command: Compare) -> list[str]:
+    heard = list[str]()
+    compare(command, heard.append, view="lines")
+    return heard
+
+
+def test_metrics_are_counted_from_what_is_kept(
+    place: Path, worked: list[Work], capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_pairs(place / "pairs.tsv")
+    write_pairs(place / "test.tsv", count=30, seed=2)
+    write_recipe(place / "a.toml")
+    command = Compare(
+        ("a.toml",), ("pairs.tsv",), test=("test.tsv",), budget=Budget("epochs", 1.0), out=Path("out"), changes=FEW
+    )
+    assert _said(replace(command, metrics=("exact",))) == ["[1 of 1] a: trains for 1 epoch"]
+    before = load_result(Path("out/answers/a.json"))
+    assert before is not None
+    assert before.said.likely is None
+    assert _said(replace(command, metrics=("CHRF,cer",))) == ["[1 of 1] a: done before"]
+    assert len(worked) == 1
+
+    capfd.readouterr()
+    assert _said(command) == ["[1 of 1] a: scores the references of the test"]
+    assert _said(command) == ["[1 of 1] a: done before"]
+    after = load_result(Path("out/answers/a.json"))
+    assert after is not None
+    assert replace(after, said=replace(after.said, likely=None)) == before
+    scores = compare(command, view="none").scores["a"]
+    alone = seqloom.evaluate("out/runs/a", data="test.tsv", metrics=["perplexity", "bpc"], changes=FEW).scores["a"]
+    assert {name: scores[name] for name in alone} == alone
+    assert _said(replace(command, changes=(*FEW, "generation.beam=2"))) == ["[1 of 1] a: answers the test"]
+    assert "is done already" not in capfd.readouterr().err
+    assert len(worked) == 3
+
+
+def test_metrics_of_forecasts_are_counted_from_what_is_kept(place: Path, worked: list[Work]) -> None:
+    write_series(place / "a.csv")
+    write_series(place / "test.csv", steps=80, after=200)
+    write_recipe(place / "r.toml", text=RECIPE)
+    command = Compare(("r.toml",), ("a.csv",), test=("test.csv",), budget=Budget("epochs", 1.0), changes=FEW)
+    usual = compare(replace(command, metrics=("mae",)), view="none")
+    assert usual.scores["r"].keys() == {"mae"}
+    assert compare(replace(command, metrics=("mse-units",)), view="none").scores["r"].keys() == {"mse-units"}
+    assert {"crps", "coverage", "mae"} <= compare(command, view="none").scores["r"].keys()
+    assert len(worked) == 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "what", "took", "said"),
+    [
+        (Budget("minutes", 1), ["trains"] * 3, {}, "; at least 3 m 00 s left for all"),
+        (Budget("minutes", 1), ["trains"] * 2, {"trains": [70.0, 80.0]}, "; about 2 m 30 s left for all"),
+        (Budget("minutes", 1), ["trains", ANSWERS], {"trains": [70.0]}, "; at least 1 m 10 s left for all"),
+        (Budget("minutes", 1), ["trains", ANSWERS], {ANSWERS: [9.0]}, "; at least 1 m 09 s left for all"),
+        (Budget("epochs", 1), ["trains"] * 2, {}, ""),
+        (Budget("epochs", 1), ["trains"] * 2, {"trains": [20.0]}, "; about 40 s left for all"),
+        (None, [ANSWERS] * 2, {}, ""),
+    ],
+)
+def test_how_long_the_rest_takes(
+    budget: Budget | None, what: list[str], took: Mapping[str, list[float]], said: str
+) -> None:
+    command = Compare(("a",), budget=budget)
+    folder = ComparedFolder(Path("out"))
+    shop = Workshop(command, EvaluationSettings(), folder, lambda text: None, "none")
+    assert shop._left(what, took) == said
