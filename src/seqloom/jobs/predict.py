@@ -241,7 +241,7 @@ class _Job:
             said[number + 1] = answers
             written = self._write(window[:last], said, errors, written)
         if stop is not None:
-            raise UserError(f"{self.name}:{stop.line}: {stop.question}" + _remedy(self.asking))
+            raise UserError(f"{stop.place(self.name)}: {stop.question}" + _remedy(self.asking))
 
     def _look_for_strange(self, prepared: Sequence[Prepared], window: Sequence[AskedLine]) -> None:
         """The first one is told with its words; to whoever types, each."""
@@ -251,8 +251,8 @@ class _Job:
         told = strange if self.asking.talk else [] if self.counts.strange else strange[:1]
         for one in told:
             for text in unread_words(one, self.model.task.codecs.source):
-                line = window[one.number + 1 - window[0].number].line
-                self.note(text if self.asking.talk else f"{self.name}:{line}: {text}")
+                place = window[one.number + 1 - window[0].number].place(self.name)
+                self.note(text if self.asking.talk else f"{place}: {text}")
 
     def _stream(self, asked: Prepared) -> None:
         """Line feeds as they are: nobody but a reader takes it in."""
@@ -277,15 +277,15 @@ class _Job:
             if error is None:
                 continue
             if not (self.asking.skip_bad or self.asking.talk):
-                return prepared, errors, AskedLine(line.number, error, at=line.at)
+                return prepared, errors, replace(line, question=error)
             errors[line.number] = error
-            self._tell(line.line, error)
+            self._tell(line.place(self.name), error)
         return prepared, errors, None
 
-    def _tell(self, number: int, error: str) -> None:
+    def _tell(self, place: str, error: str) -> None:
         self.told += 1
         if self.asking.talk or self.told <= TOLD:
-            self.note(error if self.asking.talk else f"{self.name}:{number}: {error}")
+            self.note(error if self.asking.talk else f"{place}: {error}")
 
     def tell_rest(self) -> None:
         if not self.asking.talk and self.told > TOLD:

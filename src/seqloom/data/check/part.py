@@ -11,7 +11,7 @@ from seqloom.data.check.numbers import LengthCounts, Numbers, Ratios, lengths_of
 from seqloom.data.check.repeats import Hashes, disagreements, first_of, hashes_of, joined, repeats, seen, sortable
 from seqloom.data.check.report import PLACES, STOPS, Finding, Part, Place, Statistics, shortened
 from seqloom.data.check.series import SeriesLook, contents, steps
-from seqloom.data.check.tally import Kind, Tally
+from seqloom.data.check.tally import OR_SKIP, Kind, Tally
 from seqloom.data.check.whereabouts import Whereabouts, as_texts
 from seqloom.data.reading import FIELDS, Block, DataError, Shape, Skipped, read
 from seqloom.data.reading.lines import LATIN
@@ -25,7 +25,6 @@ _LETTERS_A_TOKEN = 8
 LABELLED: tuple[Shape, ...] = ("tags", "classes", "series")
 _BLANK = ("blank line", "both sides empty")
 _FIXES = {"not UTF-8 text": LATIN}
-_OR_SKIP = "or pass --skip-bad to leave them out"
 _SAME = Kind("warning", "source and target are the same", "remove them, unless copying is part of the task")
 _RATIO = Kind("warning", "one side is far longer than usual for the other", "look whether the sides belong together")
 
@@ -144,16 +143,16 @@ class PartCheck:
     def _place(
         self, block: Block, texts: Sequence[str], at: int, beside: Sequence[str] | None = None, number: int = 0
     ) -> Place:
-        aligned = len(self._files) == 2 and block.numbered
+        aligned = len(self._files) == 2 and block.places.numbered
         file = self._files[number] if aligned else block.file
         text = shortened(texts[at]) + (f" | {shortened(beside[at])}" if beside else "")
-        return Place(f"{file}:{block.lines[at]}" if block.numbered else file, text)
+        return Place(block.places.of(file, block.lines[at]), text)
 
     def finish(self) -> tuple[list[Finding], Statistics]:
         """After the last corpus."""
         for reason, count in self._skipped.counts.items():
             severity: Any = "note" if reason in _BLANK else "fault"
-            remedy = "they are left out" if reason in _BLANK else f"{_FIXES.get(reason, 'mend them')}, {_OR_SKIP}"
+            remedy = "they are left out" if reason in _BLANK else f"{_FIXES.get(reason, 'mend them')}, {OR_SKIP}"
             every = self.tally.examples + self._skipped.total
             self.tally.add(Kind(severity, reason, remedy), count, map(Place, self._skipped.places[reason]), every)
         for stop in self._stops:  # behind the lines that may be its cause

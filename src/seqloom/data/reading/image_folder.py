@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from seqloom.data.file_format import compression, format_by_name
-from seqloom.data.reading.block import Rows
-from seqloom.data.reading.faults import DataError
+from seqloom.data.reading.block import Places, Rows
+from seqloom.data.reading.faults import DataError, inside
 from seqloom.data.reading.series_rows import UNLABELLED, One, broken, gathered
 from seqloom.data.reading.stored_file import files_in
 from seqloom.settings.words import counted
@@ -22,14 +22,20 @@ ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".ti
 
 
 def read_images(folder: str, labelled: bool = True) -> Iterator[Rows]:
-    """Its pictures are numbered from 1, by their names, in place of lines. Grey or coloured, as the first is."""
+    """Its pictures are numbered from 1, by their names, in place of lines; messages name their files.
+
+    Grey or coloured, as the first is.
+    """
     there = files_in(folder)
     files = [path for path in there if path.suffix.lower() in ENDINGS]
     if not files:
         raise DataError(f"{folder}: no image in it{_instead(Path(folder), there)}")
     image = _package(folder)
     sizes = _Sizes()
-    yield from gathered(folder, _pictures(Path(folder), files, image, labelled, sizes), lambda: sizes.read)
+    names = (inside(folder) + path.relative_to(folder).as_posix() for path in files)
+    places = Places(files=dict(enumerate(names, 1)))
+    pictures = _pictures(Path(folder), files, image, labelled, sizes)
+    yield from gathered(folder, pictures, lambda: sizes.read, places=places)
 
 
 def _instead(folder: Path, there: list[Path]) -> str:
@@ -77,7 +83,7 @@ def _pictures(folder: Path, files: list[Path], image: Any, labelled: bool, sizes
                 mode = mode or ("L" if picture.mode in ("1", "L", "LA", "I;16") else "RGB")
                 pixels = np.asarray(picture.convert(mode), np.float32)
         except (OSError, SyntaxError, ValueError) as error:  # the package has no base for what can be wrong in a file
-            yield broken(number, "no image", f"{path}: cannot be read ({error})", "mend the file, or remove it")
+            yield broken(number, "no image", f"cannot be read ({error})", "mend the file, or remove it")
             continue
         label = inside[0] if len(inside) > 1 else UNLABELLED
         yield One(number, pixels[..., None] if pixels.ndim == 2 else pixels, label)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from seqloom.data.reading import Shape, fingerprint, read
-from seqloom.data.readings import steps_of
+from seqloom.data.reading import Shape, fingerprint
+from seqloom.data.readings import Readings, steps_of
+from seqloom.data.series_faults import read_fitting
 from seqloom.data.settings import Bad, Corpus
 from seqloom.evaluation.build import RATE, MetricName, rate_metric
 from seqloom.evaluation.likelihood import BitsPerCharacter
@@ -140,8 +142,13 @@ def _data(
         data, note = node_data(model, files, bad)
         return (), data, (note,)
     corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
-    data = read_data(block for corpus in corpora for block in read(corpus, model.task.shape, bad))
-    return corpora, data, tuple(table_notes(corpora, model.task.shape))
+    source, shape = model.task.codecs.source, model.task.shape
+    form = source.form if isinstance(source, Readings) else None
+    each = (read_fitting(corpus, shape, bad, form, named=False) for corpus in corpora)
+    data = read_data(chain.from_iterable(each))
+    if not data.places:
+        raise UserError("\n".join([f"{' '.join(files)}: no example is left to score", *data.skipped.lines()]))
+    return corpora, data, tuple(table_notes(corpora, shape))
 
 
 def node_data(model: Model, files: Sequence[str], bad: Bad) -> tuple[Data, str]:

@@ -32,19 +32,19 @@ class AskedSeries(AskedInput):
         self.name = shown(name)
         self._series = self._each(corpus)
 
-    def _each(self, corpus: Corpus) -> Iterator[tuple[int, Any]]:
+    def _each(self, corpus: Corpus) -> Iterator[tuple[int, str | None, Any]]:
         for rows in series_rows(corpus, labelled=False):
             share = rows.bytes // max(len(rows.lines), 1)
             for line, values in zip(rows.lines, rows.columns[0], strict=True):
                 self.bytes += share
                 if not (isinstance(values, str) and not values.strip()):  # a blank line of JSON
-                    yield line, values
+                    yield line, rows.places.files.get(line), values
 
     def take(self, count: int) -> list[AskedLine]:
         found = []
-        for line, values in self._series:
+        for line, file, values in self._series:
             self.taken += 1
-            asked = AskedLine(self.taken, _question(values), at=line)
+            asked = AskedLine(self.taken, _question(values), at=line, file=file)
             self._digest.update(repr(values).encode() if isinstance(values, Broken) else _bytes(asked.question))
             found.append(replace(asked, digest=self.digest, end=self.bytes))
             if len(found) == count:

@@ -1,0 +1,133 @@
+"""Folders of pictures from files to answers: messages name a picture by its file."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import seqloom
+from seqloom.cli import app
+from seqloom.jobs.train import Trained
+from seqloom.settings import UserError
+
+Image = pytest.importorskip("PIL.Image")
+
+SMALL = [
+    "model.input.columns=4", "model.input.patch=2", "model.width=16", "model.depth=1", "training.steps=2",
+    "training.threads=1",
+]  # fmt: skip
+ODD = "a picture of 5 columns, but a picture of 4 columns is expected; bring all to one form"
+
+
+def _save(path: Path, pixels: np.ndarray) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels.astype(np.uint8)).save(path)
+    return str(path)
+
+
+def _pictures(folder: Path, count: int = 12) -> Path:
+    """Bright above, or bright below."""
+    draw = np.random.default_rng(1)
+    for number in range(count):
+        x = draw.integers(0, 100, (4, 4))
+        x[:2] += 100
+        _save(folder / "above" / f"{number}.png", x)
+        _save(folder / "below" / f"{number}.png", x[::-1])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pictures")
+    data = _pictures(folder / "pics")
+    seqloom.train("image-classifier", data=data, out=folder / "run", changes=SMALL, view="none")
+    return folder / "run"
+
+
+@pytest.fixture
+def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a picture of another size, which comes first, and one that is broken."""
+    monkeypatch.chdir(tmp_path)
+    _pictures(Path("pics"))
+    _save(Path("pics/above/-odd.png"), np.zeros((3, 5)))
+    Path("pics/below/bad.png").write_text("no image")
+    return Path("pics")
+
+
+def _invoke(*words: str | Path) -> Any:
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def _train(folder: Path, bad: str = "stop") -> Trained:
+    return seqloom.train("image-classifier", data=folder, out="run", changes=[*SMALL, f"data.bad={bad}"], view="none")
+
+
+def test_training_names_the_picture(odd: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"^pics/below/bad\.png: cannot be read \(.*\); mend the file, or remove it, or"
+    ):
+        _train(odd)
+    (odd / "below" / "bad.png").unlink()
+    with pytest.raises(UserError) as stopped:
+        _train(odd)
+    assert str(stopped.value) == f"pics/above/-odd.png: {ODD}, or pass --skip-bad"
+
+
+def test_pictures_of_another_size_are_left_out_and_counted(odd: Path) -> None:
+    trained = _train(odd, "skip")
+    assert "pics: 1 left out: no image (pics/below/bad.png)" in trained.corpora.notes
+    assert "pics: 1 left out: another size of picture (pics/above/-odd.png)" in trained.corpora.notes
+    assert trained.corpora.examples + sum(map(len, trained.corpora.valid)) == 24
+
+
+def test_the_same_pictures_in_another_folder_are_named_as_they_are_there(odd: Path) -> None:
+    _train(odd, "skip")
+    odd.rename("moved")
+    trained = seqloom.train(
+        "image-classifier", data="moved/", out="other", changes=[*SMALL, "data.bad=skip"], view="none"
+    )
+    assert "moved/: 1 left out: no image (moved/below/bad.png)" in trained.corpora.notes
+
+
+def test_check_names_the_picture(odd: Path) -> None:
+    _save(odd / "above" / "twice.png", np.asarray(Image.open(odd / "above" / "3.png")))
+    (odd / "above" / "-odd.png").rename(odd / "below" / "odd.png")
+    said = _invoke("check", odd).stdout
+    assert "no image: 1\n    pics/below/bad.png\n" in said
+    assert "another width than the first has: 1\n    pics/below/odd.png  3 × 5 pixels" in said
+    assert "→ bring all to the same size, or pass --skip-bad to leave them out\n" in said
+    assert "the same example again: 1\n    pics/above/twice.png, as pics/above/3.png  4 × 4 pixels" in said
+
+
+def test_predict_names_the_picture(run: Path, odd: Path) -> None:
+    asked = _invoke("predict", run, odd, "--skip-bad")
+    assert asked.stdout.startswith("\n")
+    assert asked.stdout.count("\n") == 26
+    assert f"pics/above/-odd.png: {ODD}\n" in asked.stderr
+    assert "pics/below/bad.png: cannot be read (" in asked.stderr
+    stopped = _invoke("predict", run, odd)
+    assert str(stopped.exception) == f"pics/above/-odd.png: {ODD} (--skip-bad leaves such answers empty)"
+
+
+def test_evaluate_leaves_out_and_counts(run: Path, odd: Path) -> None:
+    (odd / "below" / "bad.png").unlink()
+    stopped = _invoke("evaluate", run, "--data", odd)
+    assert str(stopped.exception) == f"pics/above/-odd.png: {ODD}, or pass --skip-bad"
+    scored = _invoke("evaluate", run, "--data", odd, "--skip-bad")
+    assert "1 left out: another size of picture (pics/above/-odd.png)" in scored.stderr
+    assert "24 examples" in scored.stdout
+    _save(Path("other/above/1.png"), np.zeros((3, 5)))
+    none = _invoke("evaluate", run, "--data", "other", "--skip-bad")
+    left_out = "1 left out: another size of picture (other/above/1.png)"
+    assert str(none.exception) == f"other: no example is left to score\n{left_out}"
+
+
+def test_pixels_that_are_not_scaled_may_be_zero(tmp_path: Path) -> None:
+    """Zero is the number of an unknown word, which readings are not."""
+    folder = _pictures(tmp_path / "pics")
+    _save(folder / "above" / "black.png", np.zeros((4, 4)))
+    changes = [*SMALL, "readings.scale=none"]
+    trained = seqloom.train("image-classifier", data=folder, out=tmp_path / "run", changes=changes, view="none")
+    assert trained.corpora.task.codecs.source.settings.scale == "none"
