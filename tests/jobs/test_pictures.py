@@ -131,3 +131,28 @@ def test_pixels_that_are_not_scaled_may_be_zero(tmp_path: Path) -> None:
     changes = [*SMALL, "readings.scale=none"]
     trained = seqloom.train("image-classifier", data=folder, out=tmp_path / "run", changes=changes, view="none")
     assert trained.corpora.task.codecs.source.settings.scale == "none"
+
+
+def test_a_recipe_of_texts_names_the_one_that_reads_pictures(tmp_path: Path) -> None:
+    folder = _pictures(tmp_path / "pics")
+    for recipe, reads in ("text-classifier", "texts and their classes"), ("gpt-small", "text"):
+        with pytest.raises(UserError, match=f"pics: holds pictures, but this task reads {reads}; take a recipe such"):
+            seqloom.train(recipe, data=folder, out=tmp_path / "run", view="none")
+
+
+def test_vit_reads_a_folder(tmp_path: Path) -> None:
+    folder = _pictures(tmp_path / "pics")
+    trained = seqloom.train("vit-small", data=folder, out=tmp_path / "run", changes=SMALL, view="none")
+    assert trained.corpora.examples + sum(map(len, trained.corpora.valid)) == 24
+
+
+def test_a_run_that_reads_text_is_asked_for_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.tsv").write_text("".join(f"word {number}\t{'ab'[number % 2]}\n" for number in range(40)))
+    changes = ["training.steps=1", "training.threads=1"]
+    seqloom.train("text-classifier", data="a.tsv", out="run", changes=changes, view="none")
+    _pictures(Path("pics"), 1)
+    np.savez("a.npz", images=np.zeros((2, 4, 4)), labels=["above", "below"])
+    for name in "a.npz", "pics", "pics/above/0.png":
+        told = f"{name}: holds pictures, but run reads text; ask a run that learnt from such files"
+        assert str(_invoke("predict", "run", name).exception) == told

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from seqloom import __version__
+from seqloom.data.reading.number_files import numbers_in
 from seqloom.data.reading.source_column import Wanted
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answering.answer import EMPTY, Answer
@@ -99,6 +100,10 @@ def _lines(model: Model, asking: Asking, note: Note) -> AskedInput:
     if model.reads_series:
         return AskedSeries(asking.file, asking.input, model.recipe.data.corpora)
     column = asking.column
+    found = numbers_in(asking.file) if asking.input is None else None
+    if found is not None:
+        what = f"{asking.file}: holds {found}, but {model.opened[0].run.path} reads text"
+        raise UserError(f"{what}; ask a run that learnt from such files")
     form = row_format(asking.file, asking.input, column, isinstance(model.task, TagTask))
     if form is not None:
         return AskedRows(asking.file, form, _wanted(model, asking), note)

@@ -27,7 +27,7 @@ def read_images(folder: str, labelled: bool = True) -> Iterator[Rows]:
     Grey or coloured, as the first is.
     """
     there = files_in(folder)
-    files = [path for path in there if path.suffix.lower() in ENDINGS]
+    files = list(filter(is_picture, there))
     if not files:
         raise DataError(f"{folder}: no image in it{_instead(Path(folder), there)}")
     image = _package(folder)
@@ -36,6 +36,11 @@ def read_images(folder: str, labelled: bool = True) -> Iterator[Rows]:
     places = Places(files=dict(enumerate(names, 1)))
     pictures = _pictures(Path(folder), files, image, labelled, sizes)
     yield from gathered(folder, pictures, lambda: sizes.read, places=places)
+
+
+def is_picture(file: Path) -> bool:
+    """By its name."""
+    return file.suffix.lower() in ENDINGS
 
 
 def _instead(folder: Path, there: list[Path]) -> str:
