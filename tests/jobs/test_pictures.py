@@ -111,6 +111,27 @@ def test_predict_names_the_picture(run: Path, odd: Path) -> None:
     assert str(stopped.exception) == f"pics/above/-odd.png: {ODD} (--skip-bad leaves such answers empty)"
 
 
+def test_predict_reads_pictures_one_by_one(run: Path, odd: Path) -> None:
+    files = [odd / "below" / f"{number}.png" for number in range(5)]
+    whole = _invoke("predict", run, odd / "below", "--skip-bad").stdout.split("\n")
+    assert _invoke("predict", run, *files).stdout.split("\n")[:5] == whole[:2] + whole[4:7]  # 0, 1, 10, 11, 2, …
+    asked = _invoke("predict", run, files[0], odd / "below" / "bad.png", "--skip-bad")
+    assert asked.stdout.split("\n") == [whole[0], "", ""]
+    assert "pics/below/bad.png: cannot be read (" in asked.stderr
+    gone = _invoke("predict", run, files[0], "pics/none.png")
+    assert str(gone.exception).startswith("pics/none.png: no such file; ")
+    own = _invoke("predict", run, *files, "--out", files[3])
+    assert str(own.exception) == "pics/below/3.png: is what is read; name another --out"
+
+
+def test_several_files_of_another_kind(run: Path, tmp_path: Path) -> None:
+    only = "only pictures are asked several at once, of a run that reads them; name one file"
+    several = _invoke("predict", run, "a.npz", "b.npz", "c.npz")
+    assert str(several.exception) == f"a.npz and 2 others: {only}"
+    lines = _invoke("predict", run, "a b.txt", "b.txt")
+    assert str(lines.exception) == f"a b.txt and b.txt: {only}, or join them: cat 'a b.txt' … | seqloom predict {run}"
+
+
 def test_evaluate_leaves_out_and_counts(run: Path, odd: Path) -> None:
     (odd / "below" / "bad.png").unlink()
     stopped = _invoke("evaluate", run, "--data", odd)

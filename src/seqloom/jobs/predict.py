@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from seqloom import __version__
+from seqloom.data.file_format import format_by_name
+from seqloom.data.reading.image_folder import all_pictures
 from seqloom.data.reading.number_files import numbers_in
 from seqloom.data.reading.source_column import Wanted
+from seqloom.data.reading.stored_file import shown_all
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answering.answer import EMPTY, Answer
 from seqloom.jobs.answering.writing import Prepared
@@ -58,6 +61,8 @@ class Asking:
     """Somebody types the lines: a line that cannot be answered is told, and the next one awaited."""
     live: bool = False
     """Somebody looks on: an answer that is written alone is shown as it grows."""
+    more: Sequence[str] = ()
+    """Further files, of pictures."""
     column: int | str | None = None
     """Of lines of text, the one between tabs that is asked, from 1; None: all of the line. Of a table also its name;
     None: the one that the model learnt from, or a usual name."""
@@ -78,7 +83,8 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
         before = lines.taken
         if before:
             note(f"goes on behind line {before:,}")
-        with line_bar(Path(lines.name).name, size_of(asking.file), _shown(asking), lines.bytes) as report:
+        size = None if asking.more else size_of(asking.file)
+        with line_bar(Path(lines.name).name, size, _shown(asking), lines.bytes) as report:
             job = _Job(model, asking, output, counts, note, lines.name, report, before)
             command = command_of(model.opened, asking.file)
             hints = Hints(lines, note, _wanted(model, asking), command, learnt_from_columns(model.opened))
@@ -98,7 +104,7 @@ def _wanted(model: Model, asking: Asking) -> Wanted:
 
 def _lines(model: Model, asking: Asking, note: Note) -> AskedInput:
     if model.reads_series:
-        return AskedSeries(asking.file, asking.input, model.recipe.data.corpora)
+        return AskedSeries((asking.file, *asking.more), asking.input, model.recipe.data.corpora)
     column = asking.column
     found = numbers_in(asking.file) if asking.input is None else None
     if found is not None:
@@ -129,6 +135,17 @@ def _already(model: Model, asking: Asking, done: OutputNote, note: Note) -> int:
     return done.lines
 
 
+def refuse_several(model: Model, files: Sequence[str]) -> None:
+    """Several files, unless they are pictures for a run that reads such."""
+    if len(files) > 1 and not (model.reads_series and all_pictures(files)):
+        plain = all(format_by_name(file) == "text" for file in files)
+        joined = f", or join them: cat {shlex.quote(files[0])} … | seqloom predict {model.opened[0].run.path}"
+        raise UserError(
+            f"{shown_all(files)}: only pictures are asked several at once, of a run that reads them; name one file"
+            + (joined if plain else "")
+        )
+
+
 def refuse_swapped(run: str, file: str) -> None:
     """`predict new.txt runs/x`, where the run comes first."""
     with readable(Path(file)):
@@ -147,9 +164,9 @@ def _refuse(model: Model, asking: Asking) -> None:
         raise UserError("--column: this model reads series, whose columns are those that it learnt from; leave it out")
     if asking.column == "":
         raise UserError("--column: a column's name or number is needed, such as 2")
-    out, file = asking.out, Path(asking.file)
-    if out is not None and out.exists() and file.exists() and out.samefile(file):
-        raise UserError(f"{out}: is what is read; name another --out")
+    for file in map(Path, (asking.file, *asking.more)):
+        if asking.out is not None and asking.out.exists() and file.exists() and asking.out.samefile(file):
+            raise UserError(f"{asking.out}: is what is read; name another --out")
 
 
 def _shown(asking: Asking) -> bool:
