@@ -177,3 +177,18 @@ def test_a_run_that_reads_text_is_asked_for_pictures(tmp_path: Path, monkeypatch
     for name in "a.npz", "pics", "pics/above/0.png":
         told = f"{name}: holds pictures, but run reads text; ask a run that learnt from such files"
         assert str(_invoke("predict", "run", name).exception) == told
+
+
+def test_pictures_of_another_scale_are_told(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, with the first ones; 0 to 1 of a model that learnt from 0 to 199."""
+    monkeypatch.chdir(tmp_path)
+    folder = _pictures(Path("pics"), 3)
+    files = [folder / kind / f"{number}.png" for kind in ("above", "below") for number in range(3)]
+    pixels = np.stack([np.asarray(Image.open(file)) for file in files])
+    np.savez("small.npz", images=pixels / pixels.max(), labels=["above", "below"] * 3)
+    for verb in ("predict", run, "small.npz"), ("evaluate", run, "--data", "small.npz"):
+        (told,) = [line for line in _invoke(*verb).stderr.splitlines() if "scale of training" in line]
+        assert told.startswith("small.npz: values from 0.0")
+        assert " to 1, but the run learnt from " in told
+        assert told.endswith("; bring them to the scale of training")
+    assert "scale of training" not in _invoke("predict", run, folder).stderr

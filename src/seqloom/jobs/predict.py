@@ -9,12 +9,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from seqloom import __version__
 from seqloom.data.file_format import format_by_name
 from seqloom.data.reading.image_folder import all_pictures
 from seqloom.data.reading.number_files import numbers_in
 from seqloom.data.reading.source_column import Wanted
 from seqloom.data.reading.stored_file import shown_all
+from seqloom.data.readings import Readings
+from seqloom.data.unlike import unlike
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answering.answer import EMPTY, Answer
 from seqloom.jobs.answering.writing import Prepared
@@ -248,6 +252,8 @@ class _Job:
 
     def answer(self, window: Sequence[AskedLine]) -> None:
         prepared, errors, stop = self._prepared(window)
+        if window[0].number == self.before + 1:
+            self._look_for_unlike(prepared)
         self._look_for_strange(prepared, window)
         last = len(window) if stop is None else stop.number - window[0].number
         said: dict[int, list[Answer]] = {number: [EMPTY] for number in errors}
@@ -264,6 +270,14 @@ class _Job:
             written = self._write(window[:last], said, errors, written)
         if stop is not None:
             raise UserError(f"{stop.place(self.name)}: {stop.question}" + _remedy(self.asking))
+
+    def _look_for_unlike(self, prepared: Sequence[Prepared]) -> None:
+        """Numbers of another scale, by the first ones."""
+        source = self.model.task.codecs.source if self.model.reads_series else None
+        if isinstance(source, Readings):
+            told = unlike(source, (np.asarray(one.question.source) for one in prepared))
+            if told is not None:
+                self.note(f"{self.name}: {told}")
 
     def _look_for_strange(self, prepared: Sequence[Prepared], window: Sequence[AskedLine]) -> None:
         """The first one is told with its words; to whoever types, each."""

@@ -11,6 +11,7 @@ from seqloom.data.reading import Shape, fingerprint
 from seqloom.data.readings import Readings, steps_of
 from seqloom.data.series_faults import read_fitting
 from seqloom.data.settings import Bad, Corpus
+from seqloom.data.unlike import unlike
 from seqloom.evaluation.build import RATE, MetricName, rate_metric
 from seqloom.evaluation.likelihood import BitsPerCharacter
 from seqloom.evaluation.metric import Metric
@@ -72,7 +73,13 @@ def evaluated_runs(
         )
     bad: Bad = "skip" if skip_bad else "stop"
     corpora, data, said = _data(model, files, columns, bad)
-    for line in (*said, *data.skipped.lines(), *_learnt(model, corpora), *other_forms(model, data)):
+    for line in (
+        *said,
+        *data.skipped.lines(),
+        *_learnt(model, corpora),
+        *other_forms(model, data),
+        *_unlike(model, data, files),
+    ):
         note(line)
     names = metrics_of_model(model, data, metrics)
     refuse_other_labels(model, data, runs[0], files)
@@ -116,6 +123,14 @@ def other_forms(model: Model, data: Data) -> Iterator[str]:
             f"(text.target.normalise), so that no answer can be as they are: {one} would be {other}; "
             "bring them to that form"
         )
+
+
+def _unlike(model: Model, data: Data, files: Sequence[str]) -> Iterator[str]:
+    """Numbers of another scale than those of training."""
+    source = model.task.codecs.source
+    told = unlike(source, data.columns[0]) if isinstance(source, Readings) else None
+    if told is not None:
+        yield f"{' '.join(files)}: {told}"
 
 
 def _members(names: Sequence[str], systems: Sequence[str], runs: Sequence[str]) -> list[str]:
