@@ -65,7 +65,7 @@ def test_running_text_has_lines_of_any_length(place: Path) -> None:
     ran = run("check", "long.txt")
     assert ran.code == 0, ran.error
     assert "longer than" not in ran.out, "it is cut into windows, and nothing is left out"
-    assert "→ remove them, unless they are meant" in ran.out, "sorted lines are no text"
+    assert "the same example again" not in ran.out, "its lines are no examples"
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,20 @@ def test_tags_and_texts(tmp_path: Path) -> None:
     assert finding(report, "the same example again").count == 1
 
 
+def test_lines_of_running_text_are_no_examples(tmp_path: Path) -> None:
+    """Speakers and blank lines come again in any play; what is the same is told by longer passages."""
+    lines = [line for text, _ in clean(200) for line in ("KING:", text, "")]
+    train = write(tmp_path / "a.txt", "\n".join(lines[:450]))
+    own = write(tmp_path / "b.txt", "\n".join(lines[450:]))
+    assert checked(train, valid=own, shape="text", running=True).findings == []
+    assert checked(train, valid=own, shape="text").faulty
+    mixed = write(tmp_path / "c.txt", "\n".join([*lines[450:], *lines[90:120]]))
+    leaked = finding(checked(train, valid=mixed, shape="text", running=True), "the text is in the training data as")
+    assert leaked.severity == "fault"
+    assert leaked.places[0].where == f"{tmp_path / 'c.txt'}:150", "a blank line goes before both"
+    assert 20 < leaked.count < 30  # the last lines have too little behind them
+
+
 def test_progress(tmp_path: Path) -> None:
     name = tsv(tmp_path / "a.tsv", [*clean(5_000)])
     told: list[int] = []

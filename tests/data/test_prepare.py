@@ -71,7 +71,7 @@ def _folders(tmp_path: Path) -> int:
 
 def test_the_second_time_nothing_is_read(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = _prepared(pairs)
-    monkeypatch.setattr(module, "read", lambda *given: pytest.fail("read again"))
+    monkeypatch.setattr(module, "read_fitting", lambda *given: pytest.fail("read again"))
     second = _prepared(pairs)
     assert second.examples.path == first.examples.path
     assert len(second.examples) == 4000

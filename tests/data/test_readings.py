@@ -100,7 +100,7 @@ def test_misfits(x: np.ndarray, expected: str) -> None:
     wrong = form.misfit(x)
     assert wrong is not None
     with pytest.raises(UserError, match=expected):
-        raise UserError(wrong)
+        raise UserError(f"{wrong.what}; {wrong.fix}")
 
 
 def test_pictures_are_read_line_by_line() -> None:

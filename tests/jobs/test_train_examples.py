@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,20 @@ def test_text_that_is_cut_already_is_told(
     why = "cut into pieces already ('ma@@ les'): give plain text, as seqloom cuts words itself"
     wanted = f"a.{cut}: {why}: sed -E 's/@@( |$)//g'" if aligned else f"a.tsv: {why}"
     assert told == ([wanted] if cut else [])
+
+
+def test_files_that_are_trained_on_and_scored_are_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = str(write_recipe(place / "r.toml"))
+    write_pairs(place / "a.tsv", count=60)
+    write_pairs(place / "b.tsv", count=50)
+    (place / "copy.tsv").write_bytes((place / "a.tsv").read_bytes())
+    command = Command(recipe=recipe, data=("b.tsv", "a.tsv"), valid=("copy.tsv",), test=("a.tsv",), changes=QUICK)
+    train(replace(command, out=Path("one")), view="lines")
+    told = capsys.readouterr().err
+    assert (
+        "copy.tsv: is trained on too, so that validation chooses what was learnt by heart; name another --valid, or "
+        "none: then a part is held out\n"
+    ) in told
+    assert "a.tsv: is trained on too, so that the test says little of others; name another --test\n" in told
+    train(replace(command, data=("b.tsv",), out=Path("other")), view="lines")
+    assert "is trained on too" not in capsys.readouterr().err

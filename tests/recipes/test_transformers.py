@@ -1,12 +1,14 @@
 """Transformers and their relatives: sizes, what defines them, and that they learn."""
 
-import random
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 import seqloom
+from seqloom.jobs.corpora.build import longest_of
 from seqloom.layers.attention import SelfAttention
 from seqloom.layers.gated_linear import GatedLinearMixer
 from seqloom.layers.layout import Packed
@@ -14,6 +16,7 @@ from seqloom.layers.paths import only_plain
 from seqloom.layers.positions.music import MusicRelative
 from seqloom.models.build import build_model
 from seqloom.models.sizes import Sizes
+from seqloom.tasks import task_class
 from tests.recipes.shrunk import exact, obeys_the_laws, parameters, recipe
 
 PAIRS = ("text.source={kind = 'characters'}", "model.width=48", "model.depth=2", "model.dropout=0.0")
@@ -159,19 +162,35 @@ def test_the_hybrid_has_few_attention_layers() -> None:
     assert kinds.count(GatedLinearMixer) == 10
 
 
-def test_vit_learns_pictures_by_heart(tmp_path: Path) -> None:
-    """From a file to labels: the whole way, as its tokens are read otherwise than those of text."""
-    draw = random.Random(3)
-    pictures = [" ".join(str(draw.randint(0, 16)) for _ in range(64)) for _ in range(24)]
-    names = [draw.choice(["one", "two", "three"]) for _ in pictures]
-    file = tmp_path / "pictures.tsv"
-    file.write_text("".join(f"{picture}\t{name}\n" for picture, name in zip(pictures, names, strict=True)))
+@pytest.mark.parametrize("text", [False, True])
+def test_vit_learns_pictures_by_heart(tmp_path: Path, text: bool) -> None:
+    """From a file to labels: the whole way, of arrays, and of pixels that are tokens."""
+    draw = np.random.default_rng(3)
+    pictures = draw.integers(0, 17, (24, 8, 8))
+    names = draw.choice(["one", "two", "three"], 24).tolist()
+    lines = [" ".join(map(str, picture.flatten())) for picture in pictures]
+    file = tmp_path / ("pictures.tsv" if text else "pictures.npz")
+    if text:
+        file.write_text("".join(f"{line}\t{name}\n" for line, name in zip(lines, names, strict=True)))
+    else:
+        np.savez(file, images=pictures, labels=names)
     changes = ["training.steps=100", "training.optimiser.rate=0.005", "training.optimiser.decay=0.0"]
     changes += ["model.width=48", "model.depth=2", "model.dropout=0.0", "training.threads=1"]
+    changes += ["task.reads=text"] if text else []
     run = tmp_path / "run"
     seqloom.train("vit-small", data=file, valid=file, out=run, changes=changes, view="none")
-    model = seqloom.load(run)
-    assert [answer.text for answer in model.predict(pictures)] == names
+    asked: Any = lines if text else list(pictures[..., None])
+    assert [answer.text for answer in seqloom.load(run).predict(asked)] == names
+
+
+def test_vit_reads_pictures_of_its_size() -> None:
+    """As they come; none is too long to be read."""
+    for name, pixels in ("vit", 224 * 224), ("vit-small", 8 * 8):
+        made = recipe(name)
+        assert task_class(made.task).shape == "series"
+        longest = longest_of(made)
+        assert longest is not None
+        assert longest.tokens == pixels
 
 
 def test_vit_reads_patches_not_lines() -> None:

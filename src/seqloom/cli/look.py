@@ -14,7 +14,8 @@ def look(
         list[str] | None,
         typer.Argument(
             metavar="[TEXT…]",
-            help="What it is asked; of series, numbers as JSON; of a forecast, a file. Else: a validation example.",
+            help="What it is asked; of series, numbers as JSON; of a forecast or of music, a file. Else: a validation "
+            "example.",
         ),
     ] = None,
     out: Annotated[

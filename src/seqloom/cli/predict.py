@@ -11,11 +11,11 @@ import typer
 def predict(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, as `seqloom train` leaves it.")],
     named: Annotated[
-        str | None,
+        list[str] | None,
         typer.Argument(
             metavar="[FILE|-]",
             help="A text a line, a .csv, or series as in training; .gz, .zst, .xz, .bz2 too. Without it: standard "
-            "input. "
+            "input. Pictures: a folder, or as many files as you like. "
             "Of music: a MIDI file, or none. Of a graph: ids, or none.",
         ),
     ] = None,
@@ -122,16 +122,17 @@ def predict(
     from seqloom.jobs.lines.node_labels import label_nodes
     from seqloom.jobs.model import load
     from seqloom.jobs.opened import still_training
-    from seqloom.jobs.predict import Asking, refuse_swapped
+    from seqloom.jobs.predict import Asking, refuse_several, refuse_swapped
     from seqloom.jobs.predict import predict as job
     from seqloom.jobs.predict_series import AskingSeries, predict_series
     from seqloom.settings import UserError
     from seqloom.tasks.music import MusicTask
     from seqloom.tasks.nodes import NodesTask
 
-    file = named or STDIN
+    file, *more = named or [STDIN]
     refuse_swapped(run, file)
     model = load([run, *(ensemble or ())], device)
+    refuse_several(model, [file, *more])
     if model.recipe.task.kind == "forecast":
         options = {
             "--beam": beam, "--sample": sample, "--n-best": n_best, "--scores": scores, "--alignment": alignment,
@@ -157,14 +158,14 @@ def predict(
         _refuse("music is written as a MIDI file", unread | {"--scores": scores, f"--format {form}": form != "text"})
         compose(model, Composing(file, out, settings, force), _note)
         return
-    if isinstance(model.task, NodesTask) and named is None:
+    if isinstance(model.task, NodesTask) and not named:
         _refuse("a model of a graph labels all nodes that it was trained with; FILE names some of them", unread)
         label_nodes(model, out, form, scores, settings.n_best, force, _note)
         return
     talk = file == STDIN and sys.stdin.isatty()
     lines = AnswerLines(form, settings.n_best > 1, scores, alignment, model.labels)
     live = out is None and lines.plain and sys.stdout.isatty()
-    asking = Asking(file, settings, lines, given, out, force, skip_bad, talk, live, _column(column))
+    asking = Asking(file, settings, lines, given, out, force, skip_bad, talk, live, more, _column(column))
     for text in still_training(model.opened):
         _note(text)
     if talk:

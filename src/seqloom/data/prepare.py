@@ -16,17 +16,17 @@ from seqloom.data.cache import Cache, CacheWriter, Examples
 from seqloom.data.crew import MOST, Encoded, can_start, cores, encode_all
 from seqloom.data.encoding import Encoder, Fields, SeriesEncoder, TagEncoder, names_of_labels
 from seqloom.data.ragged import ColumnType, Ragged
-from seqloom.data.reading import Block, Shape, Skipped, fingerprint, read, size
+from seqloom.data.reading import Block, Shape, Skipped, fingerprint, size
 from seqloom.data.reading.format_choice import format_of
 from seqloom.data.reading.midi import files_of
 from seqloom.data.reading.stored_file import shown
-from seqloom.data.series_faults import fitting
+from seqloom.data.series_faults import read_fitting
 from seqloom.data.settings import Bad, Corpus
 from seqloom.settings import UserError
 from seqloom.settings.cache_folder import cache_folder
 from seqloom.text.labels import UNSEEN
 
-FORMAT = 8  # to be raised when what stands in a cache changes
+FORMAT = 9  # to be raised when what stands in a cache changes
 LEAST = 100  # characters; less of a running text is no validation
 NAMES = 5  # of labels, as examples
 LARGE = 20_000_000  # bytes; with less, starting processes takes longer than they save
@@ -251,9 +251,8 @@ def _encoded(
 
     def with_masks() -> Iterator[tuple[tuple[Block, Mask], Fields]]:
         before = 0
-        for block in read(corpus, shape, fit.bad):
-            if isinstance(encoder, SeriesEncoder):
-                fitting(block, encoder.readings.form)
+        form = encoder.readings.form if isinstance(encoder, SeriesEncoder) else None
+        for block in read_fitting(corpus, shape, fit.bad, form):
             mask = np.zeros(len(block.lines), bool)
             if held_out is not None:
                 block, mask, before = held_out.split(block, shape, before)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from seqloom.data.ragged import Ragged
+from seqloom.data.reading.faults import Broken
 from seqloom.settings import Frozen, UserError
 from seqloom.text import json_file
 
@@ -51,19 +52,20 @@ class Form:
         names = tuple(names) or tuple(map(str, range(1, x.shape[-1] + 1)))
         return cls(names, columns, settings.missing != "refuse")
 
-    def misfit(self, x: Floats) -> str | None:
-        """Why a series is not of this form, with the fix; None: it is."""
+    def misfit(self, x: Floats) -> Broken | None:
+        """Why a series is not of this form; None: it is."""
         if x.shape[-1] != len(self.names):
-            return f"{x.shape[-1]} readings at each step, but {len(self.names)} are expected; mend the data"
+            what = f"{x.shape[-1]} readings at each step, but {len(self.names)} are expected"
+            return Broken("another number of readings", what, "mend the data")
         columns = x.shape[1] if x.ndim == 3 else None
         if columns != self.columns:
-            shape, wanted = _said(columns), _said(self.columns)
-            return f"{shape}, but {wanted} is expected; bring all to one form"
+            what = f"{_said(columns)}, but {_said(self.columns)} is expected"
+            return Broken("another size of picture", what, "bring all to one form")
         gap = self.gap(x)
         if gap is not None:
             what = f"step {gap[0] + 1} has no reading of channel {self.names[gap[1]]}"
             taken = "a run that is trained with --set readings.missing=mean (or previous, mark) takes it"
-            return f"{what}; fill it in; {taken}"
+            return Broken("a reading is missing", what, f"fill it in; {taken}")
         return None
 
     def gap(self, x: Floats) -> tuple[int, int] | None:

@@ -1,23 +1,57 @@
-"""Series that are not of the form that a model reads, told with their place."""
+"""Series that are not of the form that a model reads, told with their place, or left out and counted."""
 
-from seqloom.data.reading import Block, DataError
-from seqloom.data.readings import Floats, Form
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from seqloom.data.reading import Block, DataError, Shape, Skipped, read
+from seqloom.data.reading.faults import Faults
+from seqloom.data.readings import Form, ReadingsSettings
+from seqloom.data.settings import Bad, Corpus
 
 
-def fitting(block: Block, form: Form) -> list[Floats]:
-    """The series of a block, all of the form.
+def usual_form(block: Block, settings: ReadingsSettings) -> Form:
+    """That of most of its series: of one odd picture among many, it is the odd one that is told."""
+    forms = (Form.of(x, block.names, settings) for x in block.columns[0])
+    return Counter(forms).most_common(1)[0][0]
 
-    The first that is not raises: channels are given by name, where the file names them, and their order may differ from
-    what a model learnt from no more than their number may.
-    """
+
+def read_fitting(corpus: Corpus, shape: Shape, bad: Bad, form: Form | None, named: bool = True) -> Iterator[Block]:
+    """What `read` gives; of series, which have a form, those of that form. named: also in the names of channels."""
+    for block in read(corpus, shape, bad):
+        if form is not None and named:
+            _refuse_other_names(block, form)
+        yield block if form is None else _of_form(block, form, bad)
+
+
+def fitting(block: Block, form: Form, bad: Bad = "stop") -> Block:
+    """A block without the series that are not of the form, of which the first raises, or all are counted."""
+    _refuse_other_names(block, form)
+    return _of_form(block, form, bad)
+
+
+def _refuse_other_names(block: Block, form: Form) -> None:
+    """Channels are given by name, where the file names them, and their order may differ from what a model learnt from
+    no more than their number may."""
     if block.names and block.names != form.names and len(block.names) == len(form.names):
         raise DataError(
             f"{block.file}: the channels are {', '.join(block.names)}, but {', '.join(form.names)} are expected; "
             "bring them into that order"
         )
-    for line, x in zip(block.lines, block.columns[0], strict=True):
+
+
+def _of_form(block: Block, form: Form, bad: Bad) -> Block:
+    faults, kept = Faults(bad), list[int]()
+    for row, (line, x) in enumerate(zip(block.lines, block.columns[0], strict=True)):
         wrong = form.misfit(x)
-        if wrong is not None:
-            step = form.gap(x) if block.by_steps and x.shape[-1] == len(form.names) else None
-            raise DataError(f"{block.file}:{line + (step[0] if step else 0)}: {wrong}")
-    return block.columns[0]
+        if wrong is None:
+            kept.append(row)
+            continue
+        step = form.gap(x) if block.by_steps and x.shape[-1] == len(form.names) else None
+        faults.fault(block.places.of(block.file, line + (step[0] if step else 0)), wrong)
+    if len(kept) == len(block.lines):
+        return block
+    report = Skipped()
+    for skipped in block.report, faults.taken():
+        report.add(skipped)
+    return replace(block.take(kept), report=report, skipped=report.total)

@@ -36,7 +36,7 @@ from seqloom.jobs.progress import bar
 from seqloom.models import model_cost
 from seqloom.settings import UserError
 from seqloom.store import RunFolder
-from seqloom.tasks import Forecast, Nodes, task_class
+from seqloom.tasks import Forecast, Language, Masked, Nodes, TaskSettings, task_class
 from seqloom.text import UNKNOWN, Vocabulary
 from seqloom.training.figures import duration, memory
 
@@ -83,6 +83,7 @@ def check(command: Command) -> Checked:
             longest=_longest(longest),
             measures=[_Measure(vocabulary) for vocabulary in _vocabularies(wish)],
             gaps=wish.recipe.readings.missing != "refuse",
+            running=_runs_on(wish.recipe.task),
             progress=report,
         )
     found.findings[:0] = _unsplittable(wish)
@@ -132,7 +133,13 @@ def _bare(command: Command) -> Report:
         shape = named_shape(command.changes) or shape_of(train[0])
     except DataError:
         shape = "pairs"  # no text at all, which the report says whatever it should have been
-    return check_data(train, valid, test, shape=shape)
+    running = shape == "text" and not any(corpus.midi for corpus in train)
+    return check_data(train, valid, test, shape=shape, running=running)
+
+
+def _runs_on(task: TaskSettings) -> bool:
+    """Whether the lines of a file are parts of one text."""
+    return isinstance(task, Masked) or (isinstance(task, Language) and task.lines == "text")
 
 
 class _Measure:

@@ -9,8 +9,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from seqloom import __version__
+from seqloom.data.file_format import format_by_name
+from seqloom.data.reading.image_folder import all_pictures
+from seqloom.data.reading.number_files import numbers_in
 from seqloom.data.reading.source_column import Wanted
+from seqloom.data.reading.stored_file import shown_all
+from seqloom.data.readings import Readings
+from seqloom.data.unlike import unlike
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answering.answer import EMPTY, Answer
 from seqloom.jobs.answering.writing import Prepared
@@ -57,6 +65,8 @@ class Asking:
     """Somebody types the lines: a line that cannot be answered is told, and the next one awaited."""
     live: bool = False
     """Somebody looks on: an answer that is written alone is shown as it grows."""
+    more: Sequence[str] = ()
+    """Further files, of pictures."""
     column: int | str | None = None
     """Of lines of text, the one between tabs that is asked, from 1; None: all of the line. Of a table also its name;
     None: the one that the model learnt from, or a usual name."""
@@ -77,7 +87,8 @@ def predict(model: Model, asking: Asking, note: Note) -> int:
         before = lines.taken
         if before:
             note(f"goes on behind line {before:,}")
-        with line_bar(Path(lines.name).name, size_of(asking.file), _shown(asking), lines.bytes) as report:
+        size = None if asking.more else size_of(asking.file)
+        with line_bar(Path(lines.name).name, size, _shown(asking), lines.bytes) as report:
             job = _Job(model, asking, output, counts, note, lines.name, report, before)
             command = command_of(model.opened, asking.file)
             hints = Hints(lines, note, _wanted(model, asking), command, learnt_from_columns(model.opened))
@@ -97,8 +108,12 @@ def _wanted(model: Model, asking: Asking) -> Wanted:
 
 def _lines(model: Model, asking: Asking, note: Note) -> AskedInput:
     if model.reads_series:
-        return AskedSeries(asking.file, asking.input, model.recipe.data.corpora)
+        return AskedSeries((asking.file, *asking.more), asking.input, model.recipe.data.corpora)
     column = asking.column
+    found = numbers_in(asking.file) if asking.input is None else None
+    if found is not None:
+        what = f"{asking.file}: holds {found}, but {model.opened[0].run.path} reads text"
+        raise UserError(f"{what}; ask a run that learnt from such files")
     form = row_format(asking.file, asking.input, column, isinstance(model.task, TagTask))
     if form is not None:
         return AskedRows(asking.file, form, _wanted(model, asking), note)
@@ -124,6 +139,17 @@ def _already(model: Model, asking: Asking, done: OutputNote, note: Note) -> int:
     return done.lines
 
 
+def refuse_several(model: Model, files: Sequence[str]) -> None:
+    """Several files, unless they are pictures for a run that reads such."""
+    if len(files) > 1 and not (model.reads_series and all_pictures(files)):
+        plain = all(format_by_name(file) == "text" for file in files)
+        joined = f", or join them: cat {shlex.quote(files[0])} … | seqloom predict {model.opened[0].run.path}"
+        raise UserError(
+            f"{shown_all(files)}: only pictures are asked several at once, of a run that reads them; name one file"
+            + (joined if plain else "")
+        )
+
+
 def refuse_swapped(run: str, file: str) -> None:
     """`predict new.txt runs/x`, where the run comes first."""
     with readable(Path(file)):
@@ -142,9 +168,9 @@ def _refuse(model: Model, asking: Asking) -> None:
         raise UserError("--column: this model reads series, whose columns are those that it learnt from; leave it out")
     if asking.column == "":
         raise UserError("--column: a column's name or number is needed, such as 2")
-    out, file = asking.out, Path(asking.file)
-    if out is not None and out.exists() and file.exists() and out.samefile(file):
-        raise UserError(f"{out}: is what is read; name another --out")
+    for file in map(Path, (asking.file, *asking.more)):
+        if asking.out is not None and asking.out.exists() and file.exists() and asking.out.samefile(file):
+            raise UserError(f"{asking.out}: is what is read; name another --out")
 
 
 def _shown(asking: Asking) -> bool:
@@ -226,6 +252,8 @@ class _Job:
 
     def answer(self, window: Sequence[AskedLine]) -> None:
         prepared, errors, stop = self._prepared(window)
+        if window[0].number == self.before + 1:
+            self._look_for_unlike(prepared)
         self._look_for_strange(prepared, window)
         last = len(window) if stop is None else stop.number - window[0].number
         said: dict[int, list[Answer]] = {number: [EMPTY] for number in errors}
@@ -241,7 +269,15 @@ class _Job:
             said[number + 1] = answers
             written = self._write(window[:last], said, errors, written)
         if stop is not None:
-            raise UserError(f"{self.name}:{stop.line}: {stop.question}" + _remedy(self.asking))
+            raise UserError(f"{stop.place(self.name)}: {stop.question}" + _remedy(self.asking))
+
+    def _look_for_unlike(self, prepared: Sequence[Prepared]) -> None:
+        """Numbers of another scale, by the first ones."""
+        source = self.model.task.codecs.source if self.model.reads_series else None
+        if isinstance(source, Readings):
+            told = unlike(source, (np.asarray(one.question.source) for one in prepared))
+            if told is not None:
+                self.note(f"{self.name}: {told}")
 
     def _look_for_strange(self, prepared: Sequence[Prepared], window: Sequence[AskedLine]) -> None:
         """The first one is told with its words; to whoever types, each."""
@@ -251,8 +287,8 @@ class _Job:
         told = strange if self.asking.talk else [] if self.counts.strange else strange[:1]
         for one in told:
             for text in unread_words(one, self.model.task.codecs.source):
-                line = window[one.number + 1 - window[0].number].line
-                self.note(text if self.asking.talk else f"{self.name}:{line}: {text}")
+                place = window[one.number + 1 - window[0].number].place(self.name)
+                self.note(text if self.asking.talk else f"{place}: {text}")
 
     def _stream(self, asked: Prepared) -> None:
         """Line feeds as they are: nobody but a reader takes it in."""
@@ -277,15 +313,15 @@ class _Job:
             if error is None:
                 continue
             if not (self.asking.skip_bad or self.asking.talk):
-                return prepared, errors, AskedLine(line.number, error, at=line.at)
+                return prepared, errors, replace(line, question=error)
             errors[line.number] = error
-            self._tell(line.line, error)
+            self._tell(line.place(self.name), error)
         return prepared, errors, None
 
-    def _tell(self, number: int, error: str) -> None:
+    def _tell(self, place: str, error: str) -> None:
         self.told += 1
         if self.asking.talk or self.told <= TOLD:
-            self.note(error if self.asking.talk else f"{self.name}:{number}: {error}")
+            self.note(error if self.asking.talk else f"{place}: {error}")
 
     def tell_rest(self) -> None:
         if not self.asking.talk and self.told > TOLD:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from seqloom.data.reading import size
+from seqloom.data.reading.number_files import numbers_in, refuse_numbers
 from seqloom.data.reading.stored_file import is_folder, stored
 from seqloom.evaluation.bleu import ORDER
 from seqloom.evaluation.spans import marks_spans
@@ -127,11 +128,15 @@ def train(command: Command, view: View = "auto", began: float | None = None) -> 
 def _refuse_folders(recipe: Recipe) -> None:
     """Only series may be a folder, of images; one of MIDI files stands for them."""
     data = recipe.data
-    if task_class(recipe.task).shape == "series":
+    shape = task_class(recipe.task).shape
+    if shape == "series":
         return
     for corpus in (*data.corpora, *data.valid, *data.test):
         for name in () if corpus.midi else corpus.files:
             if is_folder(name):
+                found = numbers_in(name)
+                if found is not None:
+                    raise refuse_numbers(name, shape, found)
                 stored(name)  # says what to name instead
 
 

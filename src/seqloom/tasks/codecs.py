@@ -7,8 +7,9 @@ from pathlib import Path
 
 from seqloom.data.graph.graph import Graph, has_graph
 from seqloom.data.reading import Block, Shape
-from seqloom.data.readings import Form, Readings, ReadingsSettings
-from seqloom.data.series_faults import fitting
+from seqloom.data.readings import Readings, ReadingsSettings
+from seqloom.data.series_faults import fitting, usual_form
+from seqloom.data.settings import Bad
 from seqloom.settings import UserError
 from seqloom.tasks.scales import Scales
 from seqloom.text import Labels, PieceSettings, TextSettings, Vocabulary, Words, json_file
@@ -111,6 +112,7 @@ def learn(
     more: str = "",
     known: Known = NOTHING,
     readings: ReadingsSettings = READINGS,
+    bad: Bad = "stop",
 ) -> Codecs:
     """Vocabularies and labels of the training examples. more: a text whose pieces the source is to know too.
 
@@ -141,7 +143,7 @@ def learn(
         case "tags" | "classes":
             return Codecs(vocabulary(settings.source, known.source, 0), _labels(column(1), known.target))
         case "series":
-            source = known.source if isinstance(known.source, Readings) else learn_readings(readings, read)
+            source = known.source if isinstance(known.source, Readings) else learn_readings(readings, read, bad)
             return Codecs(source, _labels(column(1), known.target))
 
 
@@ -151,13 +153,13 @@ def _labels(names: Iterator[str], known: Vocabulary | Labels | None) -> Labels:
     return known if isinstance(known, Labels) and set(found.names) <= set(known.names) else found
 
 
-def learn_readings(settings: ReadingsSettings, read: Read) -> Readings:
-    """The scales of all series, which must be of one form."""
+def learn_readings(settings: ReadingsSettings, read: Read, bad: Bad = "stop") -> Readings:
+    """The scales of all series of one form; others stop it, or are left out."""
     first = next((block for block in read() if block.lines), None)
     if first is None:
         raise UserError("there are no readings to learn from; give examples that have some")
-    form = Form.of(first.columns[0][0], first.names, settings)
-    series = (x for block in read() for x in fitting(block, form))
+    form = usual_form(first, settings)
+    series = (x for block in read() for x in fitting(block, form, bad).columns[0])
     return Readings.train(settings, series, form.names, form.columns)
 
 

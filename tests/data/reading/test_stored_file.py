@@ -42,6 +42,10 @@ def test_a_folder(tmp_path: Path) -> None:
     assert fault(str(tmp_path)) == f"{tmp_path}: a folder; name the files in it, but it is empty"
     write(tmp_path / "a.tsv", "a\tb\n")
     assert fault(str(tmp_path), format="tsv").endswith(f"name the files in it, for example {tmp_path / 'a.tsv'}")
+    (tmp_path / "a.tsv").rename(tmp_path / "b.tsv")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "c.tsv").touch()
+    assert fault(str(tmp_path), format="tsv").endswith(f"for example {tmp_path / 'a' / 'c.tsv'}")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from seqloom.data.reading import table
+from seqloom.data.reading import Shape, table
+from seqloom.data.settings import Bad
 from tests.data.reading.examples import blocks, corpus, fault, rows, skipped, write
 
 
@@ -48,6 +49,29 @@ class TestTSV:
         )
         assert rows(name, bad="skip") == [(1, "a", "b"), (4, "e", "f")]
         assert skipped(name) == {"too few columns": 1, "blank line": 1}
+
+    @pytest.mark.parametrize("bad", ["stop", "skip"])
+    @pytest.mark.parametrize(
+        ("shape", "told"),
+        [
+            (
+                "pairs",
+                "reads pairs; for plain text take a language model such as rnn-lm-small, or give pairs: two columns "
+                "with a tab between them, or two aligned files",
+            ),
+            (
+                "classes",
+                "reads texts and their classes; for plain text take a language model such as rnn-lm-small, or put a "
+                "tab and its class behind each text",
+            ),
+        ],
+    )
+    def test_plain_text(self, tmp_path: Path, shape: Shape, told: str, bad: Bad) -> None:
+        name = write(tmp_path / "a.txt", "to be\n\nor not\nto be\nthat is\nthe question\n")
+        plain = "looks like plain text (no tab in its first 5 lines)"
+        assert fault(name, shape=shape, bad=bad) == f"{name}: {plain}, but this task {told}"
+        mended = write(tmp_path / "b.txt", "to be\n\nor not\nto be\nthat is\nthe\tquestion\n")
+        assert rows(mended, shape=shape, bad="skip") == [(6, "the", "question")]
 
     @pytest.mark.parametrize("first", ["he went\til alla", "source\ttarget"])
     def test_too_many_columns(self, tmp_path: Path, first: str) -> None:

@@ -10,6 +10,7 @@ import seqloom
 from seqloom.jobs.comparing import work
 from seqloom.jobs.comparing.worker import done
 from seqloom.music import Note, Piece, Voices, read_midi, write_events, write_midi
+from seqloom.music.piece import DRUMS
 from seqloom.settings import UserError
 from tests.cli.run import run
 
@@ -110,6 +111,22 @@ def test_a_long_prompt_is_read_from_its_end_and_kept_whole(place: Path) -> None:
     assert done.code == 0, done.error
     assert "of 160 events the model reads the last 64" in done.error
     assert words("on.mid")[:160] == words("long.mid")
+
+
+def test_look_reads_midi_as_a_prompt(place: Path) -> None:
+    Path("short.mid").write_bytes(write_midi(scale(60, 6)))
+    shown = run("look", f"{place}/runs/m", "short.mid")
+    assert (shown.code, shown.error) == (0, "")
+    assert " ".join(words("short.mid")) in Path("look.html").read_text()
+    Path("long.mid").write_bytes(write_midi(scale(60, 80)))
+    shown = run("look", f"{place}/runs/m", "long.mid", "-o", "long.html")
+    assert shown.error == "long.mid: shows the last 64 of 160 events\n"
+    assert " ".join(words("long.mid")[-64:]) in Path("long.html").read_text()
+    Path("a.txt").write_text("do re mi")
+    assert run("look", f"{place}/runs/m", "a.txt").error == "a.txt: a prompt is a MIDI file (.mid, .midi)\n"
+    Path("drums.mid").write_bytes(write_midi(Piece((Note(0, 1, 36, program=DRUMS),))))
+    shown = run("look", f"{place}/runs/m", "drums.mid")
+    assert shown.error == "drums.mid: nothing but drums, which the model does not read; take another file\n"
 
 
 def test_how_likely_pieces_are(place: Path) -> None:

@@ -140,6 +140,7 @@ _MODERN: Tricks = {
 
 _VIT: Tricks = {  # Dosovitskiy et al. 2021, section 3.1
     "task.kind": "classify",
+    "task.reads": "series",
     "model.family": "encoder-only",
     "model.input.kind": "images",
     "model.output.kind": "classes",

@@ -18,6 +18,7 @@ def check(
     longest: int = 512,
     measures: Sequence[Measure] = (),
     gaps: bool = False,
+    running: bool = False,
     progress: Callable[[int], object] = lambda count: None,
 ) -> Report:
     """Everything that is wrong or odd, not only the first fault.
@@ -25,7 +26,7 @@ def check(
     `progress` is told the bytes that were read, some at a time; `seqloom.data.reading.size` says how many there are.
     With `measures`, one for each field that is text (source and target, or text), lengths are in tokens too and
     unknown tokens are counted. 16 bytes are kept for each example, and some 40 more are needed while repeats are found.
-    gaps: readings of series may be missing.
+    gaps: readings of series may be missing. running: lines are parts of one text, and no examples.
     """
     fields = 2 if shape == "pairs" else 1
     if measures and len(measures) != fields:
@@ -36,7 +37,7 @@ def check(
     for part, given in parts:
         if not given:
             continue
-        here = PartCheck(part, shape, longest, measures, gaps)
+        here = PartCheck(part, shape, longest, measures, gaps, running)
         for corpus in given:
             here.look(corpus, before, progress)
         if before and before[0].tally.part == "training":

@@ -5,13 +5,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqloom.data.check.looks import Script, odd_looks, signs_of
 from seqloom.data.check.numbers import LengthCounts, Numbers, Ratios, lengths_of
+from seqloom.data.check.passages import LEAST, passages
 from seqloom.data.check.repeats import Hashes, disagreements, first_of, hashes_of, joined, repeats, seen, sortable
 from seqloom.data.check.report import PLACES, STOPS, Finding, Part, Place, Statistics, shortened
 from seqloom.data.check.series import SeriesLook, contents, steps
-from seqloom.data.check.tally import Kind, Tally
+from seqloom.data.check.tally import OR_SKIP, Kind, Tally
 from seqloom.data.check.whereabouts import Whereabouts, as_texts
 from seqloom.data.reading import FIELDS, Block, DataError, Shape, Skipped, read
 from seqloom.data.reading.lines import LATIN
@@ -25,19 +27,26 @@ _LETTERS_A_TOKEN = 8
 LABELLED: tuple[Shape, ...] = ("tags", "classes", "series")
 _BLANK = ("blank line", "both sides empty")
 _FIXES = {"not UTF-8 text": LATIN}
-_OR_SKIP = "or pass --skip-bad to leave them out"
 _SAME = Kind("warning", "source and target are the same", "remove them, unless copying is part of the task")
 _RATIO = Kind("warning", "one side is far longer than usual for the other", "look whether the sides belong together")
 
 
 class PartCheck:
-    def __init__(self, part: Part, shape: Shape, longest: int, measures: Sequence[Measure], gaps: bool = False) -> None:
+    def __init__(
+        self,
+        part: Part,
+        shape: Shape,
+        longest: int,
+        measures: Sequence[Measure],
+        gaps: bool = False,
+        running: bool = False,
+    ) -> None:
         self.tally = Tally(part)
         self.labels: Counter[str] = Counter()
         self.hashes: Hashes = np.empty(0, np.int64)
         """those of the first fields, sorted, after `finish`"""
         self._shape, self._longest, self._measures = shape, longest, measures
-        self._fields = FIELDS[shape]
+        self._fields, self._running = FIELDS[shape], running
         units: tuple[str, ...] = ("characters", "words", "tokens") if measures else ("characters", "words")
         units = ("steps",) if shape == "series" else units
         self._series = SeriesLook(gaps)
@@ -74,7 +83,8 @@ class PartCheck:
         if self._shape == "series":
             self._readings(block, columns[0])
         characters = [] if self._shape == "series" else self._sides(block, columns)
-        self._sources.append(hashes_of(contents(block.columns[0]) if self._shape == "series" else columns[0]))
+        texts, known = self._compared(block, columns[0])
+        self._sources.append(hashes_of(texts))
         if len(columns) == 2:
             self._pairs.append(joined(self._sources[-1], hashes_of(columns[1])))
         if self._shape == "pairs":
@@ -87,11 +97,19 @@ class PartCheck:
             labels = block.columns[1]
             self.labels.update((tag for tags in labels for tag in tags) if self._shape == "tags" else labels)
         for other in before:
-            leaked = np.flatnonzero(seen(self._sources[-1], other.hashes)).tolist()
+            leaked = np.flatnonzero(seen(self._sources[-1], other.hashes) & known).tolist()
             kind = Kind(
                 "warning", f"the {self._fields[0]} is in the {other.tally.part} data as well", _leak_remedy(other)
             )
             self.tally.add(kind, len(leaked), [self._place(block, columns[0], at) for at in leaked[:PLACES]])
+
+    def _compared(self, block: Block, texts: list[str]) -> tuple[list[str], NDArray[np.bool_]]:
+        """What is looked for in other parts, and where it is enough to be known again."""
+        if self._running:
+            found, lengths = passages(texts)
+            return found, lengths >= LEAST
+        every = np.ones(len(texts), np.bool_)
+        return contents(block.columns[0]) if self._shape == "series" else texts, every
 
     def _sides(self, block: Block, columns: list[list[str]]) -> list[Numbers]:
         return [self._side(number, block, columns[number]) for number in range(len(self._texts))]
@@ -144,16 +162,16 @@ class PartCheck:
     def _place(
         self, block: Block, texts: Sequence[str], at: int, beside: Sequence[str] | None = None, number: int = 0
     ) -> Place:
-        aligned = len(self._files) == 2 and block.numbered
+        aligned = len(self._files) == 2 and block.places.numbered
         file = self._files[number] if aligned else block.file
         text = shortened(texts[at]) + (f" | {shortened(beside[at])}" if beside else "")
-        return Place(f"{file}:{block.lines[at]}" if block.numbered else file, text)
+        return Place(block.places.of(file, block.lines[at]), text)
 
     def finish(self) -> tuple[list[Finding], Statistics]:
         """After the last corpus."""
         for reason, count in self._skipped.counts.items():
             severity: Any = "note" if reason in _BLANK else "fault"
-            remedy = "they are left out" if reason in _BLANK else f"{_FIXES.get(reason, 'mend them')}, {_OR_SKIP}"
+            remedy = "they are left out" if reason in _BLANK else f"{_FIXES.get(reason, 'mend them')}, {OR_SKIP}"
             every = self.tally.examples + self._skipped.total
             self.tally.add(Kind(severity, reason, remedy), count, map(Place, self._skipped.places[reason]), every)
         for stop in self._stops:  # behind the lines that may be its cause
@@ -178,6 +196,12 @@ class PartCheck:
         sources = np.concatenate(self._sources) if self._sources else np.empty(0, np.int64)
         pairs = np.concatenate(self._pairs) if self._pairs else sources
         self._pairs.clear()
+        if not self._running:  # of running text a line is no example
+            self._find_again(sources, pairs)
+        self._sources.clear()
+        self.hashes = np.sort(sources)
+
+    def _find_again(self, sources: Hashes, pairs: Hashes) -> None:
         again = repeats(pairs)
         how = ", for example with sort -u" if self._sortable else ""
         kind = Kind("warning", "the same example again", f"remove them{how}, unless they are meant")
@@ -191,8 +215,6 @@ class PartCheck:
                 "no model can know which is right; fine where several answers are",
             )
             self.tally.add(kind, len(other), lambda: self._repeated(other, sources))
-        self._sources.clear()
-        self.hashes = np.sort(sources)
 
     def _repeated(self, again: Numbers, hashes: Hashes) -> list[Place]:
         indices = again[:PLACES].tolist()

@@ -4,17 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from seqloom.data.check.tally import Kind
+from seqloom.data.check.tally import OR_SKIP, Kind
 from seqloom.data.readings import Floats, steps_of
 
 _OTHER = Kind(
-    "fault", "values: another number of readings at each step than the first has", "bring all to the same channels"
+    "fault",
+    "values: another number of readings at each step than the first has",
+    f"bring all to the same channels, {OR_SKIP}",
 )
-_WIDE = Kind("fault", "values: a picture of another width than the first has", "bring all to the same size")
+_WIDE = Kind("fault", "values: a picture of another width than the first has", f"bring all to the same size, {OR_SKIP}")
 _GAPS = Kind(
     "fault",
     "values: readings are missing",
-    "training stops there, unless readings.missing says what stands for them: --set readings.missing=mean",
+    f"training stops there, unless readings.missing says what stands for them: --set readings.missing=mean, {OR_SKIP}",
 )
 _FILLED = Kind("note", _GAPS.title, "they are filled as readings.missing says")
 _STILL = Kind("note", "values: nothing changes from the first step to the last", "look whether a sensor was off")

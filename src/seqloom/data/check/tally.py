@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from seqloom.data.check.report import PLACES, SEVERITIES, Finding, Part, Place, Severity
 
+OR_SKIP = "or pass --skip-bad to leave them out"
+
 
 @dataclass(frozen=True)
 class Kind:

@@ -9,6 +9,7 @@ import numpy as np
 
 from seqloom.data.check.report import shortened
 from seqloom.data.reading import Block, Shape, read
+from seqloom.data.reading.block import Places
 from seqloom.data.readings import series_text
 from seqloom.data.settings import Corpus
 
@@ -17,9 +18,11 @@ class Where(NamedTuple):
     corpus: Corpus
     file: str
     line: int
+    place: str
+    """what messages call it"""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return self.place
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class _Stretch:
     corpus: Corpus
     file: str
     lines: Sequence[int]
+    places: Places
 
 
 class Whereabouts:
@@ -37,12 +41,13 @@ class Whereabouts:
         self._count = 0
 
     def add(self, corpus: Corpus, block: Block) -> None:
-        self._stretches.append(_Stretch(self._count, corpus, block.file, _compact(block.lines)))
+        self._stretches.append(_Stretch(self._count, corpus, block.file, _compact(block.lines), block.places))
         self._count += len(block.lines)
 
     def where(self, index: int) -> Where:
         stretch = self._stretches[bisect_right(self._stretches, index, key=lambda stretch: stretch.start) - 1]
-        return Where(stretch.corpus, stretch.file, int(stretch.lines[index - stretch.start]))
+        line = int(stretch.lines[index - stretch.start])
+        return Where(stretch.corpus, stretch.file, line, stretch.places.of(stretch.file, line))
 
     def texts(self, wheres: Sequence[Where]) -> list[str]:
         """The first fields there: the files are read again as far as needed, as texts are kept nowhere."""
@@ -53,7 +58,7 @@ class Whereabouts:
                 if block.lines and min(wanted) <= block.lines[-1]:
                     for line, text in zip(block.lines, as_texts(block.columns[0]), strict=True):
                         if line in wanted:
-                            found[Where(corpus, block.file, line)] = shortened(text)
+                            found[Where(corpus, block.file, line, block.places.of(block.file, line))] = shortened(text)
                             wanted.discard(line)
                 if not wanted:
                     break

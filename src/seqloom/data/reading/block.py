@@ -1,6 +1,6 @@
 """What readers give: some thousand examples at a time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -21,6 +21,19 @@ ROWS = 4096
 
 
 @dataclass(frozen=True)
+class Places:
+    """What messages call the place of an example: the file and its line, or a file of its own."""
+
+    numbered: bool = True
+    """whether the lines are places in the file; otherwise the example is all of it"""
+    files: Mapping[int, str] = field(default_factory=dict)
+    """of a folder, whose files are numbered in place of lines: which they are"""
+
+    def of(self, file: str, line: int) -> str:
+        return self.files.get(line) or (f"{file}:{line}" if self.numbered else file)
+
+
+@dataclass(frozen=True)
 class Block:
     """Examples that can be used, field by field. There may be none in it, if all were left out."""
 
@@ -38,14 +51,13 @@ class Block:
     """of the channels of a series, where the file has them"""
     report: Skipped = field(default_factory=Skipped)
     """why examples were left out, and where"""
-    numbered: bool = True
-    """whether the lines are places in the file; otherwise the example is all of it"""
+    places: Places = Places()
     by_steps: bool = False
     """whether each step of a series has a line of its own; that of the series is then its first"""
 
     def place(self, row: int) -> str:
         """Where an example stands, for messages."""
-        return f"{self.file}:{self.lines[row]}" if self.numbered else self.file
+        return self.places.of(self.file, self.lines[row])
 
     def take(self, rows: Iterable[int]) -> "Block":
         """Of the examples only these."""
@@ -68,11 +80,10 @@ class Rows:
     """whether an empty value is a value: a blank line of running text"""
     names: tuple[str, ...] = ()
     """of the channels of a series, where the file has them"""
-    numbered: bool = True
-    """whether the lines are places in the file; otherwise each row is a file of its own"""
+    places: Places = Places()
     by_steps: bool = False
     """whether each step of a series has a line of its own"""
 
     def place(self, column: int, line: int) -> str:
         """What a message calls a value's place."""
-        return f"{self.files[column]}:{line}" if self.numbered else self.files[column]
+        return self.places.of(self.files[column], line)

@@ -53,8 +53,12 @@ class Skipped:
         def name(place: str) -> str:
             if place in old:
                 return new[old.index(place)]
-            file, _, line = place.rpartition(":")
-            return f"{new[old.index(file)]}:{line}" if file in old else place
+            for before, after in zip(old, new, strict=True):
+                if place.startswith(f"{before}:"):
+                    return after + place[len(before) :]
+                if place.startswith(inside(before)):
+                    return inside(after) + place[len(inside(before)) :]
+            return place
 
         return Skipped(self.counts, {reason: tuple(map(name, each)) for reason, each in self.places.items()})
 
@@ -63,6 +67,11 @@ class Skipped:
         for reason, count in sorted(self.counts.items(), key=lambda item: -item[1]):
             places = ", ".join(self.places[reason]) + (", …" if count > PLACES else "")
             yield f"{count:,} left out: {reason} ({places})"
+
+
+def inside(folder: str) -> str:
+    """How the names of its files begin in messages: as the folder was typed."""
+    return folder if folder.endswith("/") else f"{folder}/"
 
 
 class Faults:

@@ -4,7 +4,7 @@ digits/3/a.png, digits/3/b.png, digits/7/c.png: two pictures of a 3 and one of a
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -12,24 +12,46 @@ from typing import Any
 import numpy as np
 
 from seqloom.data.file_format import compression, format_by_name
-from seqloom.data.reading.block import Rows
-from seqloom.data.reading.faults import DataError
+from seqloom.data.reading.block import Places, Rows
+from seqloom.data.reading.faults import DataError, inside
 from seqloom.data.reading.series_rows import UNLABELLED, One, broken, gathered
-from seqloom.data.reading.stored_file import files_in
+from seqloom.data.reading.stored_file import files_in, is_folder, shown_all, stored
 from seqloom.settings.words import counted
 
 ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".webp"}
 
 
 def read_images(folder: str, labelled: bool = True) -> Iterator[Rows]:
-    """Its pictures are numbered from 1, by their names, in place of lines. Grey or coloured, as the first is."""
+    """Its pictures are numbered from 1, by their names, in place of lines; messages name their files.
+
+    Grey or coloured, as the first is.
+    """
     there = files_in(folder)
-    files = [path for path in there if path.suffix.lower() in ENDINGS]
+    files = list(filter(is_picture, there))
     if not files:
         raise DataError(f"{folder}: no image in it{_instead(Path(folder), there)}")
     image = _package(folder)
     sizes = _Sizes()
-    yield from gathered(folder, _pictures(Path(folder), files, image, labelled, sizes), lambda: sizes.read)
+    names = (inside(folder) + path.relative_to(folder).as_posix() for path in files)
+    places = Places(files=dict(enumerate(names, 1)))
+    pictures = _pictures(files, image, sizes, lambda path: _label(Path(folder), path, labelled))
+    yield from gathered(folder, pictures, lambda: sizes.read, places=places)
+
+
+def read_picture_files(names: Sequence[str]) -> Iterator[Rows]:
+    """Pictures one by one, without labels."""
+    files, sizes = list(map(stored, names)), _Sizes()
+    pictures = _pictures(files, _package(names[0]), sizes, lambda path: UNLABELLED)
+    yield from gathered(shown_all(names), pictures, lambda: sizes.read, places=Places(files=dict(enumerate(names, 1))))
+
+
+def is_picture(file: Path) -> bool:
+    """By its name."""
+    return file.suffix.lower() in ENDINGS
+
+
+def all_pictures(names: Sequence[str]) -> bool:
+    return all(is_picture(Path(name)) and not is_folder(name) for name in names)
 
 
 def _instead(folder: Path, there: list[Path]) -> str:
@@ -65,21 +87,26 @@ class _Sizes:
     read = 0
 
 
-def _pictures(folder: Path, files: list[Path], image: Any, labelled: bool, sizes: _Sizes) -> Iterator[One]:
+def _label(folder: Path, path: Path, labelled: bool) -> str:
+    """The folder that it lies in."""
+    parts = path.relative_to(folder).parts
+    if labelled and len(parts) < 2:
+        raise DataError(f"{path}: an image outside of a class's folder; put it into {folder / 'CLASS' / path.name}")
+    return parts[0] if len(parts) > 1 else UNLABELLED
+
+
+def _pictures(files: list[Path], image: Any, sizes: _Sizes, label_of: Callable[[Path], str]) -> Iterator[One]:
     mode: str | None = None
     for number, path in enumerate(files, 1):
-        inside = path.relative_to(folder).parts
-        if labelled and len(inside) < 2:
-            raise DataError(f"{path}: an image outside of a class's folder; put it into {folder / 'CLASS' / path.name}")
+        label = label_of(path)
         sizes.read += path.stat().st_size
         try:
             with image.open(path) as picture:
                 mode = mode or ("L" if picture.mode in ("1", "L", "LA", "I;16") else "RGB")
                 pixels = np.asarray(picture.convert(mode), np.float32)
         except (OSError, SyntaxError, ValueError) as error:  # the package has no base for what can be wrong in a file
-            yield broken(number, "no image", f"{path}: cannot be read ({error})", "mend the file, or remove it")
+            yield broken(number, "no image", f"cannot be read ({error})", "mend the file, or remove it")
             continue
-        label = inside[0] if len(inside) > 1 else UNLABELLED
         yield One(number, pixels[..., None] if pixels.ndim == 2 else pixels, label)
 
 

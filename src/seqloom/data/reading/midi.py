@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from seqloom.data.folder import midi_in
-from seqloom.data.reading.block import Rows, Shape
+from seqloom.data.reading.block import Places, Rows, Shape
 from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.kept_events import kept_events
@@ -12,6 +12,7 @@ from seqloom.data.settings import Corpus
 from seqloom.music import EventSettings, MidiError, Performance, read_midi, write_events
 from seqloom.music.voices import TooManyVoicesError
 
+WHOLE = Places(numbered=False)
 MOST = 64 << 20  # bytes; the largest MIDI files that people share have a few million notes
 
 
@@ -39,7 +40,7 @@ def read_midi_files(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
         with ByteStream(name) as stream:
             data = stream.read(MOST)
             size = stream.consumed
-        yield Rows((name,), [number], ([_text(data, events)],), size, numbered=False)
+        yield Rows((name,), [number], ([_text(data, events)],), size, places=WHOLE)
 
 
 def _text(data: bytes, events: EventSettings) -> str | Broken:

@@ -36,6 +36,9 @@ def numbers_of(cells: Sequence[str]) -> np.ndarray | Broken:
     values = list(map(number_of, cells))
     if None in values:
         place = values.index(None)
+        if None not in map(number_of, cells[place].split()):
+            what = f"value {place + 1} is {show(cells[place])}, several numbers"
+            return Broken("no number", what, "give each a column; pictures as text are read with --set task.reads=text")
         return _no_number(cells[place], f"value {place + 1}")
     return np.asarray(values, np.float64)
 

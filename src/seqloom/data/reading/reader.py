@@ -13,6 +13,7 @@ from seqloom.data.reading.format_choice import format_of
 from seqloom.data.reading.hub import read_hub
 from seqloom.data.reading.json_lines import read_jsonl
 from seqloom.data.reading.midi import files_of, read_midi_files
+from seqloom.data.reading.number_files import PICTURES, SERIES, numbers_in, refuse_numbers
 from seqloom.data.reading.parquet import read_parquet
 from seqloom.data.reading.series_reader import series_rows
 from seqloom.data.reading.shaping import block_of
@@ -62,6 +63,9 @@ def table(corpus: Corpus, shape: Shape) -> Table | None:
 def _rows(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
     if shape == "series":
         return series_rows(corpus)
+    found = numbers_in(corpus.files[0]) if corpus.format == "auto" and not corpus.midi else None
+    if found is not None:
+        raise refuse_numbers(corpus.files[0], shape, found)
     form = format_of(corpus, shape)
     match form:
         case "aligned":
@@ -87,9 +91,6 @@ def _rows(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
                 raise DataError(f"{shown(corpus.files[0])}: plain text holds texts alone, but this task reads {shape}")
             return read_text(corpus.files[0])
         case "ts" | "npz" | "images":
-            raise DataError(
-                f"{shown(corpus.files[0])}: holds series of numbers, but this task reads {shape}; set "
-                "task.kind = 'classify' and task.reads = 'series', or take a recipe such as motion-classifier"
-            )
+            raise refuse_numbers(corpus.files[0], shape, PICTURES if form == "images" else SERIES)
         case _:
             assert_never(form)

@@ -18,7 +18,7 @@ def block_of(rows: Rows, shape: Shape, faults: Faults) -> Block:
     if shape == "tags" or not all(_plain(column, rows.blank) for column in rows.columns):
         lines, columns = _one_by_one(rows, shape, faults)
     report = faults.taken()
-    about = rows.names, report, rows.numbered, rows.by_steps
+    about = rows.names, report, rows.places, rows.by_steps
     return Block(rows.files[0], lines, columns, report.total, rows.bytes, *about)
 
 
@@ -49,7 +49,7 @@ def _usable(values: list[Any], line: int, rows: Rows, shape: Shape, faults: Faul
         return True
     empty = [_is_empty(value) for value in values]
     if all(empty):
-        faults.blank(f"{rows.files[0]}:{line}", "blank line" if len(set(rows.files)) == 1 else "both sides empty")
+        faults.blank(rows.place(0, line), "blank line" if len(set(rows.files)) == 1 else "both sides empty")
         return False
     if any(empty):
         at = empty.index(True)

@@ -89,8 +89,13 @@ def _names(folder: Path) -> list[str]:
 
 
 def _example(folder: Path) -> str:
-    names = sorted(name for name in _names(folder) if not name.startswith("."))
-    return f", for example {folder / names[0]}" if names else ", but it is empty"
+    """The first file, which may be in a folder in it."""
+    while folder.is_dir():
+        names = sorted(name for name in _names(folder) if not name.startswith("."))
+        if not names:
+            return ", but it is empty"
+        folder /= names[0]
+    return f", for example {folder}"
 
 
 @cache  # what was read once cannot be read again

@@ -5,10 +5,16 @@ from typing import Any
 
 from seqloom.data.reading.block import FIELDS, ROWS, Rows, Shape
 from seqloom.data.reading.columns import wanted
-from seqloom.data.reading.faults import Broken
+from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines
-from seqloom.data.reading.table import SAMPLE, Table, table_of
+from seqloom.data.reading.table import FEW, SAMPLE, Table, table_of
 from seqloom.data.settings import Corpus
+
+_MADE_OF: dict[Shape, tuple[str, str]] = {
+    "pairs": ("pairs", "give pairs: two columns with a tab between them, or two aligned files"),
+    "classes": ("texts and their classes", "put a tab and its class behind each text"),
+}
+"""What stands in two columns, and how it is given."""
 
 
 def read_tsv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
@@ -20,6 +26,7 @@ def read_tsv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
         lines = file.take(ROWS)
         if not lines:
             return
+        _refuse_plain(lines, shape, file.name)
         table = _table(corpus, shape, lines, file.name)
         places = table.places
         files = (file.name,) * len(FIELDS[shape])
@@ -30,6 +37,18 @@ def read_tsv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
             numbers = range(file.count - len(lines) + 1 + skip, file.count + 1)
             yield Rows(files, numbers, _columns(lines[skip:], places, most), consumed - before)
             lines, skip = file.take(ROWS), 0
+
+
+def _refuse_plain(lines: list[Any], shape: Shape, name: str) -> None:
+    """Where no line has a second column, the file is of another kind, and no line of it need be mended."""
+    first = [line for line in lines[:SAMPLE] if isinstance(line, str) and line.strip()]
+    if len(first) < FEW or any("\t" in line for line in first) or shape not in _MADE_OF:
+        return
+    reads, instead = _MADE_OF[shape]
+    raise DataError(
+        f"{name}: looks like plain text (no tab in its first {len(first)} lines), but this task reads {reads}; for "
+        f"plain text take a language model such as rnn-lm-small, or {instead}"
+    )
 
 
 def tsv_table(corpus: Corpus, shape: Shape) -> Table | None:

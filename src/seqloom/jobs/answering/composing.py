@@ -5,15 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from seqloom.data.file_format import STDIN, format_by_name
-from seqloom.data.reading.byte_stream import ByteStream
-from seqloom.data.reading.stored_file import stored
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answering.answer import Answer, Question
+from seqloom.jobs.answering.music_prompt import last_events, read_prompt
 from seqloom.jobs.answering.writing import Prepared
 from seqloom.jobs.model import Model
-from seqloom.music import EventSettings, MidiError, Piece, Voices, read_events, read_midi, write_events, write_midi
+from seqloom.music import Piece, read_events, write_midi
 from seqloom.music.roll import piano_roll
-from seqloom.music.voices import TooManyVoicesError
 from seqloom.settings import UserError
 from seqloom.store.atomic import write_bytes, write_text
 from seqloom.tasks.music import MusicTask
@@ -37,7 +35,7 @@ def compose(model: Model, asked: Composing, note: Note) -> list[Path]:
     assert isinstance(task, MusicTask)
     outs = _outs(asked)
     events = task.settings.events
-    prompt = [] if asked.file == STDIN else _prompt(asked.file, events)
+    prompt = [] if asked.file == STDIN else read_prompt(asked.file, events)
     given = read_events(prompt, events)
     answers = _answers(model, task, prompt, asked, note)
     for out, answer in zip(outs, answers, strict=True):
@@ -70,23 +68,10 @@ def _outs(asked: Composing) -> list[Path]:
     return outs
 
 
-def _prompt(file: str, events: EventSettings) -> list[str]:
-    if format_by_name(file) != "midi":
-        raise UserError(f"{file}: a prompt is a MIDI file (.mid, .midi)")
-    stored(file)  # for its messages
-    with ByteStream(file) as stream:
-        data = stream.read(1 << 30)
-    try:
-        return write_events(read_midi(data), events)
-    except (MidiError, TooManyVoicesError) as error:
-        raise UserError(f"{file}: {error}; copy or export it again, or take another prompt") from None
-
-
 def _answers(model: Model, task: MusicTask, prompt: Sequence[str], asked: Composing, note: Note) -> list[Answer]:
     settings, context = asked.settings, task.settings.context
-    read = prompt
-    if len(prompt) > context:
-        read = _last(prompt, context, task.settings.events)
+    read = last_events(prompt, context, task.settings.events)
+    if len(read) < len(prompt):
         note(f"{asked.file}: of {len(prompt):,} events the model reads the last {len(read):,} (task.context)")
     question = Question(" ".join(read), longest=settings.longest or context)
     prepared = model.prepare(question, 0, settings)
@@ -94,12 +79,6 @@ def _answers(model: Model, task: MusicTask, prompt: Sequence[str], asked: Compos
         prepared = _unbegun(prepared)
     ((_, answers),) = model.answer([prepared], settings)
     return answers
-
-
-def _last(prompt: Sequence[str], context: int, events: EventSettings) -> Sequence[str]:
-    """As much as the model has seen at once; of a grid, whole steps."""
-    step = events.voices if isinstance(events, Voices) else 1
-    return prompt[len(prompt) - max(context // step, 1) * step :]
 
 
 def _unbegun(prepared: Prepared) -> Prepared:

@@ -41,7 +41,7 @@ class SeriesLabeller(Labeller):
         x = steps_of(_array(question.source))
         wrong = self.readings.form.misfit(_array(question.source))
         if wrong is not None:
-            raise UserError(wrong)
+            raise UserError(f"{wrong.what}; {wrong.fix}")
         cut = max(0, len(x) - self.reads)
         read = Question(x[: len(x) - cut])
         # the item stands for the steps, by whose number batches and limits go

@@ -16,6 +16,7 @@ from seqloom.data.ragged import Values
 from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
 from seqloom.data.reading.stored_file import shown_all
 from seqloom.data.readings import Readings, series_text
+from seqloom.data.series_faults import read_fitting
 from seqloom.data.settings import Corpus, DataSettings
 from seqloom.jobs.corpora.graph import graph_corpora
 from seqloom.jobs.corpora.pictures import pixels, refuse_other_form, refuse_unknown_in
@@ -168,8 +169,9 @@ def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
     _refuse_one_class(known.codecs.target, task.shape, names_of(recipe))
     if isinstance(known.codecs.source, Readings):
         refuse_other_form(recipe.model, known.codecs.source)
-    for part in (*train, *valid, *test):
-        refuse_unknown_in(recipe.model, name_of(part.corpus), part.examples, part.held_out)
+    else:
+        for part in (*train, *valid, *test):
+            refuse_unknown_in(recipe.model, name_of(part.corpus), part.examples, part.held_out)
     for parts, what in (valid, "validate"), (test, "test"):
         _refuse_unseen(parts, what)
     if isinstance(given, Known):
@@ -228,7 +230,7 @@ def vocabularies(recipe: Recipe, given: Codecs | Known | None = None) -> Vocabul
             blocks = _Counted(data, shape, report, isinstance(recipe.task, Music))
             if not isinstance(given, Codecs):
                 read_training = _nothing if isinstance(recipe.task, Music) else _training(recipe, blocks)
-                given = learn(recipe.text, shape, read_training, more, given or Known(), recipe.readings)
+                given = learn(recipe.text, shape, read_training, more, given or Known(), recipe.readings, data.bad)
             given.save(partial)
             counts = json.dumps([asdict(count) for count in blocks.all()])
             (partial / "counts.json").write_text(counts, encoding="utf-8")
@@ -272,14 +274,15 @@ def _training(recipe: Recipe, blocks: "_Counted") -> Callable[[], Iterator[Block
 
 def validation_blocks(recipe: Recipe) -> Iterator[Block]:
     """What training is watched with, as it stands in the files: of their own, or held out of those of training."""
-    data, shape = recipe.data, task_class(recipe.task).shape
+    data, shape, known = recipe.data, task_class(recipe.task).shape, vocabularies(recipe)
+    form = known.codecs.source.form if isinstance(known.codecs.source, Readings) else None
     if data.valid:
         for corpus in data.valid:
-            yield from read(corpus, shape, data.bad)
+            yield from read_fitting(corpus, shape, data.bad, form)
         return
-    for corpus, held in zip(data.corpora, held_out(recipe, vocabularies(recipe).counts, names_of(recipe)), strict=True):
+    for corpus, held in zip(data.corpora, held_out(recipe, known.counts, names_of(recipe)), strict=True):
         before = 0
-        for block in read(corpus, shape, data.bad):
+        for block in read_fitting(corpus, shape, data.bad, form):
             block, mask, before = held.split(block, shape, before)
             yield block.take(np.flatnonzero(mask).tolist())
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from seqloom.data.reading import Shape, fingerprint, read
-from seqloom.data.readings import steps_of
+from seqloom.data.reading import Shape, fingerprint
+from seqloom.data.readings import Readings, steps_of
+from seqloom.data.series_faults import read_fitting
 from seqloom.data.settings import Bad, Corpus
+from seqloom.data.unlike import unlike
 from seqloom.evaluation.build import RATE, MetricName, rate_metric
 from seqloom.evaluation.likelihood import BitsPerCharacter
 from seqloom.evaluation.metric import Metric
@@ -71,7 +74,13 @@ def evaluated_runs(
         )
     bad: Bad = "skip" if skip_bad else "stop"
     corpora, data, said = _data(model, files, columns, bad)
-    for line in (*said, *data.skipped.lines(), *_learnt(model, corpora), *other_forms(model, data)):
+    for line in (
+        *said,
+        *data.skipped.lines(),
+        *_learnt(model, corpora),
+        *other_forms(model, data),
+        *_unlike(model, data, files),
+    ):
         note(line)
     names = metrics_of_model(model, data, metrics)
     refuse_other_labels(model, data, runs[0], files)
@@ -118,6 +127,14 @@ def other_forms(model: Model, data: Data) -> Iterator[str]:
         )
 
 
+def _unlike(model: Model, data: Data, files: Sequence[str]) -> Iterator[str]:
+    """Numbers of another scale than those of training."""
+    source = model.task.codecs.source
+    told = unlike(source, data.columns[0]) if isinstance(source, Readings) else None
+    if told is not None:
+        yield f"{' '.join(files)}: {told}"
+
+
 def _members(names: Sequence[str], systems: Sequence[str], runs: Sequence[str]) -> list[str]:
     """The runs of those who answer together; `all`: of all."""
     if not names:
@@ -142,8 +159,13 @@ def _data(
         data, note = node_data(model, files, bad)
         return (), data, (note,)
     corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
-    data = read_data(block for corpus in corpora for block in read(corpus, model.task.shape, bad))
-    return corpora, data, tuple(table_notes(corpora, model.task.shape))
+    source, shape = model.task.codecs.source, model.task.shape
+    form = source.form if isinstance(source, Readings) else None
+    each = (read_fitting(corpus, shape, bad, form, named=False) for corpus in corpora)
+    data = read_data(chain.from_iterable(each))
+    if not data.places:
+        raise UserError("\n".join([f"{' '.join(files)}: no example is left to score", *data.skipped.lines()]))
+    return corpora, data, tuple(table_notes(corpora, shape))
 
 
 def node_data(model: Model, files: Sequence[str], bad: Bad) -> tuple[Data, str]:

@@ -6,8 +6,9 @@ from typing import Literal
 
 from seqloom.data.check.cut_text import cut_already
 from seqloom.data.check.whereabouts import as_texts
-from seqloom.data.reading import read
+from seqloom.data.reading import fingerprint, read
 from seqloom.data.reading.format_choice import format_of
+from seqloom.data.settings import DataSettings
 from seqloom.evaluation.bleu import Bleu
 from seqloom.evaluation.scripts import told
 from seqloom.jobs.corpora.build import Corpora, first_example, name_of, shown
@@ -30,6 +31,7 @@ def doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     """What is allowed, but may not be meant. begun: from another run."""
     if not isinstance(data.task, NodesTask | ForecastTask):
         yield shown(*first_example(data))
+    yield from _learnt(recipe.data)
     yield from _cut(recipe)
     yield from _few(recipe, data)
     if recipe.training.freeze and not begun:
@@ -48,6 +50,22 @@ def doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
             yield remark
     if not isinstance(data.task, NodesTask):
         yield from _orderless(recipe)
+
+
+def _learnt(data: DataSettings) -> Iterator[str]:
+    """Files of validation and test that are those of training, whatever their names."""
+    if not (data.valid or data.test):
+        return
+    learnt = set(map(fingerprint, data.corpora))
+    for corpus in data.valid:
+        if fingerprint(corpus) in learnt:
+            yield (
+                f"{name_of(corpus)}: is trained on too, so that validation chooses what was learnt by heart; name "
+                "another --valid, or none: then a part is held out"
+            )
+    for corpus in data.test:
+        if fingerprint(corpus) in learnt:
+            yield f"{name_of(corpus)}: is trained on too, so that the test says little of others; name another --test"
 
 
 def _cut(recipe: Recipe) -> Iterator[str]:

@@ -23,10 +23,16 @@ class AskedLine:
     end: int = 0
     at: int | None = None
     """The line where it stands, where that is another number."""
+    file: str | None = None
+    """The file that it is, where it has one of its own."""
 
     @property
     def line(self) -> int:
         return self.number if self.at is None else self.at
+
+    def place(self, name: str) -> str:
+        """For messages. name: of the input."""
+        return self.file or f"{name}:{self.line}"
 
 
 class AskedInput(ABC):

@@ -10,11 +10,13 @@ from typing import Any
 from seqloom.jobs import lecture
 from seqloom.jobs.look import kind_of
 from seqloom.jobs.looking.looked import Looked
+from seqloom.jobs.looking.music import music_input
 from seqloom.jobs.looking.progress import examples
 from seqloom.jobs.looking.table import table_input
 from seqloom.jobs.model import Model, load
 from seqloom.settings import UserError
 from seqloom.settings.words import show
+from seqloom.tasks.music import MusicTask
 
 USUAL = Path("look.html")
 PAGE, PICTURE, PIXELS = (".html", ".htm"), (".svg",), (".png",)
@@ -110,6 +112,8 @@ def _input(run: str, model: Model, text: str, note: Callable[[str], None]) -> An
         return table_input(model, text, note) if _is_file(text) else _table(text)
     if kind not in ("pairs", "prompt", "text", "words"):
         return _value(text)
+    if isinstance(model.task, MusicTask) and _is_file(text):
+        return music_input(model.task, text, note)
     if _is_file(text):
         raise UserError(
             f'{text}: is a file, and look takes a text: quote one line of it, seqloom look {run} "one line"; '
