@@ -120,3 +120,9 @@ def test_as_many_settings_as_are_shown(run: RunFolder) -> None:
     assert [line.partition(":")[0].strip() for line in str(caught.value).splitlines()[1:]] == sorted(
         change.partition("=")[0] for change in changes
     )
+
+
+def test_a_table_is_told_by_its_kind(run: RunFolder) -> None:
+    remember(run, request_of(Recipe(), {}))
+    with pytest.raises(UserError, match=r"\n  model\.decoder\.cross: unset there, \"attention\" now$"):
+        compare(run, request_of(loads("", Recipe, ["model.decoder.cross.kind=attention"]), {}))

@@ -171,7 +171,9 @@ def _at(request: Mapping[str, Any], path: tuple[str, ...]) -> str:
 
 
 def _told(value: Any) -> Any:
-    """Of files only what was said of them."""
+    """Of files only what was said of them; of a table that has a kind, its kind."""
+    if isinstance(value, dict) and "kind" in value:
+        return value["kind"]
     if not isinstance(value, list) or not all(isinstance(one, dict) and "files" in one for one in value):
         return value
     usual = {name: field.default for name, field in Corpus.model_fields.items()}

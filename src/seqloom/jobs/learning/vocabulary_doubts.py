@@ -85,8 +85,8 @@ def _rare(side: _Side, parts: Sequence[Cache]) -> str | None:
     fewer = f"--set {side.setting}.size={size}, or " if size >= LEAST else ""
     often = "once" if times == 1 else f"{times} times"
     return (
-        f"{side.name}: half of the {pieces:,} pieces are seen at most {often} in training, too seldom to be learnt; "
-        f"{fewer}--set {side.setting}.kind=characters"
+        f"{side.name}: half of the {pieces:,} pieces are seen at most {often} in training, which is little to learn "
+        f"them from; {fewer}--set {side.setting}.kind=characters may do better"
     )
 
 
