@@ -1,57 +1,32 @@
-"""What other toolkits call it: each hint names what there is."""
+"""What other toolkits call a command or an option: each hint names what there is."""
 
 import re
-from typing import Any
 
 import pytest
 
 from seqloom.cli import app
-from seqloom.cli.foreign import TRAINING, VERBS, WRITING, Way, told, ways_of
-from seqloom.jobs.recipes.recipe import Recipe
-from seqloom.settings.shape import Slot, inside, is_union, members, names, slot
+from seqloom.cli.foreign import VERBS
+from seqloom.settings.foreign import TRAINING, WRITING
 from tests.cli.run import run
+from tests.settings.paths import is_setting
 
 OURS = {command.callback.__name__ for command in app.registered_commands if command.callback}
 
 
-def _tables(here: Slot) -> list[Slot]:
-    return [one for member in members(here.type) for one in _tables(slot(member))] if is_union(here.type) else [here]
-
-
-def _is_setting(path: str) -> bool:
-    here = [slot(Recipe)]
-    for step in path.split("."):
-        tables = [one for each in here for one in _tables(each) if step in [*names(one), *_kinds(one)]]
-        here = [inside(one, step) for one in tables]
-    return bool(here)
-
-
-def _kinds(here: Slot) -> list[Any]:
-    return ["kind"] if "kind" in names(here) else []
-
-
-@pytest.mark.parametrize("way", {**TRAINING, **{f"{name} ": way for name, way in WRITING.items()}}.values(), ids=str)
-def test_every_setting_is_one(way: Way) -> None:
-    assert way.setting or way.option or way.remark
-    assert not way.setting or _is_setting(way.setting)
-    assert all(map(_is_setting, re.findall(r"--set ([a-z_.]+)=", way.told("1"))))
-    assert not _is_setting("training.optimiser.lr")
-
-
 def test_every_verb_and_option_is_one() -> None:
-    said = list(told())
+    said = [*VERBS.values(), *(way.told("…") for ways in (TRAINING, WRITING) for way in ways.values())]
     verbs = [verb for text in said for verb in re.findall(r"seqloom (\w+)", text)]
     assert len(verbs) > len(VERBS)
     assert set(verbs) <= OURS
     assert not set(VERBS) & OURS
     pages = {verb: run(verb, "--help").out for verb in OURS}
-    for verb in ("train", "predict"):
-        for way in ways_of(verb).values():
+    for verb, ways in (("train", TRAINING), ("predict", WRITING)):
+        for way in ways.values():
             assert way.option in pages[verb]
     for text in VERBS.values():
         for verb, options in re.findall(r"seqloom (\w+)([^,;:]*)", text):
             assert all(option in pages[verb] for option in re.findall(r"--[a-z]+", options))
-    assert all(map(_is_setting, re.findall(r"--set ([a-z_.]+)=", " ".join(VERBS.values()))))
+    assert all(map(is_setting, re.findall(r"--set ([a-z_.]+)=", " ".join(VERBS.values()))))
 
 
 @pytest.mark.parametrize(
@@ -70,6 +45,11 @@ def test_every_verb_and_option_is_one() -> None:
             ["compare", "a", "--lr", "3"],
             "--lr: is no option of compare, but a setting: --set training.optimiser.rate=3",
         ),
+        (["compare", "a", "--beam", "1"], "--beam: is no option of compare, but a setting: --set generation.beam=1\n"),
+        (["train", "--beam-size", "5"], "--beam-size: is no option of train, but a setting: --set generation.beam=5\n"),
+        (["train", "--max-length", "9"], "a setting: --set data.longest=9 (tokens of one side)"),
+        (["train", "--path", "x"], "No such option: --path"),
+        (["predict", "x", "--lr", "3"], "No such option: --lr"),
         (["check", "a", "--width", "8"], "--width: is no option of check, but a setting: --set model.width=8"),
         (["check", "a", "--save-dir", "x"], "No such option: --save-dir"),
         (["predict", "x", "--lenpen", "1"], "a setting: --set generation.length.alpha=1"),

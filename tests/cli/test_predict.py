@@ -141,8 +141,8 @@ def test_mistakes(place: Path, runs: Runs) -> None:
     refused(run("predict", pairs, "."), r"\.: a folder; name the files in it")
     refused(run("predict", pairs, "in.txt", "--set", "model.width=3"), r"--set model\.width=3: a run is what it is")
     refused(run("predict", pairs, "in.txt", "--set", "generation.beem=3"), r"did you mean 'beam'\?")
-    refused(run("predict", pairs, "in.txt", "--beam", "0"), r"Invalid value for '--beam'")
-    refused(run("predict", pairs, "in.txt", "--format", "xml"), r"Invalid value for '--format'")
+    refused(run("predict", pairs, "in.txt", "--beam", "0"), r"--beam 0: a whole number .at least 1. is needed")
+    refused(run("predict", pairs, "in.txt", "--format", "xml"), r"--format xml: 'text', 'tsv' or 'jsonl' is needed")
     refused(
         run("predict", pairs, "in.txt", "--device", "moon"),
         r"--device = 'moon' cannot be used: there is no such device; take auto\b[^;]{0,20}$",

@@ -85,7 +85,7 @@ def test_text_that_is_not_toml(text: str, expected: str) -> None:
         ("modle = 1\n" + GOOD, "x.toml:1: the top level has no setting 'modle'; did you mean 'model'?"),
         (
             with_mixer('{ kind = "attention", kernel = 3 }'),
-            "x.toml:4: [model.mixer] has no setting 'kernel'; it has heads, kind, score, relative, window",
+            "x.toml:4: [model.mixer] has no setting 'kernel' with kind = 'attention'; kind = 'convolution' has it",
         ),
         (
             with_mixer('{ kind = "atention" }'),

@@ -73,9 +73,10 @@ def test_validations_and_the_best(clock: Clock, stream: io.StringIO) -> None:
     watcher.began(Facts("x", steps=10, best="loss"))
     run(watcher, clock, range(1, 3), 0.1)
     watcher.validated(2, 1.5, 87.125, "accuracy", best=True)
+    clock.now += 2
     watcher.validated(4, 1.75, 80.0, "accuracy")
     watcher.note("a step was split")
-    clock.now += 60
+    clock.now += 58
     watcher.ended("stopped early")
     assert lines(stream)[1:] == [
         "step 2 of 10   20%   valid loss 1.500   accuracy 87.12   best so far by loss",
@@ -83,6 +84,43 @@ def test_validations_and_the_best(clock: Clock, stream: io.StringIO) -> None:
         "a step was split",
         "ended at step 4 of 10   1 m 00 s   best by loss at step 2: accuracy 87.12   stopped early",
     ]
+
+
+def test_validations_that_come_fast_are_counted(clock: Clock, stream: io.StringIO) -> None:
+    """As those of a small graph, ten in a second: whoever reads the log wants to know the best of all."""
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x", best="loss"))
+    for step in range(1, 35):
+        watcher.validated(step, 40.0 - step if step < 25 else 99.0, best=step < 25)
+        clock.now += 0.125
+    watcher.ended()
+    watcher.__exit__(None, None, None)
+    assert lines(stream) == [
+        "step 1   valid loss 39.00   best so far by loss",
+        "step 17   valid loss 23.00   best so far by loss   15 validations before it not shown",
+        "step 33   valid loss 99.00   best by loss at step 24   15 validations before it not shown",
+        "step 34   valid loss 99.00   best by loss at step 24",
+        "ended at step 34   4 s   best by loss at step 24: valid loss 16.00",
+    ]
+
+
+def test_later_a_validation_every_ten_seconds(clock: Clock, stream: io.StringIO) -> None:
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x"))
+    clock.now += 300
+    for step in range(1, 12):
+        watcher.validated(step, 1.0)
+        clock.now += 5
+    assert [line.split("   ")[0] for line in lines(stream)] == [f"step {step}" for step in (1, 3, 5, 7, 9, 11)]
+    assert lines(stream)[-1] == "step 11   valid loss 1.000   1 validation before it not shown"
+
+
+def test_a_run_that_breaks_off_keeps_its_last_validation(clock: Clock, stream: io.StringIO) -> None:
+    with Watcher("lines", stream, clock) as watcher:
+        watcher.began(Facts("x"))
+        watcher.validated(1, 1.0)
+        watcher.validated(2, 2.0)
+    assert lines(stream)[1:] == ["step 2   valid loss 2.000"]
 
 
 def test_without_a_score_the_loss_is_the_best(clock: Clock, stream: io.StringIO) -> None:

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from seqloom.cli import check, compare, demo, evaluate, look, predict, recipes, serve, train
+from seqloom.cli.bad_value import Verbs
 from seqloom.cli.setting_option import refuse_settings, refuse_verb
 
 HELP = """Models that read one sequence and write another: train them on your own files.
@@ -27,6 +28,7 @@ Examples:
 """
 
 app = typer.Typer(
+    cls=Verbs,
     help=HELP,
     no_args_is_help=True,
     add_completion=False,

@@ -4,10 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from seqloom.cli.foreign import TRAINING, VERBS, WRITING, Way, ways_of
+from seqloom.cli.foreign import VERBS
 
 if TYPE_CHECKING:  # help needs none of it
     from pydantic import BaseModel
+
+    from seqloom.settings.foreign import Way
+
+_TRAINING, _WRITING = ("train", "compare", "check", "recipes"), ("predict", "evaluate", "look", "serve")
 
 
 def refuse_settings(verb: str, known: Iterable[str], words: Sequence[str]) -> None:
@@ -23,15 +27,22 @@ def refuse_settings(verb: str, known: Iterable[str], words: Sequence[str]) -> No
         following = words[number + 1] if number + 1 < len(words) else ""
         value = value or ("…" if following.startswith("--") else following) or "…"
         name = option[2:].replace("_", "-")
-        setting, way = _settings(verb).get(name.replace("-", "_")), ways_of(verb).get(name)
-        if setting is not None:
-            way = Way(setting)
+        way = _way(verb, name)
         if way is None or (way.option and way.option not in options):
             continue
         from seqloom.settings import UserError
 
         what = ", but a setting: " if way.setting else "; here: "
         raise UserError(f"{option}: is no option of {verb}{what}{way.told(value)}")
+
+
+def _way(verb: str, name: str) -> "Way | None":
+    if verb not in (*_TRAINING, *_WRITING):
+        return None
+    from seqloom.settings.foreign import Way, foreign
+
+    setting = _settings(verb).get(name.replace("-", "_"))
+    return Way(setting) if setting is not None else foreign(name, writing=verb in _WRITING)
 
 
 def refuse_verb(verb: str) -> None:
@@ -52,19 +63,19 @@ def _settings(verb: str) -> dict[str, str]:
 
 
 def _sections(verb: str) -> "Iterator[tuple[str, type[BaseModel]]]":
-    if ways_of(verb) is TRAINING:
+    from seqloom.generation.rerank import MBR
+    from seqloom.generation.sampling import Sampling
+    from seqloom.generation.settings import GenerationSettings
+
+    if verb in _TRAINING:
         from seqloom.data.settings import DataSettings
         from seqloom.models.settings import ModelSettings
         from seqloom.training.settings import TrainingSettings
 
         yield from (("training", TrainingSettings), ("model", ModelSettings), ("data", DataSettings))
-        return
-    if ways_of(verb) is not WRITING:
+        yield "generation", GenerationSettings
         return
     from seqloom.evaluation.settings import EvaluationSettings
-    from seqloom.generation.rerank import MBR
-    from seqloom.generation.sampling import Sampling
-    from seqloom.generation.settings import GenerationSettings
 
     if verb == "evaluate":
         yield "evaluation", EvaluationSettings

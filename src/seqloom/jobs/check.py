@@ -31,6 +31,7 @@ from seqloom.jobs.deciding.asked import Asked, Command, asked, corpora_like
 from seqloom.jobs.deciding.chosen import named_shape
 from seqloom.jobs.deciding.decide import Decided, decide, device_of
 from seqloom.jobs.deciding.plan import about_steps, amount, flops_per_token, passes, throwaway
+from seqloom.jobs.learning.vocabulary_doubts import vocabulary_doubts
 from seqloom.jobs.memory import bytes_per_token
 from seqloom.jobs.progress import bar
 from seqloom.models import model_cost
@@ -204,4 +205,5 @@ def _lines(decided: Decided) -> Iterator[str]:
         yield f"  FLOPs: {total:.1e}"
     elif training.minutes is not None and each is not None:
         yield f"  time: {training.minutes:g} minutes, about {60 * training.minutes / each:,.0f} steps"
+    yield from (f"  {doubt}" for doubt in vocabulary_doubts(recipe, data))
     yield f"  files: {', '.join(name_of(corpus) for corpus in recipe.data.corpora)}"

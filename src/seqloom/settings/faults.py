@@ -8,7 +8,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from seqloom.settings.lines import KeyPath
-from seqloom.settings.shape import Slot, discriminator, follow, kinds, literals, names
+from seqloom.settings.misnamed import misnamed
+from seqloom.settings.shape import Slot, discriminator, follow, kinds, literals
 from seqloom.settings.words import describe, nearest, one_of, show
 
 # What `describe` puts into words: a wrong type, a bound, a choice.
@@ -32,11 +33,9 @@ def explain(error: ValidationError, schema: type[BaseModel], data: Mapping[str, 
         path, here = follow(schema, details["loc"])
         match details["type"]:
             case "extra_forbidden":
-                _, table = follow(schema, details["loc"][:-1])
-                near = nearest(str(path[-1]), names(table))
+                remedy, near = misnamed(schema, details["loc"])
                 meant.add((*path[:-1], near or ""))
-                above = None if near else _above(schema, details["loc"])
-                faults[Fault(path, _unknown(path, table, near, above))] = None
+                faults[Fault(path, f"{table_name(path[:-1])} has no setting {path[-1]!r}{remedy}")] = None
             case "missing":
                 if path not in meant:
                     faults[Fault(path, f"{table_name(path[:-1])} needs {path[-1]!r}: {describe(here)}")] = None
@@ -46,22 +45,6 @@ def explain(error: ValidationError, schema: type[BaseModel], data: Mapping[str, 
             case _:
                 faults[_fault(details, path, here, data)] = None
     return list(faults)
-
-
-def _above(schema: type[BaseModel], loc: KeyPath) -> KeyPath | None:
-    """Where a setting of this name stands that was looked for too deep."""
-    for depth in range(len(loc) - 2, 0, -1):
-        path, table = follow(schema, loc[:depth])
-        if loc[-1] in names(table):
-            return (*path, loc[-1])
-    return None
-
-
-def _unknown(path: KeyPath, table: Slot, near: str | None, above: KeyPath | None) -> str:
-    remedy = f"did you mean {near!r}?" if near else f"it has {', '.join(names(table)) or 'none'}"
-    if above is not None:
-        remedy = f"did you mean {'.'.join(map(str, above))}?"
-    return f"{table_name(path[:-1])} has no setting {path[-1]!r}; {remedy}"
 
 
 def _fault(details: ErrorDetails, path: KeyPath, here: Slot, data: Mapping[str, Any]) -> Fault:

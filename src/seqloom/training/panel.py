@@ -44,7 +44,7 @@ class Panel:
             self._latest = now
             self._draw(seen)
 
-    def validated(self, seen: Seen, best: bool) -> None:
+    def validated(self, seen: Seen, now: float) -> None:
         self._draw(seen)
 
     def note(self, text: str) -> None:

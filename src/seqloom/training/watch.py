@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, Protocol, Self, TextIO
 
+from seqloom.settings.words import counted
 from seqloom.training.figures import count, duration, figure, memory, share
 
 View = Literal["auto", "panel", "lines", "none"]
@@ -99,7 +100,7 @@ class Seen:
 class Display(Protocol):
     def began(self, seen: Seen) -> None: ...
     def stepped(self, seen: Seen, now: float) -> None: ...
-    def validated(self, seen: Seen, best: bool) -> None: ...
+    def validated(self, seen: Seen, now: float) -> None: ...
     def note(self, text: str) -> None: ...
     def ended(self, seen: Seen, text: str) -> None: ...
     def close(self) -> None: ...
@@ -173,10 +174,11 @@ class Watcher:
         seen.step, seen.valid_loss, seen.score, seen.score_name, seen.chooser = step, loss, score, score_name, chooser
         if best:
             seen.best = step, ", ".join(_score_words(seen) or [_loss_word(loss)])
+        now = self._clock()
         # the time of a validation is not the time of steps, nor is that of what is saved behind it
-        self._marks = deque([(self._clock(), self._tokens)])
+        self._marks = deque([(now, self._tokens)])
         self._skips, self._since = self._since > 1, 0
-        self._display.validated(seen, best)
+        self._display.validated(seen, now)
 
     def note(self, text: str) -> None:
         """Something worth saying, above the panel or as a line."""
@@ -283,14 +285,17 @@ def _closing(seen: Seen, now: float, text: str) -> str:
 
 
 class Lines:
-    """Whole lines: each validation, and the steps about every ten seconds, later every thirty."""
+    """Whole lines: the steps about every ten seconds, later every thirty; each validation, where they do not come thick
+    and fast. A line that was left out is counted in the next one, which names the best of all; the last one is kept.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._latest = -math.inf
+        self._latest = self._validated = -math.inf
+        self._held, self._left_out = "", 0  # the line of the latest validation, if it waits; how many are behind it
 
     def began(self, seen: Seen) -> None:
-        self._latest = -math.inf
+        self._latest = self._validated = -math.inf
         goes_on = f"goes on after step {seen.facts.after}" if seen.facts.after else ""
         for line in [*seen.facts.about, *filter(None, [seen.facts.over or goes_on])]:
             self.note(line)
@@ -305,19 +310,31 @@ class Lines:
         words += [] if seen.left is None else [f"{duration(seen.left)} left"]
         self.note("   ".join(words))
 
-    def validated(self, seen: Seen, best: bool) -> None:
+    def validated(self, seen: Seen, now: float) -> None:
         done = [] if seen.done is None else [share(seen.done)]
-        self.note("   ".join([seen.where, *done, *valid_words(seen)]))
+        self._left_out += bool(self._held)
+        self._held = "   ".join([seen.where, *done, *valid_words(seen)])
+        if now - self._validated >= (2 if now - seen.began < 300 else 10):
+            self._validated = now
+            self._show()
+
+    def _show(self) -> None:
+        """The validation that waits."""
+        if self._held:
+            more = f"   {counted(self._left_out, 'validation')} before it not shown" if self._left_out else ""
+            self.note(self._held + more)
+        self._held, self._left_out = "", 0
 
     def note(self, text: str) -> None:
         self._stream.write(f"{text}\n")
         self._stream.flush()
 
     def ended(self, seen: Seen, text: str) -> None:
+        self._show()
         self.note(text)
 
     def close(self) -> None:
-        pass
+        self._show()
 
 
 class Nothing:
@@ -325,7 +342,7 @@ class Nothing:
 
     def began(self, seen: Seen) -> None: ...
     def stepped(self, seen: Seen, now: float) -> None: ...
-    def validated(self, seen: Seen, best: bool) -> None: ...
+    def validated(self, seen: Seen, now: float) -> None: ...
     def note(self, text: str) -> None: ...
     def ended(self, seen: Seen, text: str) -> None: ...
     def close(self) -> None: ...

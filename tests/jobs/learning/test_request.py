@@ -1,5 +1,6 @@
 """Which change of a command's files is another run."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from seqloom.data.settings import corpora_of
 from seqloom.jobs.corpora.build import fingerprints
 from seqloom.jobs.learning.request import compare, remember, request_of
 from seqloom.jobs.recipes.recipe import Recipe
-from seqloom.settings import UserError
+from seqloom.jobs.recipes.shipped import find
+from seqloom.settings import UserError, load, loads
 from seqloom.store import RunFolder
 
 
@@ -71,3 +73,56 @@ def test_a_setting_that_came_later(run: RunFolder) -> None:
     other["recipe"]["task"]["reverse"] = True
     with pytest.raises(UserError, match=r"task.reverse: unset there, true now"):
         compare(run, other)
+
+
+def _recipe(name: str) -> dict[str, Any]:
+    return request_of(load(find(name), Recipe), {})
+
+
+def test_another_recipe(run: RunFolder) -> None:
+    remember(run, _recipe("rnn-lm-small"))
+    with pytest.raises(UserError) as caught:
+        compare(run, _recipe("lstm-lm-small"))
+    first, *shown, more = str(caught.value).splitlines()
+    assert first == (
+        f"{run.path}: holds a run of another recipe (rnn-lm-small there); "
+        "name another --out, or start anew with --force"
+    )
+    assert len(shown) == 5
+    assert all(re.fullmatch(r"  [a-z_.]+: .+ there, .+ now", line) for line in shown)
+    assert re.fullmatch(r"  and \d+ settings more", more)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        ("a paper", "another", "of another recipe (a paper there)"),
+        ("", "another", "of another recipe"),
+        ("a paper", "a paper", "with other settings"),
+    ],
+)
+def test_a_recipe_of_ones_own(run: RunFolder, was: str, now: str, said: str) -> None:
+    remember(run, request_of(Recipe(source=was), {}))
+    other = Recipe(source=now, model=Recipe().model.model_copy(update={"width": 32}))
+    with pytest.raises(UserError) as caught:
+        compare(run, request_of(other, {}))
+    assert str(caught.value) == (
+        f"{run.path}: holds a run {said}; name another --out, or start anew with --force\n"
+        f"  model.width: {Recipe().model.width} there, 32 now"
+    )
+
+
+def test_as_many_settings_as_are_shown(run: RunFolder) -> None:
+    changes = ["model.width=32", "model.depth=5", "model.dropout=0.3", "training.batch=77", "training.seed=9"]
+    remember(run, request_of(Recipe(), {}))
+    with pytest.raises(UserError) as caught:
+        compare(run, request_of(loads("", Recipe, changes), {}))
+    assert [line.partition(":")[0].strip() for line in str(caught.value).splitlines()[1:]] == sorted(
+        change.partition("=")[0] for change in changes
+    )
+
+
+def test_a_table_is_told_by_its_kind(run: RunFolder) -> None:
+    remember(run, request_of(Recipe(), {}))
+    with pytest.raises(UserError, match=r"\n  model\.decoder\.cross: unset there, \"attention\" now$"):
+        compare(run, request_of(loads("", Recipe, ["model.decoder.cross.kind=attention"]), {}))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seqloom.jobs.recipes import shipped
-from seqloom.jobs.recipes.shipped import find, folder
+from seqloom.jobs.recipes.shipped import find, folder, from_source
 from seqloom.settings import SettingsError
 
 
@@ -37,6 +37,12 @@ def test_an_unknown_name(two: Path, name: str, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
         find(name)
     assert str(caught.value) == message
+
+
+def test_which_recipe_says_so() -> None:
+    found = [from_source(text) for text in ("rnn-lm (Mikolov et al. 2010), for a few minutes on a CPU", "nothing")]
+    assert found == [None, None]
+    assert from_source("deep-att (Zhou et al. 2016), for a few minutes on a CPU") == "deep-att-small"
 
 
 def test_the_folder_of_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

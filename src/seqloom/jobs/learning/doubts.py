@@ -13,6 +13,7 @@ from seqloom.evaluation.bleu import Bleu
 from seqloom.evaluation.scripts import told
 from seqloom.jobs.corpora.build import Corpora, first_example, name_of, shown
 from seqloom.jobs.learning.scores import metrics_of
+from seqloom.jobs.learning.vocabulary_doubts import vocabulary_doubts
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.layers.attention import Attention
 from seqloom.layers.positions import NoPositions
@@ -34,6 +35,8 @@ def doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
     yield from _learnt(recipe.data)
     yield from _cut(recipe)
     yield from _few(recipe, data)
+    if not begun:  # else the vocabulary is that run's
+        yield from vocabulary_doubts(recipe, data)
     if recipe.training.freeze and not begun:
         yield "training.freeze: what is frozen stays as it was drawn by chance; begin from a run: --from RUN"
     if recipe.training.reward is not None and not begun:

@@ -9,9 +9,11 @@ from pydantic import TypeAdapter, ValidationError
 from seqloom.data.file_format import format_by_name
 from seqloom.data.settings import Corpus
 from seqloom.jobs.corpora.build import named
+from seqloom.jobs.recipes import shipped
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import UserError
+from seqloom.settings.words import counted
 from seqloom.store import RunFolder
 from seqloom.store.atomic import write_text
 from seqloom.tasks import TaskSettings
@@ -34,6 +36,8 @@ FREE = {
     ("data", "test"),
     ("source",),
 }
+
+SHOWN = 5  # settings that differ; another recipe has tens of them
 
 
 _TASK: TypeAdapter[TaskSettings] = TypeAdapter(TaskSettings)
@@ -75,18 +79,24 @@ def compare(run: RunFolder, request: Mapping[str, Any]) -> None:
     # what was published changes nothing in a training
     changed = [path for path in differences(settings, request["recipe"]) if path not in FREE and path[0] != "target"]
     if changed:
-        shown = "\n".join(
-            f"  {'.'.join(path)}: {_at(before, path)} there, {_at(request, path)} now" for path in changed
-        )
-        raise UserError(
-            f"{run.path}: holds a run with other settings; name another --out, or start anew with --force\n{shown}"
-        )
+        shown = [f"  {'.'.join(path)}: {_at(before, path)} there, {_at(request, path)} now" for path in changed[:SHOWN]]
+        more = [f"  and {counted(len(changed) - SHOWN, 'setting')} more"] if len(changed) > SHOWN else []
+        what = f"holds a run {_with_what(before['recipe'].get('source'), request['recipe']['source'])}"
+        anew = "name another --out, or start anew with --force"
+        raise UserError("\n".join([f"{run.path}: {what}; {anew}", *shown, *more]))
     names = sorted(name for name in request["data"] if name in data and data[name] != request["data"][name])
     if names:
         raise UserError(
             f"{run.path}: its data changed since it began ({', '.join(names)}); "
             "name another --out, or start anew with --force"
         )
+
+
+def _with_what(was: str | None, now: str) -> str:
+    """What a run has that is not what was asked for. was, now: where the recipes say that they come from."""
+    if (was or "") == now:
+        return "with other settings"
+    return "of another recipe" + (f" ({shipped.from_source(was) or was} there)" if was else "")
 
 
 def _with_defaults(before: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,7 +171,9 @@ def _at(request: Mapping[str, Any], path: tuple[str, ...]) -> str:
 
 
 def _told(value: Any) -> Any:
-    """Of files only what was said of them."""
+    """Of files only what was said of them; of a table that has a kind, its kind."""
+    if isinstance(value, dict) and "kind" in value:
+        return value["kind"]
     if not isinstance(value, list) or not all(isinstance(one, dict) and "files" in one for one in value):
         return value
     usual = {name: field.default for name, field in Corpus.model_fields.items()}

@@ -1,5 +1,6 @@
 """The recipes that come along, by name."""
 
+import tomllib
 from pathlib import Path
 
 from seqloom.settings import SettingsError
@@ -16,6 +17,14 @@ def folder() -> Path:
 def names() -> dict[str, Path]:
     """The recipes that come along, and their files."""
     return {file.stem: file for file in folder().glob("*.toml")}
+
+
+def from_source(source: str) -> str | None:
+    """The name of the recipe that says where it comes from in these words."""
+    for name, file in sorted(names().items()):
+        if tomllib.loads(file.read_text(encoding="utf-8")).get("source") == source:
+            return name
+    return None
 
 
 def find(name: str) -> Path:
