@@ -335,6 +335,19 @@ def test_a_damaged_one_of_the_last_is_left_out(made: Small) -> None:
         torch.testing.assert_close(tensor, (others[0][name] + others[1][name]) / 2)
 
 
+def test_where_all_of_the_last_are_gone_the_model_stays(made: Small) -> None:
+    loop = made.loop(validate=scripted([5, 4, 3]), average=2, limits=Limits(15, None))
+    loop.train()
+    mean = _saved(loop)
+    for file in loop.run.kept.iterdir():
+        file.unlink()
+    again = made.loop(validate=scripted([9]), average=2, limits=Limits(15, None))
+    assert again.resume()
+    assert again.choose() == {"loss": 9}
+    for found in _saved(again), weights(again.model):
+        assert all(tensor.equal(mean[name]) for name, tensor in found.items())
+
+
 def test_a_damaged_best_leaves_the_mean(made: Small) -> None:
     loop = made.loop(validate=scripted([1, 5, 5, 9]), average=2, limits=Limits(15, None), heard=(heard := Heard()))
     loop.train()
