@@ -3,7 +3,9 @@
 import json
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -85,6 +87,37 @@ def test_validations_that_were_asked_for_are_made(made: Small) -> None:
     loop.setup = replace(loop.setup, punctual=True)
     loop.train()
     assert [line["step"] for line in _metrics(loop) if "valid.loss" in line] == [2, 4, 6]
+
+
+class Clock(Heard):
+    """On which a step takes one second."""
+
+    now = 0.0
+
+    def step(self, metrics: Mapping[str, float], tokens: int, done: float) -> None:
+        self.now += 1
+
+
+@pytest.mark.parametrize(("punctual", "average"), [(False, 0), (False, 2), (True, 0), (True, 2)])
+@pytest.mark.parametrize("seconds", [112, 118, 124, 133])
+def test_the_last_validation_ends_in_time(
+    made: Small, punctual: bool, average: int, seconds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where another one was due shortly before."""
+    clock = Clock()
+    monkeypatch.setattr(loop_module, "time", SimpleNamespace(monotonic=lambda: clock.now))
+
+    def slow(model: Model) -> dict[str, float]:
+        clock.now += 10
+        return {"loss": 1.0}
+
+    loop = made.loop(validate=slow, limits=Limits(None, seconds), every=7, average=average, heard=clock)
+    loop.setup = replace(loop.setup, punctual=punctual)
+    place = loop.train()
+    if average:
+        loop.choose()
+    assert place.ended == "the time is over"
+    assert seconds - 24 < clock.now <= seconds
 
 
 def test_early_stopping(made: Small) -> None:
