@@ -193,10 +193,11 @@ def test_either_pass_has_all_places_of_the_experts(monkeypatch: pytest.MonkeyPat
         return kept[-1]
 
     monkeypatch.setattr(MixtureOfExperts, "_kept", seen)
-    task.loss(model, batch, Goals(r_drop=5.0))
+    found = task.loss(model, batch, Goals(r_drop=5.0))
     one, other = kept
     assert torch.equal(one, other)
     assert not one.all()
+    torch.testing.assert_close(found, task.loss(model, batch, Goals()))  # what keeps experts balanced counts once, too
 
 
 def test_the_attentive_recurrence_tells_too() -> None:
