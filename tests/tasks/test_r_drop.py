@@ -80,8 +80,8 @@ def masked(dropout: float, follows: bool = False, **parts: Any) -> Made:
 
 
 def follows(dropout: float) -> Made:
-    """And which sentence follows."""
-    return masked(dropout, follows=True)
+    """And which sentence follows; it knows which of the two each token is of."""
+    return masked(dropout, follows=True, input={"kind": "tokens", "segments": 2})
 
 
 def patches(dropout: float) -> Made:
