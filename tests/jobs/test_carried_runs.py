@@ -149,6 +149,14 @@ def test_memory_that_runs_out(place: Path, monkeypatch: pytest.MonkeyPatch) -> N
         _train("run", 24)
 
 
+def test_convolutions_within_a_bottleneck_may_too(place: Path) -> None:
+    mixer = '{ kind = "bottleneck-convolution" }'
+    Path("r.toml").write_text(RECIPE.replace('{ kind = "recurrence", cell = "lstm" }', mixer))
+    _train("run", 2)
+    (checkpoint,) = Path("run/state").glob("step-*")
+    assert read_tensors(checkpoint / "carried.safetensors")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -23,6 +23,7 @@ MIXERS: dict[str, dict[str, Any]] = {
     "gru": {"kind": "recurrence", "cell": "gru"},
     "elman": {"kind": "recurrence", "cell": "elman"},
     "convolution": {"kind": "convolution", "kernel": 3, "dilation": 2},
+    "bottleneck-convolution": {"kind": "bottleneck-convolution", "dilation": 2},
     "gated-linear": {"kind": "gated-linear", "heads": 2},
 }
 mixers = pytest.mark.parametrize("mixer", MIXERS)
