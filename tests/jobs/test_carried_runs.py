@@ -16,7 +16,7 @@ from seqloom.jobs.comparing.compared import Compared
 from seqloom.jobs.comparing.worker import done
 from seqloom.jobs.evaluate import Evaluate, evaluate
 from seqloom.settings import FailedError, UserError
-from seqloom.store import read_tensors
+from seqloom.store import RunFolder, read_tensors
 from seqloom.tasks import Batch, Goals
 from seqloom.tasks.language import LanguageTask
 
@@ -62,15 +62,23 @@ def _train(out: str, steps: int) -> None:
     )
 
 
-@pytest.mark.parametrize("stop", [7, 11])
+@pytest.mark.parametrize("stop", [7, 28, 29])
 def test_a_run_that_goes_on_has_the_state_that_it_had(place: Path, stop: int) -> None:
-    _train("whole", 24)
+    """In the midst of the text, and where it begins again."""
+    _train("whole", 36)
     _train("parts", stop)
     (checkpoint,) = Path("parts/state").glob("step-*")
     assert read_tensors(checkpoint / "carried.safetensors")
-    _train("parts", 24)
+    _train("parts", 36)
     whole, parts = (read_tensors(Path(run) / "model.safetensors") for run in ("whole", "parts"))
     assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
+    assert _epochs("whole") > 1
+
+
+def _epochs(run: str) -> float:
+    checkpoint = RunFolder(Path(run)).checkpoints.newest()
+    assert checkpoint is not None
+    return float(checkpoint.numbers["place"]["epochs"])
 
 
 def test_it_is_evaluated_as_one_text(place: Path) -> None:
@@ -147,6 +155,14 @@ def test_memory_that_runs_out(place: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(LanguageTask, "loss", full)
     with pytest.raises(FailedError, match=r"step 1: out of memory; a text that is read side by side \(task.carry\)"):
         _train("run", 24)
+
+
+def test_convolutions_within_a_bottleneck_may_too(place: Path) -> None:
+    mixer = '{ kind = "bottleneck-convolution" }'
+    Path("r.toml").write_text(RECIPE.replace('{ kind = "recurrence", cell = "lstm" }', mixer))
+    _train("run", 2)
+    (checkpoint,) = Path("run/state").glob("step-*")
+    assert read_tensors(checkpoint / "carried.safetensors")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import torch
 import torch.nn.functional as F
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -37,6 +37,7 @@ def test_as_each_sequence_by_itself(lengths: list[int], taps: Taps) -> None:
 
 @many
 @given(lengths=LENGTHS, taps=TAPS, filler=st.integers(1, 4), more_rows=st.integers(0, 1))
+@example(lengths=[4], taps=Taps(4, 1, 0), filler=1, more_rows=0)  # whose last token has none behind it to read
 def test_what_fills_a_frame_up_is_read_by_no_sequence(
     lengths: list[int], taps: Taps, filler: int, more_rows: int
 ) -> None:

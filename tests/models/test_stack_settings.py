@@ -17,6 +17,10 @@ from tests.models.settings_text import HEADS, Recipe, message, recipe
             recipe('mixer = { kind = "attention", heads = 3 }'),
             "x.toml:4: [model.mixer] width 8 cannot be split into 3 heads of equal width; 2 would do, or width 6",
         ),
+        (  # four heads would be as near, but of an odd width
+            recipe('mixer = { kind = "attention", heads = 5 }', width=36),
+            "x.toml:4: [model.mixer] width 36 cannot be split into 5 heads of equal width; 6 would do, or width 40",
+        ),
         (
             recipe("[model.mixer]\nkind = 'attention'\nkey_heads = 3\nheads = 4"),
             "x.toml:6: [model.mixer] 4 query heads cannot share 3 key heads evenly",

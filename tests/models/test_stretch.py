@@ -205,14 +205,16 @@ def test_in_eight_bits(settings: GenerationSettings) -> None:
 
 
 def _twins(model: torch.nn.Module) -> None:
-    """Each token scores as another does, far behind it; one that may not be written has often the highest score."""
+    """Each token scores as the next one does, and as two far behind them; one that may not be written has often the
+    highest score."""
     weight_VD = model.head.weight_VD  # type: ignore[union-attr]
+    weight_VD[1:150:2] = weight_VD[:150:2]
     weight_VD[150:] = weight_VD[:150]
     weight_VD[7] *= 20
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("width", [32, 64])
+@pytest.mark.parametrize("width", [32, 64, 512])  # wide enough that threads share the scores
 def test_the_likeliest_is_looked_for_while_scores_are_made(width: int, threads: int) -> None:
     """Where nobody asks how likely it is: the same as of all scores, of equals the first."""
     scorer, before = scorer_of(eight=True, size=300, change=_twins, width=width), torch.get_num_threads()
@@ -226,8 +228,8 @@ def test_the_likeliest_is_looked_for_while_scores_are_made(width: int, threads: 
     tokens = {number: answers[0].tokens for number, answers in wanted.items()}
     assert {number: answers[0].tokens for number, answers in found.items()} == tokens
     said = set().union(*tokens.values())
-    assert len(said) > 10
-    assert all(token < 150 or token == 157 for token in said), "of twins the first; 7 was changed"
+    assert len(said) > 5
+    assert all(token < 150 and not token % 2 for token in said), "of twins the first"
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -135,11 +135,11 @@ def test_convs2s_keeps_the_variance_of_what_it_reads() -> None:
     assert grown("convs2s-small", "model.mixer.weight_norm=false") < 0.05  # torch's own first weights
 
 
-def _learnt_from(divide: str) -> dict[str, Tensor]:
-    """The gradients of each part in training."""
+def _learnt_from(divide: str, training: bool = True) -> dict[str, Tensor]:
+    """The gradients of each part."""
     model = _built("convs2s-small", "model.dropout=0.0", f"model.decoder.cross={{kind='multi-step', divide={divide}}}")
     source, target = Packed.of([7, 3]), Packed.of([2, 5])
-    model.train()(torch.arange(10), source, torch.arange(7), target).hidden[:, 0].sum().backward()
+    model.train(training)(torch.arange(10), source, torch.arange(7), target).hidden[:, 0].sum().backward()
     return {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
 
 
@@ -158,6 +158,9 @@ def test_convs2s_divides_what_its_encoder_learns_from() -> None:
     source = next(name for name in whole if name.startswith("source."))
     assert not torch.allclose(divided[source], whole[source])
     assert not torch.allclose(divided[source], whole[source] / 4)
+    asked = _learnt_from("true", training=False)  # what an answer hangs on
+    for name, gradient in _learnt_from("false", training=False).items():
+        torch.testing.assert_close(asked[name], gradient)
 
 
 def test_convs2s_asks_with_the_targets_embedding_and_reads_the_sources() -> None:

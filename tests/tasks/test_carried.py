@@ -23,6 +23,7 @@ MIXERS: dict[str, dict[str, Any]] = {
     "gru": {"kind": "recurrence", "cell": "gru"},
     "elman": {"kind": "recurrence", "cell": "elman"},
     "convolution": {"kind": "convolution", "kernel": 3, "dilation": 2},
+    "bottleneck-convolution": {"kind": "bottleneck-convolution", "dilation": 2},
     "gated-linear": {"kind": "gated-linear", "heads": 2},
 }
 mixers = pytest.mark.parametrize("mixer", MIXERS)
@@ -93,6 +94,19 @@ def test_a_checkpoint_of_it() -> None:
     assert losses[0] != task.loss(model, replace(second, carried=Carried()), Goals()).item()
     assert Carried().tensors() == {}
     Carried().load(model, {})
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_checkpoint_of_another_state_is_refused(change: int) -> None:
+    """In a word that whoever goes on understands."""
+    task = _task(5)
+    model, one = _model(task, "lstm"), Carried()
+    task.loss(model, replace(_batches(task)[0], carried=one), Goals())
+    tensors = one.tensors()
+    count = len(tensors)
+    other = {str(place): tensors[str(min(place, count - 1))] for place in range(count + change)}
+    with pytest.raises(ValueError, match=f"^{count + change} tensors, but the state has {count}$"):
+        Carried().load(model, other)
 
 
 def test_without_it_windows_begin_anew() -> None:

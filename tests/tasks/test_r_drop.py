@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from seqloom.data.graph.graph import Graph
 from seqloom.layers.experts import MixtureOfExperts
 from seqloom.models.build import Model
+from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.shared_chance import shares_chance
-from seqloom.tasks import Batch, Classify, Frame, Goals, Language, Tag, Task, Translate, build_task
+from seqloom.tasks import Batch, Classify, Frame, Goals, Language, Tag, Task, Translate, build_task, losses
+from seqloom.tasks.masked import read
 from seqloom.text import TextSettings
 from tests.tasks.small import WORDS, encoded, model_for, task_of
 from tests.tasks.test_classify_series import NAMES as SPEAKERS
@@ -70,15 +73,15 @@ def spelled(dropout: float) -> Made:
     return task, model, task.batch(encoded(task, SENTENCES, TAGS))
 
 
-def masked(dropout: float, follows: bool = False) -> Made:
+def masked(dropout: float, follows: bool = False, **parts: Any) -> Made:
     task, examples = masks(follows=follows)
-    model = model_for(task, "encoder-only", {"kind": "tokens", "follows": follows}, dropout)
+    model = model_for(task, "encoder-only", {"kind": "tokens", "follows": follows}, dropout, **parts)
     return task, model, task.batch(examples)
 
 
 def follows(dropout: float) -> Made:
-    """And which sentence follows."""
-    return masked(dropout, follows=True)
+    """And which sentence follows; it knows which of the two each token is of."""
+    return masked(dropout, follows=True, input={"kind": "tokens", "segments": 2})
 
 
 def patches(dropout: float) -> Made:
@@ -163,6 +166,21 @@ def test_what_is_left_out_of_a_whole_pass_differs_from_pass_to_pass(parts: dict[
     assert apart[1] > apart[0] + 1e-3
 
 
+def test_what_follows_is_asked_in_both_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where one after the other is made."""
+    task, model, batch = masked(0.4, follows=True, input={"kind": "tokens", "dropout": 0.4})
+    model.train()
+    assert shares_chance(model)
+    monkeypatch.setattr(losses, "_r_drop", lambda model, passes, batch, goals: passes.one.hidden.sum() * 0)
+    torch.manual_seed(3)
+    found = task.loss(model, batch, Goals(r_drop=5.0))
+    torch.manual_seed(3)
+    assert isinstance(model, EncoderOnly)
+    each = [F.cross_entropy(model.follow_scores(read(model, batch)), batch.follows_B) for _ in range(2)]
+    torch.testing.assert_close(found, torch.stack(each).mean() * batch.counted)
+    assert abs(each[0] - each[1]) > 1e-3
+
+
 def test_either_pass_has_all_places_of_the_experts(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one queue all that find no place would be of the second pass."""
     task, _, batch = language(0.0)
@@ -175,10 +193,11 @@ def test_either_pass_has_all_places_of_the_experts(monkeypatch: pytest.MonkeyPat
         return kept[-1]
 
     monkeypatch.setattr(MixtureOfExperts, "_kept", seen)
-    task.loss(model, batch, Goals(r_drop=5.0))
+    found = task.loss(model, batch, Goals(r_drop=5.0))
     one, other = kept
     assert torch.equal(one, other)
     assert not one.all()
+    torch.testing.assert_close(found, task.loss(model, batch, Goals()))  # what keeps experts balanced counts once, too
 
 
 def test_the_attentive_recurrence_tells_too() -> None:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from seqloom.layers.chain import Links, log_marginals
 from seqloom.layers.layout import Packed
+from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
 from seqloom.models.settings import ModelSettings
 from seqloom.tasks import Frame, Goals, Tag
@@ -140,6 +141,21 @@ def test_two_passes_that_agree_have_the_plain_loss() -> None:
     apart = task.loss(restless, batch, Goals(r_drop=5.0))
     torch.manual_seed(1)
     assert apart > task.loss(restless, batch, Goals(r_drop=1e-9)) + 0.1
+    torch.manual_seed(1)
+    torch.testing.assert_close(apart, _twice(task, restless, 5.0))
+
+
+def _twice(task: TagTask, model: Model, weight: float) -> Tensor:
+    """½ (loss₁ + loss₂) + α/4 (KL(p₁‖p₂) + KL(p₂‖p₁)), of whole sequences."""
+    batch, both = (task.batch(encoded(task, SENTENCES * times, TAGS * times)) for times in (1, 2))
+    assert isinstance(model, EncoderOnly)
+    assert batch.source is not None
+    assert both.source is not None
+    scores = model.scores(model(both.source.tokens_N, both.source.layout)).chunk(2)
+    one, other = (TagRows.of(each, batch.source.layout, batch.goal) for each in scores)
+    links = model.head.chain.links  # type: ignore[union-attr]
+    assert one.apart(other, links) > 0.1
+    return (one.loss(links) + other.loss(links)) / 2 + weight / 4 * one.apart(other, links)
 
 
 def _learnt(output: dict[str, Any], rate: float = 0.05) -> tuple[EncoderOnly, TagTask, float]:

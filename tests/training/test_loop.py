@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from seqloom.settings import FailedError, UserError
 from seqloom.store import weights
 from seqloom.training import loop as loop_module
 from seqloom.training.limits import Limits
-from seqloom.training.loop import SPARE, Loop
+from seqloom.training.loop import Loop
 from seqloom.training.place import Place
 from tests.training.small import Heard, Small, scripted
 
@@ -62,29 +61,6 @@ def test_the_rate_falls_until_the_time_is_over(made: Small) -> None:
     rates = [step["rate"] for step in heard.steps]
     assert rates == sorted(rates, reverse=True)
     assert rates[-1] < 0.5 * rates[0]  # the last step of a busy machine may begin early
-
-
-def test_validations_do_not_eat_up_the_time(made: Small) -> None:
-    def slow(model: Model) -> dict[str, float]:
-        time.sleep(0.1)
-        return {"loss": 1.0}
-
-    loop = made.loop(validate=slow, limits=Limits(None, 1.5), every=1)
-    steps = loop.train().step
-    validations = sum("valid.loss" in line for line in _metrics(loop))
-    assert 1 <= validations <= 5
-    assert steps > validations, "one after each step was asked for"
-
-
-def test_validations_that_were_asked_for_are_made(made: Small) -> None:
-    def slow(model: Model) -> dict[str, float]:
-        time.sleep(0.1)
-        return {"loss": 1.0}
-
-    loop = made.loop(validate=slow, limits=Limits(6, 100.0), every=2)
-    loop.setup = replace(loop.setup, punctual=True)
-    loop.train()
-    assert [line["step"] for line in _metrics(loop) if "valid.loss" in line] == [2, 4, 6]
 
 
 def test_early_stopping(made: Small) -> None:
@@ -335,6 +311,19 @@ def test_a_damaged_one_of_the_last_is_left_out(made: Small) -> None:
         torch.testing.assert_close(tensor, (others[0][name] + others[1][name]) / 2)
 
 
+def test_where_all_of_the_last_are_gone_the_model_stays(made: Small) -> None:
+    loop = made.loop(validate=scripted([5, 4, 3]), average=2, limits=Limits(15, None))
+    loop.train()
+    mean = _saved(loop)
+    for file in loop.run.kept.iterdir():
+        file.unlink()
+    again = made.loop(validate=scripted([9]), average=2, limits=Limits(15, None))
+    assert again.resume()
+    assert again.choose() == {"loss": 9}
+    for found in _saved(again), weights(again.model):
+        assert all(tensor.equal(mean[name]) for name, tensor in found.items())
+
+
 def test_a_damaged_best_leaves_the_mean(made: Small) -> None:
     loop = made.loop(validate=scripted([1, 5, 5, 9]), average=2, limits=Limits(15, None), heard=(heard := Heard()))
     loop.train()
@@ -361,44 +350,3 @@ def test_the_moving_average_is_what_is_validated_and_kept(made: Small) -> None:
         torch.testing.assert_close(saved[name], tensor)
         assert models[-1][name].equal(saved[name])
     assert any(not tensor.equal(saved[name]) for name, tensor in weights(loop.model).items())
-
-
-def test_the_time_of_the_last_validation_is_kept_free(made: Small) -> None:
-    loop = made.loop(limits=Limits(None, 100.0))
-    loop.began = time.monotonic() - 50
-    assert loop.done == pytest.approx(0.5, abs=0.01)
-    loop.place.validation_seconds = 10.0
-    assert loop.done == pytest.approx(50 / (100 - SPARE * 10), abs=0.01)
-
-
-@pytest.mark.parametrize("records", [True, False])
-def test_a_slow_first_validation_does_not_keep_others_away(made: Small, records: bool) -> None:
-    """Where it makes recordings, those behind it take a hundredth of its time."""
-    took = iter([0.5, *[0.005] * 1000])
-
-    def validate(model: Model) -> dict[str, float]:
-        time.sleep(next(took))
-        return {"loss": 1.0}
-
-    loop = made.loop(validate=validate, limits=Limits(None, 3.0), every=1)
-    loop.records = records
-    place = loop.train()
-    assert (place.validations > 8) == records  # with nine times the first one's time between them: one, and the last
-
-
-def test_a_run_that_goes_on_behind_its_slow_first_validation(made: Small) -> None:
-    loop = made.loop(limits=Limits(None, 100.0))
-    loop.records, loop.validated_at = True, time.monotonic() - 6
-    loop.place.validation_seconds, loop.place.validations = 5.0, 1
-    assert loop._affordable()
-    loop.place.validations = 2
-    assert not loop._affordable()
-
-
-def test_slow_validations_are_few(made: Small) -> None:
-    def validate(model: Model) -> dict[str, float]:
-        time.sleep(0.1)
-        return {"loss": 1.0}
-
-    place = made.loop(validate=validate, limits=Limits(None, 3.0), every=1).train()
-    assert place.validations <= 5  # the first, one each second, the last

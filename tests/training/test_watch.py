@@ -104,6 +104,23 @@ def test_validations_that_come_fast_are_counted(clock: Clock, stream: io.StringI
     ]
 
 
+def test_a_validation_that_waits_is_shown_before_the_next_is_made(clock: Clock, stream: io.StringIO) -> None:
+    """As the second of a run, which comes soon, and the third a minute behind it."""
+    watcher = Watcher("lines", stream, clock)
+    watcher.began(Facts("x"))
+    watcher.validated(1, 3.0)
+    clock.now += 1
+    watcher.validated(2, 2.0)
+    run(watcher, clock, range(3, 6), 1.0)
+    assert [line.split("   ")[:2] for line in lines(stream)[:2]] == [
+        ["step 1", "valid loss 3.000"],
+        ["step 2", "valid loss 2.000"],
+    ]
+    clock.now += 60
+    watcher.validated(6, 1.0)
+    assert lines(stream)[-1] == "step 6   valid loss 1.000"
+
+
 def test_later_a_validation_every_ten_seconds(clock: Clock, stream: io.StringIO) -> None:
     watcher = Watcher("lines", stream, clock)
     watcher.began(Facts("x"))

@@ -147,11 +147,11 @@ def tensors_of(state: State) -> list[Tensor]:
 
 def filled(state: S, tensors: Sequence[Tensor]) -> S:
     """A state like this one, of these tensors."""
+    has = len(tensors_of(state))
+    if has != len(tensors):
+        raise ValueError(f"{len(tensors)} tensors, but the state has {has}")
     parts = iter(tensors)
-    like = _changed(state, lambda x: next(parts).to(x), "filled", None)
-    if next(parts, None) is not None:
-        raise ValueError("more tensors than the state has")
-    return like
+    return _changed(state, lambda x: next(parts).to(x), "filled", None)
 
 
 def join(states: Sequence[S]) -> S:

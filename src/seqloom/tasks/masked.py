@@ -153,7 +153,7 @@ class MaskedTask(Task):
         loss = sequence_loss(model, run, batch, goals)
         if batch.follows_B is None:
             return loss
-        (scores_B,), goal_B = follows, batch.follows_B
+        scores_B, goal_B = torch.cat(follows), batch.follows_B
         goal_B = goal_B.repeat(len(scores_B) // max(1, len(goal_B)))  # where two passes are to agree, rows stand twice
         return loss + F.cross_entropy(scores_B, goal_B, ignore_index=NONE) * batch.counted
 

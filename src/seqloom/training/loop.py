@@ -239,13 +239,16 @@ class Loop:
         """A run against the clock does not spend much more than a tenth of its time on validations.
 
         Where steps are recorded, the first one takes much longer than others, as they are too: the second, which tells
-        how long they take, comes soon.
+        how long they take, comes soon. One that would leave no time for the last is left to that one.
         """
+        if self.setup.limits.seconds is None:
+            return True
         place, since = self.place, time.monotonic() - self.validated_at
         first = self.validated == 1 or (self.validated == 0 and place.validations == 1)
-        times = 1 if first and self.records else 9
-        free = self.setup.punctual or self.setup.limits.seconds is None
-        return free or since >= times * place.validation_seconds
+        if first and self.records:
+            return self.setup.punctual or since >= place.validation_seconds
+        late = self._share(1) >= 1
+        return not late and (self.setup.punctual or since >= 9 * place.validation_seconds)
 
     def _over(self) -> str | None:
         """Why the run is at its end, if it is."""
@@ -266,9 +269,12 @@ class Loop:
     @property
     def done(self) -> float:
         """The share of the run that is over; the time that its last validation will take is kept free."""
-        validations = SPARE + bool(self.training.average)  # a mean is validated once more
-        spare = validations * self.place.validation_seconds
-        return self.setup.limits.done(self.place, self.seconds, spare)
+        return self._share()
+
+    def _share(self, more: int = 0) -> float:
+        """As `done`, where so many validations more are still to come."""
+        validations = SPARE + bool(self.training.average) + more  # a mean is validated once more
+        return self.setup.limits.done(self.place, self.seconds, validations * self.place.validation_seconds)
 
     def step(self, batches: list[Numbered]) -> None:
         place = self.place

@@ -301,6 +301,7 @@ class Lines:
             self.note(line)
 
     def stepped(self, seen: Seen, now: float) -> None:
+        self._show_in_time(seen, now)  # no other validation came soon
         pause = 10 if now - seen.began < 300 else 30
         if now - self._latest < pause:
             return
@@ -314,7 +315,10 @@ class Lines:
         done = [] if seen.done is None else [share(seen.done)]
         self._left_out += bool(self._held)
         self._held = "   ".join([seen.where, *done, *valid_words(seen)])
-        if now - self._validated >= (2 if now - seen.began < 300 else 10):
+        self._show_in_time(seen, now)
+
+    def _show_in_time(self, seen: Seen, now: float) -> None:
+        if self._held and now - self._validated >= (2 if now - seen.began < 300 else 10):
             self._validated = now
             self._show()
 

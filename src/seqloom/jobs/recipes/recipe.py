@@ -9,6 +9,7 @@ from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import DataSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.recipes.published import Published
+from seqloom.layers.bottleneck_convolution import BottleneckConvolution
 from seqloom.layers.convolution import Convolution
 from seqloom.layers.embedding import Patches, Spelled, Tokens, positions_of
 from seqloom.layers.gated_linear import GatedLinear
@@ -21,6 +22,9 @@ from seqloom.settings import Checked, Conflicts
 from seqloom.tasks import Classify, Forecast, Language, Masked, Music, Tag, TaskSettings, Translate, task_class
 from seqloom.text import BPE, TextSettings, Words
 from seqloom.training.settings import TrainingSettings
+
+CONSTANT = Recurrence | Convolution | BottleneckConvolution | GatedLinear
+"""Mixers whose states do not grow with the text."""
 
 
 class Recipe(Checked):
@@ -88,7 +92,7 @@ class Recipe(Checked):
     def _carry_faults(self) -> Conflicts:
         """What has to remember a text without an end."""
         decoder = self.model.side("decoder")
-        endless = next((m for m in decoder.mixers() if not isinstance(m, Recurrence | Convolution | GatedLinear)), None)
+        endless = next((mixer for mixer in decoder.mixers() if not isinstance(mixer, CONSTANT)), None)
         if endless is not None:
             yield (
                 ("task", "carry"),

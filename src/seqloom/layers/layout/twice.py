@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from seqloom.layers.layout.contract import Layout, like
+from seqloom.layers.layout.contract import Layout
 from seqloom.layers.layout.edges import Edges
 from seqloom.layers.layout.packed import Packed
 from seqloom.layers.layout.padded import Padded
@@ -29,14 +29,13 @@ def twice(layout: Packed) -> Packed:
     return replace(whole, structure_BTT=structure_BTT, edges=edges, memo={"once": layout})
 
 
-def repeated(layout: Packed, x_N: Tensor, fill: int | None = None) -> Tensor:
-    """What belongs to the tokens, as `twice` lays them out. fill: what stands where no token is; None: whatever."""
+def repeated(layout: Packed, x_N: Tensor) -> Tensor:
+    """What belongs to the tokens, as `twice` lays them out; whatever stands where no token is."""
     if layout.real_N is None:
         both_N = torch.cat((x_N, x_N))
         return both_N.coalesce() if both_N.is_sparse else both_N
     count, place_N = layout.offsets_B1[-1], torch.arange(2 * len(x_N), device=x_N.device)
-    again_N = x_N.index_select(0, torch.where(place_N < count, place_N, place_N - count).clamp(0, len(x_N) - 1))
-    return again_N if fill is None else torch.where(like(place_N < 2 * count, again_N), again_N, fill)
+    return x_N.index_select(0, torch.where(place_N < count, place_N, place_N - count).clamp(0, len(x_N) - 1))
 
 
 def halves(whole: Layout, x_N: Tensor) -> tuple[Tensor, Tensor, Layout]:

@@ -1,0 +1,43 @@
+"""Series of another form than the others: the odd one is told, or left out and counted with what was left out."""
+
+import numpy as np
+import pytest
+
+from seqloom.data.reading import Block, DataError, Skipped
+from seqloom.data.readings import Form, ReadingsSettings
+from seqloom.data.series_faults import fitting, usual_form
+
+
+def _block(*columns: int, **more: object) -> Block:
+    """Pictures of three lines, so many pixels wide."""
+    pictures = [np.zeros((3, width, 1), np.float32) for width in columns]
+    return Block("pics.npz", range(1, len(pictures) + 1), (pictures, ["?"] * len(pictures)), **more)  # type: ignore[arg-type]
+
+
+FOUR = Form(("1",), 4)
+
+
+def test_the_form_is_that_of_most() -> None:
+    assert usual_form(_block(5, 4, 4), ReadingsSettings()) == FOUR
+
+
+def test_of_one_odd_picture_that_comes_first_the_odd_one_is_told() -> None:
+    block = _block(5, 4, 4)
+    with pytest.raises(DataError, match=r"^pics.npz:1: a picture of 5 columns, but a picture of 4 columns is expected"):
+        fitting(block, usual_form(block, ReadingsSettings()))
+
+
+def test_what_was_left_out_before_stays_counted() -> None:
+    before = Skipped({"no image": 2}, {"no image": ("pics.npz:7", "pics.npz:8")})
+    left = fitting(_block(5, 4, 6, 4, report=before, skipped=2), FOUR, "skip")
+    assert [x.shape[1] for x in left.columns[0]] == [4, 4]
+    assert list(left.lines) == [2, 4]
+    assert left.report.counts == {"no image": 2, "another size of picture": 2}
+    assert left.report.places["another size of picture"] == ("pics.npz:1", "pics.npz:3")
+    assert left.skipped == 4
+    assert before.counts == {"no image": 2}
+
+
+def test_a_block_of_one_form_stays_as_it_is() -> None:
+    block = _block(4, 4)
+    assert fitting(block, FOUR) is block
