@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -127,6 +128,22 @@ def test_forms(compared: Compared) -> None:
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 3
     assert "% broken failed: out of memory" in latex
     assert "a note" in text(compared, "text")
+
+
+def test_what_several_lines_say_of_a_recipe_stays_a_comment(compared: Compared) -> None:
+    first, second, *others = compared.rows
+    found = replace(compared, rows=(first, replace(second, source="Vaswani\net al. 2017"), *others))
+    said = "† published, not measured: attention (Vaswani et al. 2017)"
+    assert f"\n% {said}\n" in text(found, "latex")
+    assert f"\n- {said}\n" in text(found, "markdown")
+
+
+def test_json_has_no_name_for_what_is_no_number(compared: Compared) -> None:
+    assert compared.report is not None
+    measured = [replace(each, score=math.nan) for each in compared.report.measured]
+    found = replace(compared, report=replace(compared.report, measured=tuple(measured)))
+    assert '"score": null' in text(found, "json")
+    assert "NaN" not in text(found, "json")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
