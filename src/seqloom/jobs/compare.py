@@ -18,7 +18,7 @@ from seqloom.jobs.comparing.compared import Compared
 from seqloom.jobs.comparing.folder import ComparedFolder
 from seqloom.jobs.comparing.result import Result
 from seqloom.jobs.comparing.rows import baseline, ensemble_row, evaluated, metrics_of, of_same_examples, row_of
-from seqloom.jobs.comparing.system import System, in_training, refuse_known, refuse_unreadable, systems_of
+from seqloom.jobs.comparing.system import System, in_training, refuse_known, refuse_unreadable, systems_of, validated_on
 from seqloom.jobs.comparing.work import Outcome, Workshop
 from seqloom.jobs.corpora.build import fingerprints
 from seqloom.jobs.deciding.asked import asked
@@ -134,8 +134,9 @@ def _notes(
     command: Compare, systems: Sequence[System], measured: Mapping[str, Result], names: Sequence[MetricName]
 ) -> Iterator[str]:
     """What all systems have to tell is told once."""
-    known = in_training(systems, command.test) if command.test else None
+    known = in_training(systems, command.test or command.valid)
     yield from [] if known is None else [known]
+    yield from validated_on(systems, command.test, command.columns)
     every = Counter(said for result in measured.values() for said in set(result.notes))
     yield from (said for said, times in every.items() if times == len(measured))
     for name, result in measured.items():
