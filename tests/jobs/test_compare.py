@@ -423,13 +423,16 @@ def test_systems_learn_from_the_same(pairs: Path, worked: list[Work]) -> None:
     assert not worked
 
 
-def test_a_recipe_that_changed_is_told(pairs: Path) -> None:
-    """A run is not gone on with as if nothing had happened."""
+def test_a_recipe_that_changed_is_told(pairs: Path, worked: list[Work]) -> None:
+    """A run is not gone on with as if nothing had happened, and no table loses its scores."""
     _compare("a.toml", "b.toml")
-    write_recipe(pairs / "a.toml", text=PAIRS.replace("width = 16", "width = 8"))
-    found = _compare("a.toml", "b.toml")
-    assert "holds a run with other settings" in found.failed[0].failed
-    assert found.scores.keys() == {"b"}
+    table = Path("out/table.txt").read_text()
+    write_recipe(pairs / "b.toml", text=PAIRS.replace("width = 16", "width = 8"))
+    with pytest.raises(UserError, match=r"(?s)^out/runs/b: holds a run of another recipe.*width: 32 there, 8 now"):
+        _compare("a.toml", "b.toml", "words.toml")
+    assert len(worked) == 2
+    assert Path("out/table.txt").read_text() == table
+    assert _compare("a.toml", "b.toml", force=True).scores.keys() == {"a", "b"}
 
 
 def test_budgets() -> None:

@@ -18,7 +18,15 @@ from seqloom.jobs.comparing.compared import Compared
 from seqloom.jobs.comparing.folder import ComparedFolder
 from seqloom.jobs.comparing.result import Result
 from seqloom.jobs.comparing.rows import baseline, ensemble_row, evaluated, metrics_of, of_same_examples, row_of
-from seqloom.jobs.comparing.system import System, in_training, refuse_known, refuse_unreadable, systems_of, validated_on
+from seqloom.jobs.comparing.system import (
+    System,
+    in_training,
+    refuse_changed,
+    refuse_known,
+    refuse_unreadable,
+    systems_of,
+    validated_on,
+)
 from seqloom.jobs.comparing.work import Outcome, Workshop
 from seqloom.jobs.corpora.build import fingerprints
 from seqloom.jobs.deciding.asked import asked
@@ -61,6 +69,7 @@ def compare(command: Compare, note: Note = lambda text: None, view: View = "auto
     folder.refuse_other()
     with folder.locked():
         folder.begin(_request(command, systems), command.force)
+        refuse_changed(systems)
         compared = _compared(command, systems, Workshop(command, settings, folder, note, view), settings, note)
         folder.write(compared)
     return compared

@@ -11,7 +11,8 @@ from seqloom.data.settings import Corpus
 from seqloom.jobs.corpora.build import fingerprints, name_of
 from seqloom.jobs.deciding.asked import Columns, Command, asked, corpora_like
 from seqloom.jobs.evaluating.runs import refuse_other_task
-from seqloom.jobs.learning.request import data_of
+from seqloom.jobs.learning.request import compare as refuse_other_run
+from seqloom.jobs.learning.request import data_of, request_of
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.jobs.recipes.shipped import find, names
 from seqloom.jobs.train import asked_for
@@ -104,6 +105,14 @@ def _refuse_alike(found: Sequence[System], words: Sequence[str]) -> None:
                     f"{words[number]} and {before}: both would be called {system.name!r} in the table; name each once, "
                     "or rename one"
                 )
+
+
+def refuse_changed(systems: Sequence[System]) -> None:
+    """A run of another recipe is not gone on with: told now, and not in a row of a table that had its scores."""
+    for system in systems:
+        run = RunFolder(system.run)
+        if system.command is not None and run.exists():
+            refuse_other_run(run, request_of(system.recipe, fingerprints(system.recipe.data)))
 
 
 def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Columns) -> None:
