@@ -213,6 +213,8 @@ def test_runs_that_are_trained(pairs: Path) -> None:
     assert [row.name for row in found.rows] == ["a", "b"]
     assert [row.facts.steps for row in found.rows if row.facts] == [2, 2]
     assert "a: a run that was trained before, at a cost of its own" in repr(found)
+    assert "trained on" not in repr(found), "nobody knows where"
+    assert found.device == ""
     best = _compare("runs/a", "runs/b", data=(), budget=None, baseline="best", metrics=("perplexity",))
     scores = {name: each["perplexity"] for name, each in best.scores.items()}
     assert best.report is not None

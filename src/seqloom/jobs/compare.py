@@ -96,7 +96,7 @@ def _compared(
         _report(command, measured, settings, note, names) if measured else None,
         command.budget,
         f"nodes of {' '.join(command.data) or 'the training data'}" if of_graph else _test(command),
-        next((result.device for result in measured.values()), ""),
+        next((measured[system.name].device for system in systems if system.command and system.name in measured), ""),
         _differ(measured),
         tuple(_notes(command, systems, measured, names)),
         "classes" if of_graph else task_class(systems[0].recipe.task).shape,

@@ -226,12 +226,16 @@ def _title(compared: Compared, minutes: float, *seconds: float, old: int = 0) ->
 
 
 def test_the_title_says_what_training_cost(compared: Compared) -> None:
+    assert compared.rows[0].facts is not None
     assert _title(compared, 5, 300, 300) == "each trained for 5 m 00 s"
     assert _title(compared, 5, 300, old=2) == "trained for 5 m 00 s"
     assert _title(compared, 5, 300, 400, 300) == "each trained for 5 m 00 s, but not s1 (see below)"
     assert _title(compared, 5, 400, 400) == "each meant to be trained for 5 m 00 s (see below)"
     assert _title(compared, 5, 400, old=1) == "meant to be trained for 5 m 00 s (see below)"
     assert _title(compared, 0.1, 4, 5) == "each trained for 6 s, its start included"
+    early = replace(compared.rows[0].facts, seconds=30.0, ended="no better for 3 validations")
+    title = tables(replace(compared, rows=(Row("s", early), *compared.rows[:1])))[0].title
+    assert title.startswith("each trained for 5 m 00 s, but not s (see below)"), "its patience ended it, and no start"
     assert _title(compared, 0.1, 4) == "trained for 6 s, its start included"
     assert _title(compared, 0.1, 4, 8) == "each trained for 6 s, its start included, but not s1 (see below)"
 
