@@ -225,6 +225,7 @@ def test_other_vocabularies(pairs: Path) -> None:
     """Perplexities do not compare then, and they cannot write together."""
     found = _compare("a.toml", "words.toml", ensemble=("all",))
     assert "perplexity is per token, and the systems' vocabularies differ, so that it is not compared" in repr(found)
+    assert next(iter(found.scores["a"])) == "chrf", "bits per character go before perplexity alone"
     assert "bits/char" in repr(found).splitlines()[1]
     assert [row.failed for row in found.failed] == [
         "no two systems have the same task and vocabulary: give them the same [text]"
