@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
+from seqloom.evaluation.series import SquaredError
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.comparing.compared import Compared, Row, began_late, otherwise, spent
 from seqloom.jobs.comparing.picture import picture
@@ -71,6 +72,19 @@ def test_the_table(compared: Compared) -> None:
     assert broken[:3] == ("broken", "failed", "–")
     assert published == ("attention † newstest2014 en-de", "27.3", *["–"] * 4, "65M", "3.3e18", *["–"] * 3)
     assert {len(row) for row in table.rows} == {len(table.head)}
+
+
+def test_small_numbers_keep_their_digits(compared: Compared) -> None:
+    """As in a table of evaluate."""
+    assert compared.report is not None
+    small = [
+        replace(
+            each, comparison=each.comparison and replace(each.comparison, difference=-0.0000123), metric=SquaredError()
+        )
+        for each in compared.report.measured[:2]
+    ]
+    table, *_ = tables(replace(compared, report=replace(compared.report, measured=tuple(small), slices=())))
+    assert table.rows[1][3] == "-1.23e-05 **"
 
 
 def test_by_length(compared: Compared) -> None:

@@ -122,7 +122,7 @@ def _sure(each: Measured | None, compared: Compared) -> list[str]:
     if each.comparison is None:
         none = "" if each.system == compared.report.systems[0] else NONE
         return [interval, none, none]
-    difference = f"{each.comparison.difference:+.{each.metric.digits}f} {each.comparison.mark}".strip()
+    difference = f"{number(each.metric, each.comparison.difference, '+')} {each.comparison.mark}".strip()
     return [interval, difference, probability(each.comparison.randomisation, compared.report.settings.trials)]
 
 
