@@ -231,6 +231,11 @@ def test_lines_of_running_text_are_no_examples(tmp_path: Path) -> None:
     assert leaked.severity == "fault"
     assert leaked.places[0].where == f"{tmp_path / 'c.txt'}:150", "a blank line goes before both"
     assert 20 < leaked.count < 30  # the last lines have too little behind them
+    ends = [
+        write(tmp_path / f"{name}.txt", "\n".join([*some, "THE END"]))
+        for name, some in (("d", lines[:450]), ("e", lines[450:]))
+    ]
+    assert checked(ends[0], valid=ends[1], shape="text", running=True).findings == [], "all books end alike"
 
 
 def test_progress(tmp_path: Path) -> None:
