@@ -366,7 +366,7 @@ def test_all_fail_for_the_same_reason(pairs: Path) -> None:
         (("a.toml", "empty"), {}, "empty: holds no run that is trained"),
         (("a.toml", "b.toml"), {"ensemble": ("a", "bb")}, "--ensemble bb: no such system; did you mean 'b'?"),
         (("a.toml", "b.toml"), {"ensemble": ("a",)}, "one system is no ensemble"),
-        (("a.toml", "b.toml"), {"baseline": "c"}, "--baseline c: no such system"),
+        (("a.toml", "b.toml"), {"baseline": "xyz"}, "--baseline xyz: no such system; it is 'a' or 'b'"),
         (("a.toml",), {"changes": ("modle.width=3",)}, "did you mean 'model'?"),
         (
             ("a.toml",),

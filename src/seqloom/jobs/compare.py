@@ -40,7 +40,7 @@ from seqloom.jobs.evaluating.scored_windows import windows_for
 from seqloom.jobs.recipes.recipe import learned_positions
 from seqloom.models.head_settings import HorizonOutput
 from seqloom.settings import FailedError, UserError
-from seqloom.settings.words import nearest
+from seqloom.settings.words import nearest, one_of
 from seqloom.tasks import Nodes, task_class
 from seqloom.tasks.forecast import shown_levels
 from seqloom.training.watch import View
@@ -246,7 +246,7 @@ def _refuse_names(command: Compare, names: Sequence[str]) -> None:
         if name not in names:
             near = nearest(name, names)
             raise UserError(
-                f"{option} {name}: no such system; " + (f"did you mean {near!r}?" if near else f"it is one of {names}")
+                f"{option} {name}: no such system; " + (f"did you mean {near!r}?" if near else f"it is {one_of(names)}")
             )
     if len(command.ensemble) == 1 and command.ensemble != (ALL,):
         raise UserError(
