@@ -66,6 +66,19 @@ def test_running_text_has_lines_of_any_length(place: Path) -> None:
     assert ran.code == 0, ran.error
     assert "longer than" not in ran.out, "it is cut into windows, and nothing is left out"
     assert "the same example again" not in ran.out, "its lines are no examples"
+    write_recipe(place / "r.toml", text='[model]\nfamily = "decoder-only"\nmixer = { kind = "attention", heads = 2 }\n')
+    plain = (
+        "check",
+        "long.txt",
+        "--recipe",
+        "r.toml",
+        "--set",
+        "task.kind=language",
+        "--set",
+        "text.source.kind=characters",
+    )
+    assert "the same example again" not in run(*plain).out
+    assert "the same example again" in run(*plain, "--set", "task.lines=documents").out
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,9 @@ def test_every_verb_and_option_is_one() -> None:
         (["train", "--max_tokens=4096"], "--set training.batch=4096"),
         (["train", "--arch", "x"], "--arch: is no option of train; here: a recipe says what the model is"),
         (["train", "--save-dir", "x"], "--save-dir: is no option of train; here: --out x"),
+        (["train", "--output", "x"], "--output: is no option of train; here: --out x\n"),
+        (["predict", "x", "--output", "y"], "--output: is no option of predict; here: --out y\n"),
+        (["check", "a", "--output", "x"], "No such option: --output"),
         (["train", "--seed", "3"], "--seed: is no option of train, but a setting: --set training.seed=3"),
         (["compare", "a", "--epoch-size", "3"], "No such option: --epoch-size"),
         (

@@ -231,6 +231,28 @@ def test_lines_of_running_text_are_no_examples(tmp_path: Path) -> None:
     assert leaked.severity == "fault"
     assert leaked.places[0].where == f"{tmp_path / 'c.txt'}:150", "a blank line goes before both"
     assert 20 < leaked.count < 30  # the last lines have too little behind them
+    ends = [
+        write(tmp_path / f"{name}.txt", "\n".join([*some, "THE END"]))
+        for name, some in (("d", lines[:450]), ("e", lines[450:]))
+    ]
+    assert checked(ends[0], valid=ends[1], shape="text", running=True).findings == [], "all books end alike"
+
+
+def test_lines_that_were_drawn_from_running_text(tmp_path: Path) -> None:
+    """They have other neighbours than there; where a whole piece is the same, its passages tell it, and once."""
+    lines = [line for text, _ in clean(200) for line in ("KING:", f"{text} and so on and on", "")]
+    train = write(tmp_path / "a.txt", "\n".join(lines))
+    drawn = write(tmp_path / "b.txt", "\n".join(lines[1:450:9]))
+    found = checked(train, valid=drawn, shape="text", running=True)
+    (leak,) = found.findings
+    assert (leak.severity, leak.title, leak.count) == ("fault", "lines are in the training data as well", 50)
+    assert leak.places[0].text[:40] == lines[1][:40]
+    assert leak.remedy.startswith("keep a whole piece of the text apart")
+    piece = write(tmp_path / "c.txt", "\n".join(lines[90:300]))
+    (leak,) = checked(train, valid=piece, shape="text", running=True).findings
+    assert leak.title == "the text is in the training data as well"
+    own = write(tmp_path / "d.txt", "\n".join([*lines[1:200:9], *(f"{text} and never again" for text, _ in clean(30))]))
+    assert checked(train, valid=own, shape="text", running=True).findings == [], "fewer than half of the lines"
 
 
 def test_progress(tmp_path: Path) -> None:

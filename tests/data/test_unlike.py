@@ -22,7 +22,11 @@ def _readings(series: Floats, scale: str = "standard") -> Readings:
         (LEARNT[:1] * 2, None),
         (np.zeros((1, 8, 8, 1)), None),
         (LEARNT * 17, "values from 0 to 255, but the run learnt from 7.5 ± 4.58; bring them to the scale of training"),
-        (LEARNT / 15, "values from 0 to 1, but the run learnt from 7.5 ± 4.58; bring them to the scale of training"),
+        (
+            LEARNT / 15,
+            "values from 0 to 1 lie close together, and the run learnt from 7.5 ± 4.58; if their scale is another, "
+            "bring them to that of training",
+        ),
     ],
 )
 def test_pictures(asked: Floats, told: str | None) -> None:

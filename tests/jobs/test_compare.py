@@ -1,6 +1,7 @@
 """Comparisons, in this process: what is trained and asked, what is kept, and what is refused."""
 
 import json
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,9 @@ from seqloom.jobs.comparing import work
 from seqloom.jobs.comparing.command import Compare, budget_of
 from seqloom.jobs.comparing.compared import Compared
 from seqloom.jobs.comparing.result import load_result
+from seqloom.jobs.comparing.system import in_training, systems_of
 from seqloom.jobs.comparing.worker import Work, done
-from seqloom.jobs.deciding.asked import Budget
+from seqloom.jobs.deciding.asked import Budget, Command
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.models import Sizes, model_cost
 from seqloom.settings import FailedError, SettingsError, UserError, load
@@ -211,6 +213,8 @@ def test_runs_that_are_trained(pairs: Path) -> None:
     assert [row.name for row in found.rows] == ["a", "b"]
     assert [row.facts.steps for row in found.rows if row.facts] == [2, 2]
     assert "a: a run that was trained before, at a cost of its own" in repr(found)
+    assert "trained on" not in repr(found), "nobody knows where"
+    assert found.device == ""
     best = _compare("runs/a", "runs/b", data=(), budget=None, baseline="best", metrics=("perplexity",))
     scores = {name: each["perplexity"] for name, each in best.scores.items()}
     assert best.report is not None
@@ -221,6 +225,7 @@ def test_other_vocabularies(pairs: Path) -> None:
     """Perplexities do not compare then, and they cannot write together."""
     found = _compare("a.toml", "words.toml", ensemble=("all",))
     assert "perplexity is per token, and the systems' vocabularies differ, so that it is not compared" in repr(found)
+    assert next(iter(found.scores["a"])) == "chrf", "bits per character go before perplexity alone"
     assert "bits/char" in repr(found).splitlines()[1]
     assert [row.failed for row in found.failed] == [
         "no two systems have the same task and vocabulary: give them the same [text]"
@@ -297,7 +302,32 @@ def test_examples_of_the_test_in_training_are_told(pairs: Path) -> None:
     lines = Path("pairs.tsv").read_text().splitlines(keepends=True)
     strange = "".join(f"{'h' * n}\t{'h' * n}\n" for n in range(9, 19))
     Path("test.tsv").write_text("".join(lines[:5]) + strange)
-    assert "5 of 15 examples of the test stand in the training data too" in repr(_compare("a.toml"))
+    known = "5 of 15 examples of the test stand in the training data too"
+    assert known in repr(_compare("a.toml"))
+    assert known in repr(_compare("a.toml", valid=("test.tsv",), test=(), out=Path("held")))
+
+
+def test_a_test_that_chose_models_is_told(pairs: Path) -> None:
+    Path("same.tsv").write_text(Path("test.tsv").read_text())
+    told = "is validated on too, which chose the best model of a, b; name another --test"
+    assert told not in repr(_compare("a.toml", "b.toml"))
+    assert f"same.tsv: {told}" in repr(
+        _compare("a.toml", "b.toml", valid=("test.tsv",), test=("same.tsv",), out=Path("o"))
+    )
+
+
+def test_long_series_are_the_same_only_if_their_middles_are(place: Path) -> None:
+    """numpy writes no more than both ends of them."""
+    draw = random.Random(1)
+    for name in ("train.csv", "test.csv"):
+        middles = ([round(draw.random(), 3) for _ in range(1500)] for _ in range(20))
+        rows = (f"{'ab'[n % 2]},0,0,0,{','.join(map(str, middle))},0,0,0\n" for n, middle in enumerate(middles))
+        head = f"label,{','.join(f'v{at}' for at in range(1506))}\n"
+        Path(name).write_text(head + "".join(rows))
+    systems = systems_of(["motion-classifier"], Command(data=("train.csv",), budget=Budget("epochs", 1)), place)
+    assert in_training(systems, ("test.csv",)) is None
+    Path("test.csv").write_text(Path("train.csv").read_text())
+    assert in_training(systems, ("test.csv",)) == "20 of 20 examples of the test stand in the training data too"
 
 
 def test_all_fail(pairs: Path) -> None:
@@ -336,7 +366,7 @@ def test_all_fail_for_the_same_reason(pairs: Path) -> None:
         (("a.toml", "empty"), {}, "empty: holds no run that is trained"),
         (("a.toml", "b.toml"), {"ensemble": ("a", "bb")}, "--ensemble bb: no such system; did you mean 'b'?"),
         (("a.toml", "b.toml"), {"ensemble": ("a",)}, "one system is no ensemble"),
-        (("a.toml", "b.toml"), {"baseline": "c"}, "--baseline c: no such system"),
+        (("a.toml", "b.toml"), {"baseline": "xyz"}, "--baseline xyz: no such system; it is 'a' or 'b'"),
         (("a.toml",), {"changes": ("modle.width=3",)}, "did you mean 'model'?"),
         (
             ("a.toml",),
@@ -396,13 +426,16 @@ def test_systems_learn_from_the_same(pairs: Path, worked: list[Work]) -> None:
     assert not worked
 
 
-def test_a_recipe_that_changed_is_told(pairs: Path) -> None:
-    """A run is not gone on with as if nothing had happened."""
+def test_a_recipe_that_changed_is_told(pairs: Path, worked: list[Work]) -> None:
+    """A run is not gone on with as if nothing had happened, and no table loses its scores."""
     _compare("a.toml", "b.toml")
-    write_recipe(pairs / "a.toml", text=PAIRS.replace("width = 16", "width = 8"))
-    found = _compare("a.toml", "b.toml")
-    assert "holds a run with other settings" in found.failed[0].failed
-    assert found.scores.keys() == {"b"}
+    table = Path("out/table.txt").read_text()
+    write_recipe(pairs / "b.toml", text=PAIRS.replace("width = 16", "width = 8"))
+    with pytest.raises(UserError, match=r"(?s)^out/runs/b: holds a run of another recipe.*width: 32 there, 8 now"):
+        _compare("a.toml", "b.toml", "words.toml")
+    assert len(worked) == 2
+    assert Path("out/table.txt").read_text() == table
+    assert _compare("a.toml", "b.toml", force=True).scores.keys() == {"a", "b"}
 
 
 def test_budgets() -> None:

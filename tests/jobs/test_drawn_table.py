@@ -105,6 +105,14 @@ def test_sentences_stand_beside_or_below() -> None:
     ]
 
 
+def test_a_long_word_of_a_head_stays_whole() -> None:
+    word = "pseudo-perplexity-of-all"
+    assert drawn(Table("", ("system", f"{word} ↓"), (("a", "1.00"),)), 80)[:2] == [
+        f"{' ' * 8}{word}",
+        f"system{'↓':>26}",
+    ]
+
+
 def test_brackets_are_no_markup() -> None:
     table = Table("[bold]", ("", "[red]"), (("[i]", "1"),))
     assert drawn(table, 80) == ["[bold]", "     [red]", "──────────", "[i]      1", ""]

@@ -5,10 +5,12 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sacrebleu
 from rich.console import Console
 
+from seqloom.evaluation.likelihood import Perplexity
 from seqloom.evaluation.report import Report
 from seqloom.evaluation.series import SquaredError
 from seqloom.jobs.evaluate import Evaluate, evaluate
@@ -373,3 +375,14 @@ def test_numbers_of_any_scale_keep_their_digits(value: float, shown: str) -> Non
     assert number(SquaredError(), value) == shown
     if value > 0:
         assert number(SquaredError(), value, "+") == f"+{shown}"
+
+
+def test_a_perplexity_of_a_model_that_diverged_fits_into_a_table() -> None:
+    assert [number(Perplexity(), value) for value in (1.0, 65.8, 54_321.0, 1.5e12)] == [
+        "1.00",
+        "65.80",
+        "54321.00",
+        "1.5e+12",
+    ]
+    huge = float(Perplexity().score(np.array([1e6, 1.0])))
+    assert number(Perplexity(), huge) == "1e+304"

@@ -190,8 +190,8 @@ def test_pictures_of_another_scale_are_told(run: Path, tmp_path: Path, monkeypat
     pixels = np.stack([np.asarray(Image.open(file)) for file in files])
     np.savez("small.npz", images=pixels / pixels.max(), labels=["above", "below"] * 3)
     for verb in ("predict", run, "small.npz"), ("evaluate", run, "--data", "small.npz"):
-        (told,) = [line for line in _invoke(*verb).stderr.splitlines() if "scale of training" in line]
+        (told,) = [line for line in _invoke(*verb).stderr.splitlines() if "that of training" in line]
         assert told.startswith("small.npz: values from 0.0")
-        assert " to 1, but the run learnt from " in told
-        assert told.endswith("; bring them to the scale of training")
-    assert "scale of training" not in _invoke("predict", run, folder).stderr
+        assert " to 1 lie close together, and the run learnt from " in told
+        assert told.endswith("; if their scale is another, bring them to that of training")
+    assert "of training" not in _invoke("predict", run, folder).stderr

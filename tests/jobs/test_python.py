@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import seqloom
+from seqloom.jobs import python
 from seqloom.settings import SettingsError, UserError
 from tests.jobs.asked_runs import Runs
 from tests.jobs.run import write_pairs, write_recipe
@@ -54,6 +55,10 @@ def test_a_mistake(place: Path) -> None:
         seqloom.train(write_recipe(place / "recipe.toml"), data=place / "nothing.tsv", out=place / "run")
 
 
+def _refused(out: str) -> None:
+    raise UserError("name another --out, or --force it, --skip-bad")
+
+
 def test_messages_say_which_arguments_options_are(place: Path) -> None:
     recipe, pairs = write_recipe(place / "recipe.toml"), write_pairs(place / "pairs.tsv")
     with pytest.raises(UserError) as caught:
@@ -62,6 +67,9 @@ def test_messages_say_which_arguments_options_are(place: Path) -> None:
         "recipe: how much may its training cost? Give --minutes N, --flops N or --epochs N, which hold for every "
         "recipe\n(in Python, arguments: minutes=, flops=, epochs=)"
     )
+    with pytest.raises(UserError) as other:
+        python._with_arguments(_refused)(out="x")
+    assert str(other.value) == "name another --out, or --force it, --skip-bad\n(in Python, arguments: out=)"
     with pytest.raises(SettingsError, match=r"(?s)^--set modle\.width=3: .*\n\(in Python, arguments: changes=\)$"):
         seqloom.train(recipe, data=pairs, changes=["modle.width=3"])
     with pytest.raises(UserError, match=r"^--from run: is --out too; .*\n\(in Python, arguments: start=, out=\)$"):

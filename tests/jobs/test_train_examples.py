@@ -152,4 +152,10 @@ def test_files_that_are_trained_on_and_scored_are_told(place: Path, capsys: pyte
     ) in told
     assert "a.tsv: is trained on too, so that the test says little of others; name another --test\n" in told
     train(replace(command, data=("b.tsv",), out=Path("other")), view="lines")
-    assert "is trained on too" not in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "is trained on too" not in told
+    chose = "is validated on too, so that the test is of what chose the model; name another --test\n"
+    assert f"a.tsv: {chose}" in told
+    write_pairs(place / "c.tsv", count=40)
+    train(replace(command, data=("b.tsv",), test=("c.tsv",), out=Path("last")), view="lines")
+    assert chose not in capsys.readouterr().err

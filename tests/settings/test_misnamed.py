@@ -24,6 +24,7 @@ def message(text: str, *changes: str) -> str:
         ("training.optimiser.lr", "training.optimiser.rate?"),
         ("training.dropout", "model.dropout?"),  # and not 'r_drop', which only looks like it
         ("training.decay", "training.optimiser.decay?"),
+        ("training.kind", "training.optimiser.kind?"),  # and not that of the task, which is nearer to the top
         ("model.heads", "model.mixer.heads?"),
         ("model.layers", "model.depth?"),
         ("model.encoder.mixer.0.width", "model.width?"),

@@ -27,8 +27,8 @@ def refuse_settings(verb: str, known: Iterable[str], words: Sequence[str]) -> No
         following = words[number + 1] if number + 1 < len(words) else ""
         value = value or ("…" if following.startswith("--") else following) or "…"
         name = option[2:].replace("_", "-")
-        way = _way(verb, name)
-        if way is None or (way.option and way.option not in options):
+        way = _way(verb, name, options)
+        if way is None:
             continue
         from seqloom.settings import UserError
 
@@ -36,13 +36,17 @@ def refuse_settings(verb: str, known: Iterable[str], words: Sequence[str]) -> No
         raise UserError(f"{option}: is no option of {verb}{what}{way.told(value)}")
 
 
-def _way(verb: str, name: str) -> "Way | None":
+def _way(verb: str, name: str, options: Iterable[str]) -> "Way | None":
+    """A name that elsewhere is an option goes before a setting: to nobody is --output the kind of a model's output."""
     if verb not in (*_TRAINING, *_WRITING):
         return None
     from seqloom.settings.foreign import Way, foreign
 
+    way = foreign(name, writing=verb in _WRITING)
+    if way is not None and way.option:
+        return way if way.option in options else None
     setting = _settings(verb).get(name.replace("-", "_"))
-    return Way(setting) if setting is not None else foreign(name, writing=verb in _WRITING)
+    return way if setting is None else Way(setting)
 
 
 def refuse_verb(verb: str) -> None:

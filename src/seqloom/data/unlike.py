@@ -28,9 +28,11 @@ def unlike(readings: Readings, series: Iterable[Floats]) -> str | None:
         there = x_TC[:, channel][~np.isnan(x_TC[:, channel])]
         if not len(there):
             continue
-        far = float(np.sqrt(np.mean(np.square((there - mean) / deviation))))
-        if far > FAR or 0 < there.std() < NARROW * deviation:
-            of = f" of channel {name}" if len(readings.names) > 1 else ""
-            span = f"values{of} from {there.min():.4g} to {there.max():.4g}"
-            return f"{span}, but the run learnt from {mean:.3g} ± {deviation:.3g}; bring them to the scale of training"
+        of = f" of channel {name}" if len(readings.names) > 1 else ""
+        span = f"values{of} from {there.min():.4g} to {there.max():.4g}"
+        learnt = f"the run learnt from {mean:.3g} ± {deviation:.3g}"
+        if float(np.sqrt(np.mean(np.square((there - mean) / deviation)))) > FAR:
+            return f"{span}, but {learnt}; bring them to the scale of training"
+        if 0 < there.std() < NARROW * deviation:  # a sensor at rest is no fault
+            return f"{span} lie close together, and {learnt}; if their scale is another, bring them to that of training"
     return None

@@ -29,6 +29,7 @@ class Perplexity(_Rate):
     """e to the nats per token. Only models with the same tokens can be compared."""
 
     name, title, unit = "perplexity", "perplexity", "token"
+    any_scale = True  # of a model that diverged it has hundreds of digits
 
     def score(self, total_D: Statistics) -> Scores:
         return np.exp(np.minimum(ratio(total_D[..., 0], total_D[..., 1]), 700.0))

@@ -18,7 +18,15 @@ from seqloom.jobs.comparing.compared import Compared
 from seqloom.jobs.comparing.folder import ComparedFolder
 from seqloom.jobs.comparing.result import Result
 from seqloom.jobs.comparing.rows import baseline, ensemble_row, evaluated, metrics_of, of_same_examples, row_of
-from seqloom.jobs.comparing.system import System, in_training, refuse_known, refuse_unreadable, systems_of
+from seqloom.jobs.comparing.system import (
+    System,
+    in_training,
+    refuse_changed,
+    refuse_known,
+    refuse_unreadable,
+    systems_of,
+    validated_on,
+)
 from seqloom.jobs.comparing.work import Outcome, Workshop
 from seqloom.jobs.corpora.build import fingerprints
 from seqloom.jobs.deciding.asked import asked
@@ -32,7 +40,7 @@ from seqloom.jobs.evaluating.scored_windows import windows_for
 from seqloom.jobs.recipes.recipe import learned_positions
 from seqloom.models.head_settings import HorizonOutput
 from seqloom.settings import FailedError, UserError
-from seqloom.settings.words import nearest
+from seqloom.settings.words import nearest, one_of
 from seqloom.tasks import Nodes, task_class
 from seqloom.tasks.forecast import shown_levels
 from seqloom.training.watch import View
@@ -61,6 +69,7 @@ def compare(command: Compare, note: Note = lambda text: None, view: View = "auto
     folder.refuse_other()
     with folder.locked():
         folder.begin(_request(command, systems), command.force)
+        refuse_changed(systems)
         compared = _compared(command, systems, Workshop(command, settings, folder, note, view), settings, note)
         folder.write(compared)
     return compared
@@ -87,7 +96,7 @@ def _compared(
         _report(command, measured, settings, note, names) if measured else None,
         command.budget,
         f"nodes of {' '.join(command.data) or 'the training data'}" if of_graph else _test(command),
-        next((result.device for result in measured.values()), ""),
+        next((measured[system.name].device for system in systems if system.command and system.name in measured), ""),
         _differ(measured),
         tuple(_notes(command, systems, measured, names)),
         "classes" if of_graph else task_class(systems[0].recipe.task).shape,
@@ -134,8 +143,9 @@ def _notes(
     command: Compare, systems: Sequence[System], measured: Mapping[str, Result], names: Sequence[MetricName]
 ) -> Iterator[str]:
     """What all systems have to tell is told once."""
-    known = in_training(systems, command.test) if command.test else None
+    known = in_training(systems, command.test or command.valid)
     yield from [] if known is None else [known]
+    yield from validated_on(systems, command.test, command.columns)
     every = Counter(said for result in measured.values() for said in set(result.notes))
     yield from (said for said, times in every.items() if times == len(measured))
     for name, result in measured.items():
@@ -236,7 +246,7 @@ def _refuse_names(command: Compare, names: Sequence[str]) -> None:
         if name not in names:
             near = nearest(name, names)
             raise UserError(
-                f"{option} {name}: no such system; " + (f"did you mean {near!r}?" if near else f"it is one of {names}")
+                f"{option} {name}: no such system; " + (f"did you mean {near!r}?" if near else f"it is {one_of(names)}")
             )
     if len(command.ensemble) == 1 and command.ensemble != (ALL,):
         raise UserError(

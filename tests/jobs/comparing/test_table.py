@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
+from seqloom.evaluation.series import SquaredError
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.comparing.compared import Compared, Row, began_late, otherwise, spent
 from seqloom.jobs.comparing.picture import picture
@@ -72,6 +74,19 @@ def test_the_table(compared: Compared) -> None:
     assert {len(row) for row in table.rows} == {len(table.head)}
 
 
+def test_small_numbers_keep_their_digits(compared: Compared) -> None:
+    """As in a table of evaluate."""
+    assert compared.report is not None
+    small = [
+        replace(
+            each, comparison=each.comparison and replace(each.comparison, difference=-0.0000123), metric=SquaredError()
+        )
+        for each in compared.report.measured[:2]
+    ]
+    table, *_ = tables(replace(compared, report=replace(compared.report, measured=tuple(small), slices=())))
+    assert table.rows[1][3] == "-1.23e-05 **"
+
+
 def test_by_length(compared: Compared) -> None:
     by_source = next(table for table in tables(compared) if table.title == "BLEU by source words")
     assert by_source.head == ("system", "4", "16")
@@ -127,6 +142,22 @@ def test_forms(compared: Compared) -> None:
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 3
     assert "% broken failed: out of memory" in latex
     assert "a note" in text(compared, "text")
+
+
+def test_what_several_lines_say_of_a_recipe_stays_a_comment(compared: Compared) -> None:
+    first, second, *others = compared.rows
+    found = replace(compared, rows=(first, replace(second, source="Vaswani\net al. 2017"), *others))
+    said = "† published, not measured: attention (Vaswani et al. 2017)"
+    assert f"\n% {said}\n" in text(found, "latex")
+    assert f"\n- {said}\n" in text(found, "markdown")
+
+
+def test_json_has_no_name_for_what_is_no_number(compared: Compared) -> None:
+    assert compared.report is not None
+    measured = [replace(each, score=math.nan) for each in compared.report.measured]
+    found = replace(compared, report=replace(compared.report, measured=tuple(measured)))
+    assert '"score": null' in text(found, "json")
+    assert "NaN" not in text(found, "json")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
@@ -209,12 +240,16 @@ def _title(compared: Compared, minutes: float, *seconds: float, old: int = 0) ->
 
 
 def test_the_title_says_what_training_cost(compared: Compared) -> None:
+    assert compared.rows[0].facts is not None
     assert _title(compared, 5, 300, 300) == "each trained for 5 m 00 s"
     assert _title(compared, 5, 300, old=2) == "trained for 5 m 00 s"
     assert _title(compared, 5, 300, 400, 300) == "each trained for 5 m 00 s, but not s1 (see below)"
     assert _title(compared, 5, 400, 400) == "each meant to be trained for 5 m 00 s (see below)"
     assert _title(compared, 5, 400, old=1) == "meant to be trained for 5 m 00 s (see below)"
     assert _title(compared, 0.1, 4, 5) == "each trained for 6 s, its start included"
+    early = replace(compared.rows[0].facts, seconds=30.0, ended="no better for 3 validations")
+    title = tables(replace(compared, rows=(Row("s", early), *compared.rows[:1])))[0].title
+    assert title.startswith("each trained for 5 m 00 s, but not s (see below)"), "its patience ended it, and no start"
     assert _title(compared, 0.1, 4) == "trained for 6 s, its start included"
     assert _title(compared, 0.1, 4, 8) == "each trained for 6 s, its start included, but not s1 (see below)"
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +14,11 @@ from seqloom.jobs.comparing import work
 from seqloom.jobs.comparing.command import Compare
 from seqloom.jobs.comparing.folder import ComparedFolder
 from seqloom.jobs.comparing.result import load_result
+from seqloom.jobs.comparing.system import systems_of
 from seqloom.jobs.comparing.work import ANSWERS, Workshop
 from seqloom.jobs.comparing.worker import Work, done
 from seqloom.jobs.deciding.asked import Budget
-from tests.jobs.run import write_pairs, write_recipe
+from tests.jobs.run import PAIRS, write_pairs, write_recipe
 from tests.jobs.series import RECIPE, write_series
 
 FEW = ("evaluation.trials=100", "evaluation.resamples=100")
@@ -76,6 +78,42 @@ def test_metrics_of_forecasts_are_counted_from_what_is_kept(place: Path, worked:
     assert compare(replace(command, metrics=("mse-units",)), view="none").scores["r"].keys() == {"mse-units"}
     assert {"crps", "coverage", "mae"} <= compare(command, view="none").scores["r"].keys()
     assert len(worked) == 1
+
+
+def test_whatever_may_change_an_answer_has_it_asked_again(place: Path) -> None:
+    write_pairs(place / "pairs.tsv")
+    (place / "test.tsv").write_text("source\ttarget\tother\nab\tba\tx\n")
+    (place / "other.tsv").write_text("source\ttarget\tother\nab\tbb\tx\n")
+    write_recipe(place / "a.toml")
+    plain = Compare(("a.toml",), ("pairs.tsv",), test=("test.tsv",), budget=Budget("epochs", 1.0))
+
+    def key(settings: EvaluationSettings | None = None, run: bool = False, **changes: Any) -> str:
+        command = replace(plain, **changes)
+        (system,) = systems_of(command.systems, (plain if run else command).training(), place)
+        system = replace(system, command=None) if run else system
+        shop = Workshop(command, settings or EvaluationSettings(), ComparedFolder(Path("out")), print, "none")
+        return shop._work(system).key
+
+    same = key()
+    assert {key(metrics=("cer",)), key(EvaluationSettings(trials=200)), key(out=Path("x")), key(force=True)} == {same}
+    others = [
+        key(test=("other.tsv",)),
+        key(test=()),
+        key(changes=("generation.beam=2",)),
+        key(changes=("training.seed=2",)),
+        key(budget=Budget("epochs", 2.0)),
+        key(skip_bad=True),
+        *(key(run=True, **more) for more in ({}, {"skip_bad": True}, {"target": "other"}, {"test": ("other.tsv",)})),
+        key(EvaluationSettings(context=8)),
+        key(EvaluationSettings(context=8, stride=4)),
+    ]
+    write_recipe(place / "a.toml", text=PAIRS.replace("width = 16", "width = 32"))
+    others.append(key())
+    assert len({same, *others}) == 1 + len(others)
+    write_recipe(place / "a.toml")
+    assert key() == same
+    (place / "test.tsv").write_text("source\ttarget\tother\nab\tab\tx\n")
+    assert key() != same
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What is chosen for who names no recipe."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,20 @@ def test_more_data_more_pieces() -> None:
     assert sizes == [1000, 2000, 4000, 8000, 16_000]
     large = default_settings(Look("text", 10**6, 10.0, 10**8))
     assert large["text"]["source"]["kind"] == "bpe"
+
+
+def test_letters_that_would_take_the_pieces_come_on_top(place: Path) -> None:
+    """3,000 letters, where 400 examples want 1,000 pieces."""
+    lines = [
+        f"{' '.join(chr(0x4E00 + (7 * n + k) % 3000) for k in range(8))}\tone two three four\n" for n in range(400)
+    ]
+    (place / "a.tsv").write_text("".join(lines), encoding="utf-8")
+    seen = look(corpora_of([str(place / "a.tsv")]), "stop")
+    assert seen.letters == len(set("".join(lines)) - set("\t\n"))
+    assert _asked("a.tsv").recipe.text.source == BPE(size=1000 + seen.letters)
+    words = Look("tags", 1000, 10.0, 10**6, letters=2001)
+    assert default_settings(words)["text"]["source"]["size"] == 4000 + 2001
+    assert default_settings(replace(words, letters=2000))["text"]["source"]["size"] == 4000
 
 
 def _write_numbers(path: Path, words: int, count: int = 400) -> Path:

@@ -15,6 +15,7 @@ from tests.cli.run import run
 
 BPE = ("text.source.kind=bpe", "text.source.size=2000")
 WORDS = ("text.source.kind=words", "text.source.size=2000")
+LETTERS = "".join(map(chr, range(0x4E00, 0x4E00 + 600)))
 LANGUAGE = ("task.kind=language", "model.family=decoder-only")
 
 
@@ -35,8 +36,8 @@ def test_pieces_that_are_rare(place: Path, kind: str) -> None:
     write(2000)
     (doubt,) = told(f"text.source.kind={kind}", "text.source.size=2000", "text.shared=true")
     assert doubt == (
-        "source and target: half of the 2,000 pieces are seen at most 2 times in training, which is little to "
-        "learn them from; --set text.source.size=400, or --set text.source.kind=characters may do better"
+        "source and target: half of the 1,978 pieces of several characters are seen at most 2 times in training, which "
+        "is little to learn them from; --set text.source.size=400, or --set text.source.kind=characters may do better"
     )
 
 
@@ -82,12 +83,47 @@ def test_words_that_do_not_come_again(place: Path) -> None:
     assert told(*WORDS) == []
 
 
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_letters_that_are_no_pieces(place: Path, kind: str) -> None:
+    """More letters than pieces: fewer pieces would leave out more of them."""
+    write(1500, LETTERS)
+    small = (f"text.source.kind={kind}", "text.source.size=300")
+    (doubt,) = told(*small)
+    share = int(doubt.removeprefix("source: ").partition("%")[0])
+    assert 20 < share < 80
+    assert doubt == (
+        f"source: {share}% of the pieces to validate on are letters that the vocabulary does not have, and are unknown "
+        "to the model; --set text.source.kind=characters has room for all that training has"
+    )
+    assert told("text.source.kind=characters") == []
+
+
+def test_letters_are_as_rare_as_the_data_has_them(place: Path) -> None:
+    """6 times each, and hardly a neighbour twice."""
+    drawn = random.Random(5)
+    words = ["".join(drawn.sample(LETTERS, k=12)) for _ in range(300)]
+    Path("a.tsv").write_text("".join(f"{word}\t{word[::-1]}\n" for word in words))
+    assert told("text.source.kind=bpe", "text.source.size=610") == []
+    (rare,) = told("text.source.kind=bpe", "text.source.size=1400")
+    assert "pieces of several characters are seen at most" in rare
+    assert ".size=" not in rare, "a smaller vocabulary would lose letters"
+
+
+def test_one_side_does_not_hide_the_other(place: Path) -> None:
+    """All words of the source are strange, but the target has many more, and knows them."""
+    write(400)
+    lines = Path("a.tsv").read_text().splitlines()
+    Path("a.tsv").write_text("".join(f"{line.split()[0]}\t{'a b c d ' * 5}\n" for line in lines))
+    (doubt,) = told(*WORDS, "text.shared=true")
+    assert doubt.startswith("source: 100% of the words to validate on are not in the vocabulary")
+
+
 def test_running_text(place: Path) -> None:
     write(2000)
     Path("a.tsv").write_text(Path("a.tsv").read_text().replace("\t", " "))
     (rare,) = told(*LANGUAGE, *BPE)
     (strange,) = told(*LANGUAGE, *WORDS)
-    assert rare.startswith("the text: half of the 2,000 pieces are seen at most ")
+    assert rare.startswith("the text: half of the 1,9")
     assert strange.startswith("the text: 100% of the words to validate on are not in the vocabulary")
 
 
@@ -108,4 +144,7 @@ def test_it_is_said(place: Path, verb: tuple[str, ...]) -> None:
     more = () if recipe else ("--recipe", "r.toml")
     ran = run(verb[0], *recipe, *verb[1:], "a.tsv", *more, *(word for each in small for word in ("--set", each)))
     assert ran.code == 0
-    assert "pieces are seen at most once in training, which is little to learn them from; --set" in ran.out + ran.error
+    assert (
+        "pieces of several characters are seen at most once in training, which is little to learn them from; --set"
+        in ran.out + ran.error
+    )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from seqloom.data.check.looks import Script, odd_looks, signs_of
 from seqloom.data.check.numbers import LengthCounts, Numbers, Ratios, lengths_of
-from seqloom.data.check.passages import LEAST, passages
+from seqloom.data.check.passages import LEAST, LINE, passages
 from seqloom.data.check.repeats import Hashes, disagreements, first_of, hashes_of, joined, repeats, seen, sortable
 from seqloom.data.check.report import PLACES, STOPS, Finding, Part, Place, Statistics, shortened
 from seqloom.data.check.series import SeriesLook, contents, steps
@@ -23,6 +23,8 @@ Measure = Callable[[Sequence[str]], tuple[Sequence[int], Sequence[int]]]
 """Texts → how many tokens each has, and how many of them are unknown."""
 
 _LEAK = 0.01  # common sentences are everywhere; from this share on a score cannot be trusted
+_DRAWN = 0.5
+"""Of a running text's lines: the share from which on another part was drawn from it line by line."""
 _LETTERS_A_TOKEN = 8
 LABELLED: tuple[Shape, ...] = ("tags", "classes", "series")
 _BLANK = ("blank line", "both sides empty")
@@ -45,6 +47,8 @@ class PartCheck:
         self.labels: Counter[str] = Counter()
         self.hashes: Hashes = np.empty(0, np.int64)
         """those of the first fields, sorted, after `finish`"""
+        self.lines: Hashes = np.empty(0, np.int64)
+        """of running text the same of lines that hardly come again by themselves"""
         self._shape, self._longest, self._measures = shape, longest, measures
         self._fields, self._running = FIELDS[shape], running
         units: tuple[str, ...] = ("characters", "words", "tokens") if measures else ("characters", "words")
@@ -56,6 +60,8 @@ class PartCheck:
         self._unknown = {field: [0, 0] for field in self._texts}
         self._ratios = Ratios()
         self._sources: list[Hashes] = []
+        self._lines: list[Hashes] = []
+        self._leaks, self._drawn = Counter[Part](), dict[Part, tuple[int, list[Place]]]()
         self._pairs: list[Hashes] = []
         self._whereabouts = Whereabouts(shape)
         self._skipped = Skipped()
@@ -102,6 +108,20 @@ class PartCheck:
                 "warning", f"the {self._fields[0]} is in the {other.tally.part} data as well", _leak_remedy(other)
             )
             self.tally.add(kind, len(leaked), [self._place(block, columns[0], at) for at in leaked[:PLACES]])
+            self._leaks[other.tally.part] += len(leaked)
+        if self._running:
+            self._look_for_drawn(block, columns[0], before)
+
+    def _look_for_drawn(self, block: Block, texts: list[str], before: "Sequence[PartCheck]") -> None:
+        """Lines that were drawn one by one have other neighbours here, and no passage tells of them."""
+        long = np.flatnonzero(lengths_of(texts) >= LINE)
+        hashes = hashes_of([texts[at] for at in long.tolist()])
+        self._lines.append(hashes)
+        for other in before:
+            known = long[seen(hashes, other.lines)].tolist()
+            count, places = self._drawn.get(other.tally.part, (0, []))
+            places = [*places, *(self._place(block, texts, at) for at in known[:PLACES])][:PLACES]
+            self._drawn[other.tally.part] = count + len(known), places
 
     def _compared(self, block: Block, texts: list[str]) -> tuple[list[str], NDArray[np.bool_]]:
         """What is looked for in other parts, and where it is enough to be known again."""
@@ -178,6 +198,7 @@ class PartCheck:
             self.tally.add(Kind("fault", stop, STOPS), 1)
         if self._shape == "pairs":
             self.tally.add(_RATIO, *self._ratios.odd(PLACES))
+        self._find_drawn()
         self._find_repeats()
         lengths = {field: tuple(counts.summary() for counts in each) for field, each in self._lengths.items()}
         labels = len(self.labels) if self._shape in LABELLED else None
@@ -191,6 +212,15 @@ class PartCheck:
 
     def _rates(self) -> dict[str, float]:
         return {field: unknown / total for field, (unknown, total) in self._unknown.items() if total}
+
+    def _find_drawn(self) -> None:
+        self.lines = np.sort(np.concatenate(self._lines)) if self._lines else self.lines
+        for part, (count, places) in self._drawn.items():
+            if count > _DRAWN * len(self.lines) and self._leaks[part] < count / 2:
+                remedy = (
+                    "keep a whole piece of the text apart: lines that were drawn from it are known by their neighbours"
+                )
+                self.tally.add(Kind("warning", f"lines are in the {part} data as well", remedy), count, places)
 
     def _find_repeats(self) -> None:
         sources = np.concatenate(self._sources) if self._sources else np.empty(0, np.int64)

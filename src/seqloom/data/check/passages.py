@@ -10,6 +10,7 @@ import numpy as np
 from seqloom.data.check.numbers import Numbers, lengths_of
 
 LEAST = 100  # characters
+LINE = 20  # characters of a line alone: speakers, headings and blank lines are shorter
 
 
 def passages(lines: Sequence[str]) -> tuple[list[str], Numbers]:

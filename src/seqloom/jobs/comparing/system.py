@@ -5,12 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from seqloom.data.check.series import contents
 from seqloom.data.reading import Shape, fingerprint, read, size
 from seqloom.data.settings import Corpus
 from seqloom.jobs.corpora.build import fingerprints, name_of
 from seqloom.jobs.deciding.asked import Columns, Command, asked, corpora_like
 from seqloom.jobs.evaluating.runs import refuse_other_task
-from seqloom.jobs.learning.request import data_of
+from seqloom.jobs.learning.request import compare as refuse_other_run
+from seqloom.jobs.learning.request import data_of, request_of
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.jobs.recipes.shipped import find, names
 from seqloom.jobs.train import asked_for
@@ -105,18 +107,44 @@ def _refuse_alike(found: Sequence[System], words: Sequence[str]) -> None:
                 )
 
 
+def refuse_changed(systems: Sequence[System]) -> None:
+    """A run of another recipe is not gone on with: told now, and not in a row of a table that had its scores."""
+    for system in systems:
+        run = RunFolder(system.run)
+        if system.command is not None and run.exists():
+            refuse_other_run(run, request_of(system.recipe, fingerprints(system.recipe.data)))
+
+
 def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Columns) -> None:
     """Whoever was trained on the test has nothing to show there."""
     for system in systems:
-        learnt = fingerprints(system.recipe.data) if system.command else data_of(RunFolder(system.run))
-        validated = {name_of(corpus) for corpus in system.recipe.data.valid}
-        learnt = {name: content for name, content in learnt.items() if name not in validated}
+        learnt, _ = _seen(system)
         for corpus in corpora_like(test, system.recipe.data.corpora, columns):
             known = next((name for name, content in learnt.items() if content == fingerprint(corpus)), None)
             if known is not None:
                 raise UserError(
                     f"{name_of(corpus)}: {system.name} is trained on it ({known}); a test has to be what no system saw"
                 )
+
+
+def validated_on(systems: Sequence[System], test: Sequence[str], columns: Columns) -> Iterator[str]:
+    """What should be known of files of the test that chose models, too."""
+    chose: dict[str, list[str]] = {}
+    for system in systems:
+        _, validated = _seen(system)
+        for corpus in corpora_like(test, system.recipe.data.corpora, columns):
+            if fingerprint(corpus) in validated.values():
+                chose.setdefault(name_of(corpus), []).append(system.name)
+    for file, whose in chose.items():
+        yield f"{file}: is validated on too, which chose the best model of {', '.join(whose)}; name another --test"
+
+
+def _seen(system: System) -> tuple[dict[str, str], dict[str, str]]:
+    """What is trained on and what is validated on, by name: the content."""
+    every = fingerprints(system.recipe.data) if system.command else data_of(RunFolder(system.run))
+    valid = {name_of(corpus) for corpus in system.recipe.data.valid}
+    validated = {name: content for name, content in every.items() if name in valid}
+    return {name: content for name, content in every.items() if name not in valid}, validated
 
 
 def refuse_unreadable(systems: Sequence[System], test: Sequence[str], columns: Columns, skip: bool) -> None:
@@ -131,7 +159,7 @@ def in_training(systems: Sequence[System], test: Sequence[str]) -> str | None:
     """What should be known of examples of the test that training has too; of texts and series lines mean nothing."""
     trained = next((system for system in systems if system.command is not None), None)
     shape = task_class(systems[0].recipe.task).shape
-    if trained is None or trained.command is None or shape in ("text", "timeline"):
+    if not test or trained is None or trained.command is None or shape in ("text", "timeline"):
         return None
     data = asked(replace(trained.command, test=tuple(test))).recipe.data
     if sum(map(size, data.corpora)) > LARGE:
@@ -145,7 +173,9 @@ def in_training(systems: Sequence[System], test: Sequence[str]) -> str | None:
 def _examples(corpus: Corpus, shape: Shape) -> Iterator[int]:
     """A hash each: the texts of a large corpus need not be kept."""
     for block in read(corpus, shape, "skip"):
-        yield from (hash(str(example)) for example in zip(*block.columns, strict=True))
+        first, *others = block.columns
+        first = contents(first) if shape == "series" else first  # as text, a long series has no middle
+        yield from (hash(str(example)) for example in zip(first, *others, strict=True))
 
 
 def tested_on(test: Sequence[str], columns: Columns, recipe: Recipe) -> list[str]:

@@ -1,6 +1,5 @@
 """A comparison as tables, as papers have them: text, Markdown, LaTeX, JSON."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -18,6 +17,7 @@ from seqloom.jobs.deciding.asked import Budget
 from seqloom.jobs.drawn_table import draw
 from seqloom.jobs.evaluating.score_page import below
 from seqloom.jobs.evaluating.score_table import NONE, number, probability, slice_cell, titled
+from seqloom.jobs.lines.json_line import json_text
 from seqloom.jobs.recipes.published import Result
 from seqloom.jobs.table import Table, latex, markdown, plain
 from seqloom.settings.words import counted
@@ -32,7 +32,7 @@ COSTS = len(BEFORE) + 1 + len(BEHIND)
 def text(compared: Compared, form: Form) -> str:
     """All of it, with a line feed at the end."""
     if form == "json":
-        return json.dumps(compared.record(), ensure_ascii=False, indent=1) + "\n"
+        return json_text(compared.record(), indent=1)
     parts, notes = tables(compared), list(told(compared))
     match form:
         case "text":
@@ -122,7 +122,7 @@ def _sure(each: Measured | None, compared: Compared) -> list[str]:
     if each.comparison is None:
         none = "" if each.system == compared.report.systems[0] else NONE
         return [interval, none, none]
-    difference = f"{each.comparison.difference:+.{each.metric.digits}f} {each.comparison.mark}".strip()
+    difference = f"{number(each.metric, each.comparison.difference, '+')} {each.comparison.mark}".strip()
     return [interval, difference, probability(each.comparison.randomisation, compared.report.settings.trials)]
 
 
@@ -194,6 +194,11 @@ def _steps(compared: Compared) -> Iterator[str]:
 
 
 def told(compared: Compared) -> Iterator[str]:
+    """A line each, as each is a comment or an item of a list: what recipes say of themselves may take several."""
+    return (" ".join(line.splitlines()) for line in _told(compared))
+
+
+def _told(compared: Compared) -> Iterator[str]:
     for row in compared.failed:
         yield f"{row.name} failed: {'; '.join(row.failed.splitlines())}"
     yield f"scored on {compared.test}" + (f"; trained on {compared.device}" if compared.device else "")

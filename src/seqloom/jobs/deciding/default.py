@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from seqloom.data.reading import Block, Shape, read, shape_of, size, table
@@ -46,6 +47,8 @@ class Look:
     """In the longer side of an example, on average."""
     rare: float = 0.0
     """The share of words that are seen only once, on the side that has more of them."""
+    letters: int = 0
+    """Different characters, of both sides."""
     labels_first: tuple[str, ...] = ()
     """Some labels, where they stand in the first column and the texts in the second."""
     midi: bool = False
@@ -76,7 +79,7 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
         return Look(guess, examples, 0.0, total)
     sides = [_side(blocks, 1)] if labels else [_side(blocks, side) for side in range(2 if guess == "pairs" else 1)]
     longer, rare = (_longer(sides, _words), _longer(sides, _characters)), max(map(_rare, sides))
-    return Look(guess, examples, longer[0], total, longer[1], rare, labels, midi=first.midi)
+    return Look(guess, examples, longer[0], total, longer[1], rare, _letters(sides), labels, midi=first.midi)
 
 
 def _side(blocks: Sequence[Block], side: int) -> list[Any]:
@@ -116,6 +119,14 @@ def _characters(value: Any) -> int:
     return len(value if isinstance(value, str) else " ".join(value))
 
 
+def _letters(sides: Sequence[Sequence[Any]]) -> int:
+    """How many different characters there are."""
+    found = set[str]()
+    for value in chain.from_iterable(sides):
+        found.update(value if isinstance(value, str) else " ".join(value))
+    return len(found)
+
+
 def _rare(side: Sequence[Any]) -> float:
     """The share of a side's words that are seen once."""
     if len(side) < SOME:
@@ -150,7 +161,7 @@ def _task(seen: Look) -> dict[str, Any]:
     match seen.shape:
         case "pairs":
             size = SIZES[0][1] if seen.rare > RARE else _pieces(seen.examples)
-            pieces: dict[str, Any] = {"kind": "characters"} if _by_characters(seen) else {"kind": "bpe", "size": size}
+            pieces: dict[str, Any] = {"kind": "characters"} if _by_characters(seen) else _bpe(seen, size)
             return {"task": {"kind": "translate"}, "text": {"source": pieces, "shared": True}}
         case "text" if seen.midi:
             # all keys are played alike, so that each piece can be heard in many
@@ -159,16 +170,21 @@ def _task(seen: Look) -> dict[str, Any]:
             return {"task": music, "text": {"source": {"kind": "words"}}, "generation": drawn}
         case "text":
             small = seen.bytes < SMALL_TEXT
-            pieces = {"kind": "characters"} if small else {"kind": "bpe", "size": max(4000, _pieces(seen.examples))}
+            pieces = {"kind": "characters"} if small else _bpe(seen, max(4000, _pieces(seen.examples)))
             return {"task": {"kind": "language"}, "text": {"source": pieces}}
         case "timeline":
             return {"task": {"kind": "forecast", **dict(seen.task)}, "text": {}}
         case "tags":
-            return {"task": {"kind": "tag"}, "text": {"source": {"kind": "bpe", "size": 4000}}}
+            return {"task": {"kind": "tag"}, "text": {"source": _bpe(seen, 4000)}}
         case "classes":
-            return {"task": {"kind": "classify"}, "text": {"source": {"kind": "bpe", "size": 4000}}}
+            return {"task": {"kind": "classify"}, "text": {"source": _bpe(seen, 4000)}}
         case "series":
             return {"task": {"kind": "classify", "reads": "series"}, "text": {}}
+
+
+def _bpe(seen: Look, size: int) -> dict[str, Any]:
+    """Letters that would take most of the pieces, as those of Chinese, come on top."""
+    return {"kind": "bpe", "size": size if 2 * seen.letters <= size else size + seen.letters}
 
 
 def _by_characters(pairs: Look) -> bool:

@@ -56,10 +56,10 @@ def doubts(recipe: Recipe, data: Corpora, begun: bool) -> Iterator[str]:
 
 
 def _learnt(data: DataSettings) -> Iterator[str]:
-    """Files of validation and test that are those of training, whatever their names."""
+    """Files of validation and test that are those of training, whatever their names; of the test also of validation."""
     if not (data.valid or data.test):
         return
-    learnt = set(map(fingerprint, data.corpora))
+    learnt, chose = (set(map(fingerprint, corpora)) for corpora in (data.corpora, data.valid))
     for corpus in data.valid:
         if fingerprint(corpus) in learnt:
             yield (
@@ -69,6 +69,9 @@ def _learnt(data: DataSettings) -> Iterator[str]:
     for corpus in data.test:
         if fingerprint(corpus) in learnt:
             yield f"{name_of(corpus)}: is trained on too, so that the test says little of others; name another --test"
+        elif fingerprint(corpus) in chose:
+            why = "so that the test is of what chose the model"
+            yield f"{name_of(corpus)}: is validated on too, {why}; name another --test"
 
 
 def _cut(recipe: Recipe) -> Iterator[str]:

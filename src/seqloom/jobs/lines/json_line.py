@@ -7,10 +7,15 @@ from typing import Any
 
 def json_line(record: Any) -> str:
     """With a line feed at the end."""
+    return json_text(record)
+
+
+def json_text(record: Any, indent: int | None = None) -> str:
+    """indent: spaces for each level, on lines of their own; None: all on one line."""
     try:
-        text = json.dumps(record, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(record, ensure_ascii=False, allow_nan=False, indent=indent)
     except ValueError:
-        text = json.dumps(_plain(record), ensure_ascii=False, allow_nan=False)
+        text = json.dumps(_plain(record), ensure_ascii=False, allow_nan=False, indent=indent)
     return text + "\n"
 
 
