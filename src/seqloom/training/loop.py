@@ -214,12 +214,12 @@ class Loop:
         return bool(place.ended and place.ended_for and place.ended_for == list(self.setup.limits.asked))
 
     def _begin(self) -> None:
-        """One without steps leaves its first weights."""
+        """One without steps leaves its first weights; one without the time for a step leaves none, and is not done."""
         place = self.place
         if self._stays_ended():
             return
         place.ended = self.over()
-        if place.ended:
+        if place.ended and (place.step or self.setup.limits.steps == 0):
             if place.best is None:
                 self.validate()
             self.save()

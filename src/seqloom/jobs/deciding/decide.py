@@ -45,6 +45,7 @@ from seqloom.layers.native.library import wait_for_all
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import UserError
 from seqloom.training.calibration import pace_here
+from seqloom.training.figures import duration
 from seqloom.training.load import load_of
 from seqloom.training.optimisers import OptimiserSettings
 from seqloom.training.pace import Pace
@@ -172,7 +173,7 @@ def _in_time(training: TrainingSettings, batch: int, left: float, took: float, v
     if steps < 1:
         raise UserError(
             f"a step of {batch * training.accumulate:,} tokens takes about {took * training.accumulate:.0f} s and "
-            f"the validation {validation:.0f} s, too long for {training.minutes:g} minutes; give more, or set "
+            f"the validation {validation:.0f} s, too long for {duration(60 * training.minutes)}; give more, or set "
             "training.batch or the model smaller"
         )
     return steps
