@@ -70,7 +70,7 @@ def test_a_node_that_learns_from_more_than_is_shown(model: Model, monkeypatch: p
     assert len(answer.graph.nodes) == 4
     assert answer.score == pytest.approx(float(probabilities(model)[3].max()), abs=1e-6)
     assert look.trace().notes == (
-        "'n3' learns from more nodes than are shown: these numbers are of the nearest alone.",
+        "'n3' learns from more nodes than are shown: these numbers are of the nearest alone",
     )
 
 
