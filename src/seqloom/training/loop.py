@@ -295,7 +295,8 @@ class Loop:
         rate = self.optimiser.rate(step.factor)
         metrics = {"step": step.number, "loss": loss, "rate": rate, "gradient": norm, **figures}
         self.run.add_metrics(metrics)
-        self.teller.step(metrics, step.tokens, self.done)
+        steps = self.setup.limits.steps  # of which this one is done, though the place may be before it
+        self.teller.step(metrics, step.tokens, max(self.done, min(1.0, step.number / steps)) if steps else self.done)
 
     def _stream(self) -> Iterator[Numbered]:
         setup, place = self.setup, self.place
