@@ -25,6 +25,7 @@ def test_there_are_recipes() -> None:
 def test_every_recipe_is_listed_checked_and_printed(file: Path) -> None:
     recipe = load(file, Recipe)
     (line,) = [line for line in run("recipes").out.splitlines() if line.split()[:1] == [file.stem]]
+    assert line.split()[1] == recipe.task.kind
     assert line.endswith(f"  {recipe.source}")
     assert loads(run("recipes", file.stem).out, Recipe) == recipe
     assert run("recipes", str(file)).out == run("recipes", file.stem).out
@@ -82,7 +83,7 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_list(two: Path) -> None:
     head, broken, good, *_ = run("recipes").out.splitlines()
-    assert head.split() == ["recipe", "parameters", "FLOPs/token", "source"]
+    assert head.split() == ["recipe", "task", "parameters", "FLOPs/token", "source"]
     assert broken.split(maxsplit=1) == ["broken", "(broken: `seqloom recipes broken` says why)"]
     assert good.startswith("good")
     assert good.endswith("  a paper")

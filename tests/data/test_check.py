@@ -316,7 +316,7 @@ def test_shares_of_what_is_left_out_are_of_all_lines(tmp_path: Path) -> None:
     file.write_bytes(b"a b\tb a\n" + "grün\tgrün\n".encode("latin-1") * 3)
     (fault,) = (one for one in check(corpora_of([str(file)])).findings if one.title == "not UTF-8 text")
     assert (fault.count, fault.share) == (3, 0.75)
-    assert fault.remedy.startswith("convert the file, e.g. iconv -f latin1 -t utf-8, or pass --skip-bad")
+    assert fault.remedy.startswith("convert the file, e.g. iconv -f cp1252 -t utf-8, or pass --skip-bad")
 
 
 def test_long_texts_are_counted_as_long_as_they_are() -> None:

@@ -21,6 +21,8 @@ def check_documents(look: Look) -> None:
     """All of them can be written as JSON and fit each other; rows of attention sum to 1."""
     plain = [to_json(one) for one in (entry(look.model, "it"), flow(look.model), look.answer(), look.trace())]
     json.dumps(plain, allow_nan=False)
+    notes = [*plain[2]["notes"], *plain[3]["notes"]]
+    assert not [note for note in notes if note.endswith(".")], "the page ends each with a full stop"
     boxes = plain[1]["boxes"]
     assert set(plain[3]["boxes"]) == {box["id"] for box in boxes}
     for box in boxes:

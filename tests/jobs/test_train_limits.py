@@ -12,12 +12,18 @@ from seqloom.jobs.deciding.asked import Budget, Command, asked
 from seqloom.jobs.deciding.plan import amount
 from seqloom.jobs.train import train
 from seqloom.models import model_cost
-from seqloom.settings import UserError
+from seqloom.settings import FailedError, UserError
 from seqloom.training import peak_memory
+from seqloom.training.limits import Limits
 from seqloom.training.loop import Loop
 from seqloom.training.place import Place
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
 from tests.jobs.whole_run import QUICK, run_again, run_of
+
+NO_STEP = (
+    r"^no step was made, as what comes before took all of the time \(--minutes 1\); "
+    "the same command goes on with what is prepared, or give more$"
+)
 
 
 def test_minutes(place: Path) -> None:
@@ -50,6 +56,19 @@ def test_memory_of_what_was_tried_out_before_is_forgotten(pairs: Path, monkeypat
     monkeypatch.setattr(Loop, "train", from_the_first_step_on)
     run_again(set={"training.steps": 3})
     assert seen == [True]
+
+
+def test_a_run_that_had_no_time_for_a_step_begins_with_the_same_command(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No first weights are left that would answer, and the run is not done."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Limits, "done", lambda *_: 1.0)
+        with pytest.raises(FailedError, match=NO_STEP):
+            run_again(minutes=1.0, set={"training.steps": 3})
+    assert not (pairs / "run" / "model.safetensors").exists()
+    trained = run_again(minutes=1.0, set={"training.steps": 3})
+    assert (trained.place.step, trained.place.ended) == (3, "all steps are done")
 
 
 def test_no_steps(pairs: Path) -> None:
@@ -103,7 +122,9 @@ def test_a_step_that_does_not_fit_into_the_minutes(place: Path, monkeypatch: pyt
     monkeypatch.setattr(decide, "step_seconds", slow)
     recipe = str(write_recipe(place / "r.toml"))
     command = Command(recipe=recipe, data=("pairs.tsv",), minutes=0.3, changes=("training.batch=25600",))
-    with pytest.raises(UserError, match=r"a step of 25,600 tokens takes about 50 s and the validation 0 s, too long"):
+    with pytest.raises(
+        UserError, match=r"a step of 25,600 tokens takes about 50 s and the validation 0 s, too long for 18 s;"
+    ):
         train(command, view="none")
     assert max(budgets) <= 1024
 

@@ -32,12 +32,14 @@ class Heard:
     notes: list[str] = field(default_factory=list)
     steps: list[Mapping[str, float]] = field(default_factory=list)
     validations: list[Mapping[str, float]] = field(default_factory=list)
+    done: list[float] = field(default_factory=list)
 
     def note(self, text: str) -> None:
         self.notes.append(text)
 
     def step(self, metrics: Mapping[str, float], tokens: int, done: float) -> None:
         self.steps.append(metrics)
+        self.done.append(done)
 
     def validated(self, metrics: Mapping[str, float], better: bool) -> None:
         self.validations.append(metrics)

@@ -36,6 +36,13 @@ def test_steps(made: Small) -> None:
     assert [line["step"] for line in lines if "valid.loss" in line] == [3, 6, 7]
 
 
+def test_the_share_that_is_told_counts_the_step_that_is_told(made: Small) -> None:
+    """The last of 4 is told to be all, not 75 %."""
+    heard = Heard()
+    made.loop(limits=Limits(4, None), heard=heard).train()
+    assert heard.done == [0.25, 0.5, 0.75, 1.0]
+
+
 def test_no_steps_at_all(made: Small) -> None:
     model = made.model()
     first = {name: tensor.clone() for name, tensor in weights(model).items()}

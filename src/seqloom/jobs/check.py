@@ -204,6 +204,6 @@ def _lines(decided: Decided) -> Iterator[str]:
         yield f"  time: about {duration(steps * each * training.accumulate)} for {steps:,} steps on this {device.type}"
         yield f"  FLOPs: {total:.1e}"
     elif training.minutes is not None and each is not None:
-        yield f"  time: {training.minutes:g} minutes, about {60 * training.minutes / each:,.0f} steps"
+        yield f"  time: {duration(60 * training.minutes)}, about {60 * training.minutes / each:,.0f} steps"
     yield from (f"  {doubt}" for doubt in vocabulary_doubts(recipe, data))
     yield f"  files: {', '.join(name_of(corpus) for corpus in recipe.data.corpora)}"

@@ -36,7 +36,7 @@ def predict_series(model: Model, asking: AskingSeries, note: Callable[[str], Non
     for text in notes:
         note(text)
     forecasts = list(forecaster.after(table))
-    text = forecast_text(forecasts, table.columns, asking.form)
+    text = forecast_text(forecasts, table.columns, asking.form, forecaster.task.settings.decimal)
     if asking.out is None:
         sys.stdout.write(text)
     elif not write_whole(asking.out, text, asking.force, note) and asking.picture is None:

@@ -240,7 +240,10 @@ def _run(
     telling.begin(facts, setup.flops_per_token, peak, much.larger / much.tokens)
     place = loop.train()
     if not place.step and setup.limits.steps != 0:
-        raise FailedError(f"no step was made in {training.minutes:g} minutes: give more, or train a smaller model")
+        raise FailedError(
+            f"no step was made, as what comes before took all of the time (--minutes {training.minutes:g}); "
+            "the same command goes on with what is prepared, or give more"
+        )
     telling.draw()
     telling.watcher.ended(place.ended or "")
     return _ended(recipe, data, loop, telling, None if start is None else start.run)

@@ -214,12 +214,12 @@ class Loop:
         return bool(place.ended and place.ended_for and place.ended_for == list(self.setup.limits.asked))
 
     def _begin(self) -> None:
-        """One without steps leaves its first weights."""
+        """One without steps leaves its first weights; one without the time for a step leaves none, and is not done."""
         place = self.place
         if self._stays_ended():
             return
         place.ended = self.over()
-        if place.ended:
+        if place.ended and (place.step or self.setup.limits.steps == 0):
             if place.best is None:
                 self.validate()
             self.save()
@@ -301,7 +301,8 @@ class Loop:
         rate = self.optimiser.rate(step.factor)
         metrics = {"step": step.number, "loss": loss, "rate": rate, "gradient": norm, **figures}
         self.run.add_metrics(metrics)
-        self.teller.step(metrics, step.tokens, self.done)
+        steps = self.setup.limits.steps  # of which this one is done, though the place may be before it
+        self.teller.step(metrics, step.tokens, max(self.done, min(1.0, step.number / steps)) if steps else self.done)
 
     def _stream(self) -> Iterator[Numbered]:
         setup, place = self.setup, self.place

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seqloom.training.figures import duration, share
+from seqloom.training.key_echo import KeyEcho
 from seqloom.training.watch import SPARKS, Seen, loss_words, speed_words, valid_words
 
 _PAUSE = 0.2  # seconds between two pictures
@@ -26,6 +27,7 @@ class Panel:
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, force_terminal=True, highlight=False)
         self._live: Live | None = None
+        self._echo = KeyEcho(stream)
         self._latest = -math.inf
 
     def began(self, seen: Seen) -> None:
@@ -37,6 +39,7 @@ class Panel:
             self.note(seen.facts.over)
             return
         self._live = Live(self._picture(seen), console=self._console, auto_refresh=False, redirect_stdout=False)
+        self._echo.hide()
         self._live.start()
 
     def stepped(self, seen: Seen, now: float) -> None:
@@ -59,6 +62,7 @@ class Panel:
         if self._live is not None:
             self._live.stop()
             self._live = None
+            self._echo.show()
 
     def _draw(self, seen: Seen) -> None:
         if self._live is not None:

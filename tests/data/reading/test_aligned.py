@@ -57,7 +57,7 @@ def test_both_sides_empty_are_counted_but_no_reason_to_stop(tmp_path: Path) -> N
 
 def test_wrong_encoding(tmp_path: Path) -> None:
     source, target = two(tmp_path, "a\nb\n", b"x\nKn\xf6del\n")
-    said = f"{target}:2: not UTF-8 text (byte 0xf6 at column 3); convert the file, e.g. iconv -f latin1 -t utf-8, or"
+    said = f"{target}:2: not UTF-8 text (byte 0xf6 at column 3); convert the file, e.g. iconv -f cp1252 -t utf-8, or"
     assert fault(source, target).startswith(said)
     assert rows(source, target, bad="skip") == [(1, "a", "x")]
     assert skipped(source, target) == {"not UTF-8 text": 1}

@@ -1,6 +1,8 @@
 """Bytes → lines, whatever the ends, the encoding and the size."""
 
+import subprocess
 from pathlib import Path
+from shutil import which
 
 import pytest
 from hypothesis import given
@@ -74,7 +76,7 @@ def test_a_line_that_is_not_utf8_is_said_with_its_column(tmp_path: Path) -> None
     assert (first, last) == ("gut", "noch gut")
     assert isinstance(bad, Broken)
     assert bad.what == "not UTF-8 text (byte 0xdf at column 6)"
-    assert bad.fix == "convert the file, e.g. iconv -f latin1 -t utf-8"
+    assert bad.fix == "convert the file, e.g. iconv -f cp1252 -t utf-8"
 
 
 def test_a_nul_byte_far_down_breaks_its_line_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +85,15 @@ def test_a_nul_byte_far_down_breaks_its_line_only(tmp_path: Path, monkeypatch: p
     assert (good, last) == ("a long line", "d")
     assert isinstance(bad, Broken)
     assert bad.what == "a NUL byte at column 2"
+
+
+@pytest.mark.skipif(not which("iconv"), reason="needs iconv")
+def test_what_mends_a_line_keeps_every_sign_of_a_windows_file(tmp_path: Path) -> None:
+    name = write(tmp_path / "a.txt", "“Größe” – 50 €\n".encode("cp1252"))
+    (bad,) = lines_of(name)
+    command = bad.fix.partition("e.g. ")[2].split()
+    mended = subprocess.run([*command, name], capture_output=True, check=True).stdout
+    assert mended.decode("utf-8") == "“Größe” – 50 €\n"
 
 
 @pytest.mark.parametrize(

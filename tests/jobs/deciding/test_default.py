@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from seqloom.data.reading import read
@@ -12,8 +13,9 @@ from seqloom.data.settings import Corpus, corpora_of
 from seqloom.jobs.deciding.asked import Asked, Command, asked
 from seqloom.jobs.deciding.chosen import with_model
 from seqloom.jobs.deciding.default import Look, default_settings, look
-from seqloom.jobs.deciding.sizes import SIZES, model_of
+from seqloom.jobs.deciding.sizes import SIZES, model_of, picture_input
 from seqloom.jobs.train import train
+from seqloom.layers.images import Images
 from seqloom.settings import SettingsError, UserError
 from seqloom.text import BPE
 from tests.jobs.run import write_pairs
@@ -46,6 +48,32 @@ def test_what_is_chosen(
         f"no recipe named: the data looks like {task} ({pieces}); another task: --set task.kind=…, or a recipe",
     )
     assert wish.out == Path("runs") / "a"
+
+
+@pytest.mark.parametrize(
+    ("picture", "patch"), [((8, 8, 1), 1), ((28, 28, 1), 4), ((32, 32, 3), 4), ((224, 224, 3), 28), ((30, 31, 1), 1)]
+)
+def test_patches_of_a_picture(picture: tuple[int, int, int], patch: int) -> None:
+    """Some 64, whatever the size; a width that nothing divides has pixels."""
+    chosen = picture_input(picture)
+    assert chosen == {"kind": "images", "patch": patch, "columns": picture[1], "channels": picture[2]}
+
+
+@pytest.mark.parametrize("part", ["", "[data]\nheld_out = 0.2\n", "[data]\nlongest = 5000\n"])
+def test_pictures_are_read_by_patches_and_none_is_too_long(place: Path, part: str) -> None:
+    """Whatever their size: a picture of 24 · 32 has more pixels than an example has tokens unless that is set."""
+    pixels_NRC3 = np.random.default_rng(1).integers(0, 100, (40, 24, 32, 3))
+    pixels_NRC3[::2, :12] += 100  # bright above, or below
+    pixels_NRC3[1::2, 12:] += 100
+    np.savez(place / "a.npz", images=pixels_NRC3.astype(np.uint8), labels=np.array(["above", "below"] * 20))
+    (place / "r.toml").write_text(part)
+    command = Command("r.toml" if part else None, ("a.npz",), changes=("training.steps=60", "training.threads=1"))
+    trained = train(command, view="none")
+    recipe = trained.recipe
+    assert isinstance(recipe.model.input, Images)
+    assert (recipe.model.input.patch, recipe.model.input.columns, recipe.model.input.channels) == (4, 32, 3)
+    assert (recipe.data.longest, recipe.training.batch) == (5000 if "longest" in part else 768, 32 * 768)
+    assert trained.scores["accuracy"] == 100
 
 
 @pytest.mark.parametrize("kind", ["translate", "classify"])

@@ -82,7 +82,7 @@ def test_packed_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        (b"a\xe9b", "not UTF-8 text (byte 0xe9 at column 2); convert the file, e.g. iconv -f latin1 -t utf-8"),
+        (b"a\xe9b", "not UTF-8 text (byte 0xe9 at column 2); convert the file, e.g. iconv -f cp1252 -t utf-8"),
         (b"a\0b", "a NUL byte at column 2; remove it"),
     ],
 )

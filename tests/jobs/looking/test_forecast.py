@@ -53,7 +53,7 @@ def test_a_table_is_forecast_as_a_file_is(model: Model, table: Path) -> None:
     assert found.quantiles[2][1] == tuple(said.said_HCQ[2, 1, 1:].tolist())
     assert len(found.history) == len(found.past) == 24
     assert found.history[-1] == tuple(_values(table)[-1])
-    assert look.trace().notes == ("The columns are read one by one; this is warm.",)
+    assert look.trace().notes == ("The columns are read one by one; this is warm",)
     check_documents(look)
 
 

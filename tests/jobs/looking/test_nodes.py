@@ -69,9 +69,7 @@ def test_a_node_that_learns_from_more_than_is_shown(model: Model, monkeypatch: p
     assert answer.graph is not None
     assert len(answer.graph.nodes) == 4
     assert answer.score == pytest.approx(float(probabilities(model)[3].max()), abs=1e-6)
-    assert look.trace().notes == (
-        "'n3' learns from more nodes than are shown: these numbers are of the nearest alone.",
-    )
+    assert look.trace().notes == ("'n3' learns from more nodes than are shown: these numbers are of the nearest alone",)
 
 
 def test_its_loss_and_a_head_that_is_off(model: Model) -> None:

@@ -47,7 +47,7 @@ def test_other_sizes_are_of_the_recipe_or_usual(text: str, sizes: tuple[int, int
     recipe = loads(text, Recipe)
     found = listed(recipe)
     assert (found.parameters, found.sure) == (model_cost(recipe.model, Sizes(*sizes)).parameters, sure)
-    assert found.cells()[0].startswith("~") is not sure
+    assert found.cells()[1].startswith("~") is not sure
 
 
 def test_a_language_model_has_a_full_window() -> None:
@@ -67,6 +67,6 @@ def test_small_siblings_stand_behind_and_demos_last(tmp_path: Path, monkeypatch:
     assert [[row[0] for row in group] for group in groups] == [["a", "a-small", "a-x", "b"], ["demo-a"]]
     listing.write()
     (tmp_path / "b.toml").write_text("source = 'other'\n")  # not the one that was counted
-    assert [row for group in listing.groups() for row in group][3][3] == "other"
+    assert [row for group in listing.groups() for row in group][3][4] == "other"
     (tmp_path / listing.COUNTED).write_text("[]")
     assert [row[0] for row in listing.groups()[0]] == ["a", "a-small", "a-x", "b"]

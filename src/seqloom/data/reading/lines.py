@@ -36,7 +36,7 @@ _KNOWN = {
     b"\xff\xfe": "UTF-16 text; convert the file, e.g. iconv -f utf-16 -t utf-8",
     b"\xfe\xff": "UTF-16 text; convert the file, e.g. iconv -f utf-16 -t utf-8",
 }
-LATIN = "convert the file, e.g. iconv -f latin1 -t utf-8"
+LATIN = "convert the file, e.g. iconv -f cp1252 -t utf-8"  # cp1252 reads all of latin1, and the € of Windows
 _BOM = b"\xef\xbb\xbf"
 
 

@@ -12,7 +12,7 @@ from seqloom.data.file_format import format_by_name
 from seqloom.data.reading import Shape
 from seqloom.data.settings import Bad, Corpus, DataSettings
 from seqloom.jobs.deciding.default import Look, default_settings, look
-from seqloom.jobs.deciding.sizes import SIZES, Size, heads_for, model_of
+from seqloom.jobs.deciding.sizes import SIZES, Size, heads_for, model_of, picture_input
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.settings import SettingsError, dump, loads
 from seqloom.settings.syntax import parse
@@ -56,7 +56,7 @@ class _Data(BaseModel):
 def chosen(part: Part, corpora: Sequence[Corpus], bad: Bad, changes: Sequence[str]) -> tuple[Recipe, tuple[str, ...]]:
     """A sound recipe for the data, of which only the size of the model is open; what `part` says stands."""
     seen = look(corpora, bad, named_shape(changes))
-    recipe = _filled(part, default_settings(seen), seen.shape, changes)
+    recipe = _filled(part, default_settings(seen), seen, changes)
     files: dict[str, tuple[Corpus, ...]] = {"corpora": tuple(corpora)}
     if seen.labels_first:
         files["corpora"] = tuple(
@@ -100,30 +100,37 @@ def _notes(recipe: Recipe, corpora: Sequence[Corpus], seen: Look, part: Part) ->
         )
 
 
-def _filled(part: Part, settings: dict[str, Any], shape: Shape, changes: Sequence[str]) -> Recipe:
+def _filled(part: Part, settings: dict[str, Any], seen: Look, changes: Sequence[str]) -> Recipe:
     """The part with what it leaves open behind it, so that its lines keep their numbers."""
     training, own = settings.pop("training"), part.training()
+    data, named_data = settings.pop("data", {}), part.says().get("data")
     shared = [change.partition("=")[2].strip() for change in changes if change.startswith("text.shared=")]
     settings["text"] |= {"shared": shared[-1] == "true"} if shared else {}
-    settings["model"] = _smallest(shape, bool(settings["text"].get("shared")), changes)
+    settings["model"] = _smallest(seen.shape, bool(settings["text"].get("shared")), changes)
+    if seen.picture is not None:
+        settings["model"] |= {"input": picture_input(seen.picture), "positions": {"kind": "sinusoidal"}}
     if "generation" in part.says():
         settings.pop("generation", None)
     if "training" not in part.says():
         settings["training"] = training
     named = isinstance(part.says().get("training"), dict)  # what is no table is told with its line
     open_ = {name: value for name, value in training.items() if name not in own and named}
-    first = [change for name, value in open_.items() for change in _leaves(name, value)]
+    first = [change for name, value in open_.items() for change in _leaves(f"training.{name}", value)]
+    own_data = named_data if isinstance(named_data, dict) else {}
+    first += [
+        change for name, value in data.items() if name not in own_data for change in _leaves(f"data.{name}", value)
+    ]
     text = f"{part.text}\n{dump(Recipe.model_validate(settings), defaults=False)}"
     return _loaded(text, part, (*first, *changes))
 
 
 def _leaves(name: str, value: Any) -> Iterator[str]:
-    """A setting of training as changes."""
+    """A setting as changes."""
     if isinstance(value, dict):
         for inner, one in value.items():
             yield from _leaves(f"{name}.{inner}", one)
     else:
-        yield f"training.{name}={json.dumps(value)}"
+        yield f"{name}={json.dumps(value)}"
 
 
 def _smallest(shape: Shape, shared: bool, changes: Sequence[str]) -> dict[str, Any]:

@@ -41,10 +41,12 @@ from seqloom.jobs.deciding.plan import (
 )
 from seqloom.jobs.deciding.sizes import SERIES_SIZES, SIZES, Size, heads_for, model_of
 from seqloom.jobs.recipes.recipe import Recipe
+from seqloom.layers.images import Images
 from seqloom.layers.native.library import wait_for_all
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import UserError
 from seqloom.training.calibration import pace_here
+from seqloom.training.figures import duration
 from seqloom.training.load import load_of
 from seqloom.training.optimisers import OptimiserSettings
 from seqloom.training.pace import Pace
@@ -170,9 +172,10 @@ def _in_time(training: TrainingSettings, batch: int, left: float, took: float, v
         each += validation / training.validate_every
     steps = round(min((left - validation) / each, 1e9))
     if steps < 1:
+        assert training.minutes is not None
         raise UserError(
             f"a step of {batch * training.accumulate:,} tokens takes about {took * training.accumulate:.0f} s and "
-            f"the validation {validation:.0f} s, too long for {training.minutes:g} minutes; give more, or set "
+            f"the validation {validation:.0f} s, too long for {duration(60 * training.minutes)}; give more, or set "
             "training.batch or the model smaller"
         )
     return steps
@@ -238,7 +241,10 @@ def _with_size(
     pace: Pace | None,
 ) -> Recipe:
     def made(size: Size) -> Recipe:
-        return with_model(recipe, model_of(size, data.task.shape, 0.1, recipe.text.shared), changes)
+        model = model_of(size, data.task.shape, 0.1, recipe.text.shared)
+        if isinstance(recipe.model.input, Images):  # chosen for the form of the pictures, whatever the size
+            model |= recipe.model.model_dump(mode="json", include={"input", "positions"}, exclude_unset=True)
+        return with_model(recipe, model, changes)
 
     width = recipe.model.width if any(change.startswith("model.width=") for change in changes) else None
     series = data.task.shape == "timeline"

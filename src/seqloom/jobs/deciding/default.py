@@ -55,6 +55,8 @@ class Look:
     """Whether the texts are events of music."""
     task: tuple[tuple[str, int], ...] = ()
     """Of series: settings of the task that suit their length and their steps."""
+    picture: tuple[int, int, int] | None = None
+    """Rows, columns and channels, where examples are pictures."""
 
 
 def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Look:
@@ -76,7 +78,7 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
         guess = "classes"
     examples = round(rows * max(1.0, total / max(read_bytes, 1)))
     if guess == "series":
-        return Look(guess, examples, 0.0, total)
+        return Look(guess, examples, 0.0, total, picture=_picture(_side(blocks, 0)))
     sides = [_side(blocks, 1)] if labels else [_side(blocks, side) for side in range(2 if guess == "pairs" else 1)]
     longer, rare = (_longer(sides, _words), _longer(sides, _characters)), max(map(_rare, sides))
     return Look(guess, examples, longer[0], total, longer[1], rare, _letters(sides), labels, midi=first.midi)
@@ -84,6 +86,14 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
 
 def _side(blocks: Sequence[Block], side: int) -> list[Any]:
     return [value for block in blocks for value in block.columns[side]]
+
+
+def _picture(values: Sequence[Any]) -> tuple[int, int, int] | None:
+    """The form of the first; others are told when they are read."""
+    if not values or values[0].ndim != 3:
+        return None
+    rows, columns, channels = values[0].shape
+    return rows, columns, channels
 
 
 def _few_kinds(values: Sequence[Any], least: int = 2) -> bool:
@@ -136,6 +146,8 @@ def _rare(side: Sequence[Any]) -> float:
     return once / max(counts.total(), 1)
 
 
+PICTURES = 32  # in a batch, which counts their pixels
+
 # Muon needs far fewer steps than AdamW (docs/decisions/0016); its rates are chosen later, by jobs/deciding/rates.py
 OPTIMISER = {"kind": "muon", "rate": 0.01, "others": {"rate": 0.003, "decay": 0.0}}
 
@@ -150,6 +162,8 @@ def default_settings(seen: Look) -> dict[str, Any]:
             training["best"] = "exact" if _by_characters(seen) else "chrf"
         case "tags" | "classes" | "series":
             training["best"] = "accuracy"  # the loss rises again while the answers still get better
+            if seen.picture is not None:
+                training["batch"] = PICTURES * seen.picture[0] * seen.picture[1]
         case "timeline":
             training["best"] = "mse"
         case "text":
@@ -179,7 +193,9 @@ def _task(seen: Look) -> dict[str, Any]:
         case "classes":
             return {"task": {"kind": "classify"}, "text": {"source": _bpe(seen, 4000)}}
         case "series":
-            return {"task": {"kind": "classify", "reads": "series"}, "text": {}}
+            settings: dict[str, Any] = {"task": {"kind": "classify", "reads": "series"}, "text": {}}
+            rows, columns, _ = seen.picture or (0, 0, 0)
+            return settings | ({"data": {"longest": rows * columns}} if seen.picture else {})
 
 
 def _bpe(seen: Look, size: int) -> dict[str, Any]:

@@ -29,6 +29,22 @@ def heads_for(width: int) -> int:
     return next((heads for heads in range(most, 0, -1) if width % heads == 0 and (width // heads) % 2 == 0), 1)
 
 
+PATCHES = 64
+"""Of a picture, about; as MNIST's and CIFAR's are cut into by small ones of their kind."""
+
+
+def picture_input(picture: tuple[int, int, int]) -> dict[str, Any]:
+    """Square patches that divide the width, about as many as `PATCHES`. picture: rows, columns, channels."""
+    rows, columns, channels = picture
+
+    def apart(side: int) -> float:
+        count = -(-rows // side) * columns // side
+        return max(count / PATCHES, PATCHES / count)
+
+    patch = min((side for side in range(1, columns + 1) if columns % side == 0), key=apart)
+    return {"kind": "images", "patch": patch, "columns": columns, "channels": channels}
+
+
 def model_of(size: Size, shape: Shape, dropout: float, shared: bool) -> dict[str, Any]:
     """A Transformer as they are built now: norms before, rotary positions."""
     model: dict[str, Any] = {

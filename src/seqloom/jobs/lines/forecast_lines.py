@@ -10,20 +10,24 @@ from seqloom.jobs.answering.forecasting import Forecast
 from seqloom.jobs.lines.json_line import json_line
 
 Form = Literal["text", "tsv", "jsonl"]
-"""text: comma-separated"""
+"""text: a CSV"""
 
 
-def forecast_text(forecasts: Sequence[Forecast], columns: Columns, form: Form) -> str:
-    """All steps of all forecasts, in the file's own names and in the way it writes times."""
+def forecast_text(forecasts: Sequence[Forecast], columns: Columns, form: Form, decimal: str) -> str:
+    """All steps of all forecasts, in the file's own names and in the way it writes times and numbers.
+
+    With decimal commas the cells stand between semicolons, as spreadsheets have it where these are usual.
+    """
     if form == "jsonl":
         return "".join(json_line(record) for one in forecasts for record in _records(one, columns))
     file = io.StringIO()
-    writer = csv.writer(file, delimiter="\t" if form == "tsv" else ",", lineterminator="\n")
+    separator = "\t" if form == "tsv" else ";" if decimal == "," else ","
+    writer = csv.writer(file, delimiter=separator, lineterminator="\n")
     names = [name for column in columns.targets for name in _names(column, forecasts[0].levels)]
     writer.writerow([columns.time, *([columns.series] if columns.series else []), *names])
     for one in forecasts:
         for time, said_CQ in zip(one.times, one.said_HCQ.tolist(), strict=True):
-            numbers = [f"{number:.7g}" for said_Q in said_CQ for number in said_Q]
+            numbers = [f"{number:.7g}".replace(".", decimal) for said_Q in said_CQ for number in said_Q]
             writer.writerow([time, *([one.series] if columns.series else []), *numbers])
     return file.getvalue()
 

@@ -133,7 +133,7 @@ def _row(task: ForecastTask, column: Any) -> tuple[int, tuple[str, ...]]:
     if not task.apart or len(names) == 1:
         return 0, ()
     row = 0 if column is None else names.index(column)
-    return row, (f"The columns are read one by one; this is {names[row]}.",)
+    return row, (f"The columns are read one by one; this is {names[row]}",)
 
 
 def _document(found: Forecast, task: ForecastTask, style: TimeStyle) -> ForecastDocument:

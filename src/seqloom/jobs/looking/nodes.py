@@ -58,7 +58,7 @@ def node_subject(model: Model, task: NodesTask, given: Any, target: Any, changes
         return _answer(task, chances_MV, near, inside, weights, seen)
 
     notes = (
-        () if whole else (f"{ids[0]!r} learns from more nodes than are shown: these numbers are of the nearest alone.",)
+        () if whole else (f"{ids[0]!r} learns from more nodes than are shown: these numbers are of the nearest alone",)
     )
     return Subject(example, said, lambda: task.labels.names, seen, forced=target is not None, notes=notes)
 

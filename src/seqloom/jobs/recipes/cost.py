@@ -31,7 +31,7 @@ def listed(recipe: Recipe) -> Listed:
     length, written = _lengths(recipe)
     cost = model_cost(recipe.model, Sizes(source.entries, target.entries), length, asked=_asked(recipe))
     flops = passes(recipe.training) * training_flops(cost) * length / written
-    return Listed(recipe.source, cost.parameters, flops, source.known and target.known)
+    return Listed(recipe.task.kind, recipe.source, cost.parameters, flops, source.known and target.known)
 
 
 def counted_sizes(recipe: Recipe) -> tuple[tuple[int, int], float, float]:
@@ -48,7 +48,8 @@ def _of_series(recipe: Recipe, task: Forecast) -> Listed:
     sizes = Sizes(columns + len(task.past) + (known + 1 if known else 0), task.horizon * columns, steps)
     cost = model_cost(recipe.model, sizes, steps)
     flops = training_flops(cost) * steps / (task.horizon * columns)
-    return Listed(recipe.source, cost.parameters, flops, task.channels == "apart" or bool(task.targets))
+    sure = task.channels == "apart" or bool(task.targets)
+    return Listed(task.kind, recipe.source, cost.parameters, flops, sure)
 
 
 def _lengths(recipe: Recipe) -> tuple[float, float]:

@@ -25,7 +25,8 @@ COUNTED = "costs.json"
 SMALL, DEMO = "-small", "demo-"
 LENGTH = 27  # tokens a side: about what sentences of WMT's news have
 CHARACTERS, WORDS, LABELS, CHANNELS = 100, 30_000, 10, 10  # where only data would tell
-HEAD = ("recipe", "parameters", "FLOPs/token", "source")
+HEAD = ("recipe", "task", "parameters", "FLOPs/token", "source")
+NAMES = 2  # columns of words, which begin at the left
 BELOW = (
     f"FLOPs/token: of training, for each token that is written (or read, where none is), with {LENGTH} tokens a side;",
     "of language models with a full window.",
@@ -37,14 +38,15 @@ BELOW = (
 class Listed:
     """sure: the sizes of its vocabularies are known."""
 
+    task: str
     source: str
     parameters: int
     flops: float
     sure: bool
 
-    def cells(self) -> tuple[str, str, str]:
+    def cells(self) -> tuple[str, str, str, str]:
         mark = "" if self.sure else "~"
-        return f"{mark}{count(self.parameters)}", f"{mark}{count(self.flops)}", self.source
+        return self.task, f"{mark}{count(self.parameters)}", f"{mark}{count(self.flops)}", self.source
 
 
 def groups() -> list[list[tuple[str, ...]]]:
@@ -63,11 +65,11 @@ def lines() -> Iterator[str]:
     widths = [max(len(row[at]) for row in every) for at in range(len(HEAD) - 1)]
 
     def line(row: tuple[str, ...]) -> str:
-        name, *numbers = (
-            text.rjust(width) if at else text.ljust(width)
+        cells = (
+            text.ljust(width) if at < NAMES else text.rjust(width)
             for at, (text, width) in enumerate(zip(row[:-1], widths, strict=True))
         )
-        return "  ".join([name, *numbers, row[-1]]).rstrip()
+        return "  ".join([*cells, row[-1]]).rstrip()
 
     yield line(HEAD)
     for number, group in enumerate(parts):
@@ -81,7 +83,7 @@ def show(console: "Console") -> None:
 
     first, *others = groups()
     rows = [*first, *(row for group in others for row in (("",) * len(HEAD), *group))]
-    draw(Table("", HEAD, tuple(rows), sentences=True), console)
+    draw(Table("", HEAD, tuple(rows), left=NAMES, sentences=True), console)
     console.print("\n".join(BELOW), markup=False, highlight=False)
 
 
@@ -89,7 +91,7 @@ def _place(name: str) -> tuple[str, bool]:
     return name.removesuffix(SMALL), name.endswith(SMALL)
 
 
-def _cells(name: str, file: Path, known: dict[str, tuple[int, Listed]]) -> tuple[str, str, str]:
+def _cells(name: str, file: Path, known: dict[str, tuple[int, Listed]]) -> tuple[str, str, str, str]:
     text = file.read_bytes()
     digest, found = known.get(name, (None, None))
     if found is not None and digest == zlib.crc32(text):
@@ -98,7 +100,7 @@ def _cells(name: str, file: Path, known: dict[str, tuple[int, Listed]]) -> tuple
         tomllib.loads(text.decode())
         return _count(file).cells()
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, UserError):
-        return "", "", f"(broken: `seqloom recipes {name}` says why)"
+        return "", "", "", f"(broken: `seqloom recipes {name}` says why)"
 
 
 def _count(file: Path) -> Listed:
