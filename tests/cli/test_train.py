@@ -54,6 +54,24 @@ def test_it_trains_and_prints_its_scores(place: Path) -> None:
     assert ran.error.endswith("next: seqloom predict runs/x\n")
 
 
+@pytest.mark.parametrize(
+    ("terms", "told"),
+    [
+        ((), None),
+        (("smoothing=0.1",), "the training loss includes label smoothing (0.1); the validation loss does not"),
+        (
+            ("smoothing=0.1", "r_drop=2"),
+            "the training loss includes label smoothing (0.1) and R-Drop (2); the validation",
+        ),
+    ],
+)
+def test_losses_that_are_not_alike_are_told(place: Path, terms: tuple[str, ...], told: str | None) -> None:
+    changes = [part for term in ("smoothing=0", "steps=1", *terms) for part in ("--set", f"training.{term}")]
+    ran = _train("--data", "pairs.tsv", "r.toml", "--out", "runs/x", *changes)
+    assert ran.code == 0, ran.error
+    assert told in ran.error if told else "training loss includes" not in ran.error
+
+
 def test_waiting_for_a_compiler_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decide, "wait_for_all", lambda: library._tell("kernels are compiled"))
     ran = _train("--data", "pairs.tsv", "r.toml", "--out", "runs/x", "--set", "training.steps=2")

@@ -375,8 +375,22 @@ def _about(run: RunFolder, recipe: Recipe, data: Corpora, model: Model, device: 
     return [
         f"{recipe.task.kind}: {what}",
         f"{size.family}, {size.width} wide, {size.depth} deep, {parameters:,} parameters; {batches}; {device.type}",
+        *_besides(training),
         f"run folder: {run.path}",
     ]
+
+
+def _besides(training: TrainingSettings) -> Iterator[str]:
+    """Why the loss in training may stand far above that of validation."""
+    terms = {
+        "label smoothing": training.smoothing,
+        "R-Drop": training.r_drop,
+        "an activation penalty": training.activation,
+        "a temporal penalty": training.temporal,
+    }
+    named = [f"{name} ({value:g})" for name, value in terms.items() if value]
+    if named:
+        yield f"the training loss includes {' and '.join(named)}; the validation loss does not"
 
 
 def _what(data: Corpora) -> str:
