@@ -49,6 +49,7 @@ def test_a_graph_of_sparse_features(tmp_path: Path) -> None:
     [
         ("id,label,f1,f2\na,x,0.5,0\nb,y,-1,2\n", ".csv"),
         ('id,label,features\na,x,"0.5,0"\nb,y,"-1,2"\n', ".csv"),
+        ("id,label,x,y\na,x,0.5,0\nb,y,-1,2\n", ".csv"),
         ("node\tclass\tfeatures\na\tx\t0.5,0\nb\ty\t-1,2\n", ".tsv"),
         ('{"id": "a", "label": "x", "features": [0.5, 0]}\n{"id": "b", "label": "y", "features": [-1, 2]}\n', ".jsonl"),
         ('{"id": "a", "label": "x", "x": {"0": 0.5}}\n{"id": "b", "label": "y", "x": {"1": 2, "0": -1}}\n', ".jsonl"),
