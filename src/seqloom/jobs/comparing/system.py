@@ -111,7 +111,7 @@ def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Column
         learnt = fingerprints(system.recipe.data) if system.command else data_of(RunFolder(system.run))
         validated = {name_of(corpus) for corpus in system.recipe.data.valid}
         learnt = {name: content for name, content in learnt.items() if name not in validated}
-        for corpus in corpora_like(test, system.recipe.data.corpora, columns):
+        for corpus in _tests(test, system.recipe, columns):
             known = next((name for name, content in learnt.items() if content == fingerprint(corpus)), None)
             if known is not None:
                 raise UserError(
@@ -123,7 +123,7 @@ def refuse_unreadable(systems: Sequence[System], test: Sequence[str], columns: C
     """What is wrong with the test is told now, not when all have learnt."""
     recipe = systems[0].recipe
     shape = task_class(recipe.task).shape
-    for corpus in corpora_like(test, recipe.data.corpora, columns) if shape != "timeline" else ():
+    for corpus in _tests(test, recipe, columns) if shape != "timeline" else ():
         deque(read(corpus, shape, "skip" if skip else "stop"), maxlen=0)
 
 
@@ -150,4 +150,8 @@ def _examples(corpus: Corpus, shape: Shape) -> Iterator[int]:
 
 def tested_on(test: Sequence[str], columns: Columns, recipe: Recipe) -> list[str]:
     """What the test holds; nothing where it is held out of training."""
-    return [fingerprint(corpus) for corpus in corpora_like(test, recipe.data.corpora, columns)] if test else []
+    return [fingerprint(corpus) for corpus in _tests(test, recipe, columns)] if test else []
+
+
+def _tests(test: Sequence[str], recipe: Recipe, columns: Columns) -> tuple[Corpus, ...]:
+    return corpora_like(test, recipe.data.corpora, columns, task_class(recipe.task).shape)

@@ -229,7 +229,7 @@ def _blocks(work: Work, model: Model, notes: list[str]) -> Iterator[Block]:
         yield from validation_blocks(recipe)
         return
     if work.command is None:
-        files = corpora_like(work.test, recipe.data.corpora, work.columns)
+        files = corpora_like(work.test, recipe.data.corpora, work.columns, shape)
     else:
         files = asked(replace(work.command, test=work.test)).recipe.data.test
     notes += table_notes(files, shape)
