@@ -237,7 +237,7 @@ def test_two_texts_are_scored_one_behind_the_other(runs: Runs, place: Path) -> N
     data = _head(runs.files["text"], place / "test.txt")
     (place / "other.txt").write_text(Path(data).read_text())
     asked = Evaluate(runs=(str(runs["documents"]),), data=(data, str(place / "other.txt")))
-    _, found = evaluate(asked)
+    found, _ = evaluate(asked)
     assert found.examples == 2 * FEW
 
 
