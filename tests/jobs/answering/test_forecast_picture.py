@@ -1,5 +1,6 @@
 """Forecasts as pictures."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -44,6 +45,23 @@ def test_a_missing_value_is_a_gap() -> None:
     one.before_TC[10] = np.nan
     was = next(d for kind, d in paths(forecast_svg([one])) if kind == "line a")
     assert (was.count("M"), was.count("L")) == (2, 15)
+
+
+def test_a_value_between_missing_ones_is_a_dot() -> None:
+    one = forecast()
+    one.before_TC[[10, 12]] = np.nan
+    svg = forecast_svg([one])
+    was = next(d for kind, d in paths(svg) if kind == "line a")
+    assert (was.count("M"), was.count("L")) == (2, 13)
+    assert [dot.get("class") for dot in ElementTree.fromstring(svg).iter(f"{SVG}circle")] == ["dot a"]
+
+
+def test_a_forecast_of_one_step_can_be_seen() -> None:
+    one = forecast()
+    svg = forecast_svg([replace(one, times_H=one.times_H[:1], said_HCQ=one.said_HCQ[:1])])
+    assert "dot b" in [dot.get("class") for dot in ElementTree.fromstring(svg).iter(f"{SVG}circle")]
+    band = next(d for kind, d in paths(svg) if kind == "band b")
+    assert len({place.split()[0] for place in band.strip("MZ").split("L")}) == 2
 
 
 def test_a_band_for_each_pair_of_quantiles() -> None:

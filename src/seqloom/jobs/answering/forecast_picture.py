@@ -103,18 +103,26 @@ def _times(times: Times, first: int, across: Scale, bottom: float) -> Iterator[s
 
 
 def _line(x: np.ndarray, y: Floats, across: Scale, up: Scale, colour: str) -> str:
-    text, pen = [], "M"
-    for place, value in zip(x.tolist(), y.tolist(), strict=True):
-        if math.isfinite(value):
-            text.append(f"{pen}{across.place(place):.1f} {up.place(value):.1f}")
-            pen = "L"
-        else:
-            pen = "M"
-    return f'<path class="line {colour}" d="{"".join(text)}"/>'
+    """A value between two that are missing, or of a single step, is a dot: a line of it has no length."""
+    text, dots = [], []
+    there = np.isfinite(y)
+    for part in np.split(np.arange(len(y)), np.flatnonzero(~there)):
+        places = [f"{across.place(x[at]):.1f} {up.place(y[at]):.1f}" for at in part.tolist() if there[at]]
+        if len(places) == 1:
+            left, _, height = places[0].partition(" ")
+            dots.append(f'<circle class="dot {colour}" cx="{left}" cy="{height}" r="2"/>')
+        elif places:
+            text.append("M" + "L".join(places))
+    return "".join([f'<path class="line {colour}" d="{"".join(text)}"/>', *dots])
 
 
 def _band(x: np.ndarray, low: Floats, high: Floats, across: Scale, up: Scale) -> str:
-    there = [(across.place(place), up.place(value)) for place, value in zip(x.tolist(), high.tolist(), strict=True)]
-    back = [(across.place(place), up.place(value)) for place, value in zip(x.tolist(), low.tolist(), strict=True)]
+    """Of a single step it is as wide as a dot."""
+    places = [across.place(place) for place in x.tolist()]
+    if len(places) == 1:
+        places = [places[0] - 3, places[0] + 3]
+        low, high = low.repeat(2), high.repeat(2)
+    there = [(place, up.place(value)) for place, value in zip(places, high.tolist(), strict=True)]
+    back = [(place, up.place(value)) for place, value in zip(places, low.tolist(), strict=True)]
     path = "L".join(f"{a:.1f} {b:.1f}" for a, b in [*there, *reversed(back)])
     return f'<path class="band b" d="M{path}Z"/>'
