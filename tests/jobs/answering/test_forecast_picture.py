@@ -60,6 +60,8 @@ def test_a_forecast_of_one_step_can_be_seen() -> None:
     one = forecast()
     svg = forecast_svg([replace(one, times_H=one.times_H[:1], said_HCQ=one.said_HCQ[:1])])
     assert "dot b" in [dot.get("class") for dot in ElementTree.fromstring(svg).iter(f"{SVG}circle")]
+    was = next(d for kind, d in paths(svg) if kind == "line a")
+    assert was.count("L") == 11  # three horizons of the past would be three steps
     band = next(d for kind, d in paths(svg) if kind == "band b")
     assert len({place.split()[0] for place in band.strip("MZ").split("L")}) == 2
 

@@ -13,7 +13,7 @@ from seqloom.training.curves import STYLE, words
 
 WIDTH, LEFT, RIGHT, TOP, GAP, BOTTOM, HEIGHT = 820, 64, 110, 60, 40, 46, 130
 MOST = 8  # charts
-BEFORE = 3  # horizons of the past that are drawn, at most
+BEFORE, FEWEST = 3, 12  # horizons of the past that are drawn; steps, where those are fewer
 BAND = ".band { fill: currentColor; opacity: .18; stroke: none }"
 TICKS = 6
 
@@ -43,7 +43,7 @@ def forecast_svg(forecasts: Sequence[Forecast], title: str = "") -> str:
 
 def _chart(one: Forecast, column: int, top: float, last: bool) -> Iterator[str]:
     horizon = len(one.times_H)
-    before_T = one.before_TC[-BEFORE * horizon :, column]
+    before_T = one.before_TC[-max(BEFORE * horizon, FEWEST) :, column]
     said_HQ = one.said_HCQ[:, column]
     came_H = None if one.came_HC is None else one.came_HC[:, column]
     all_values = np.concatenate([before_T, said_HQ.ravel(), *([] if came_H is None else [came_H])])
