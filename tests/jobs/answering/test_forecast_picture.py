@@ -82,3 +82,13 @@ def test_times_stand_below() -> None:
     words = [one.text for one in ElementTree.fromstring(forecast_svg([forecast()])).iter(f"{SVG}text")]
     assert "2024-01-30" in words
     assert "<&>: c0" in words
+
+
+def test_series_that_end_at_other_times_each_have_theirs() -> None:
+    one, later = forecast(), forecast()
+    day = np.timedelta64(1, "D")
+    later = replace(later, times_T=later.times_T + 100 * day, times_H=later.times_H + 100 * day)
+    for drawn, expected in (([one, one], ["2024-01-30"]), ([one, later], ["2024-01-30", "2024-05-09"])):
+        svg = ElementTree.fromstring(forecast_svg(drawn))
+        words = [text.text for text in svg.iter(f"{SVG}text")]
+        assert [word for word in words if word in ("2024-01-30", "2024-05-09")] == expected

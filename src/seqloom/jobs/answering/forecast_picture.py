@@ -19,7 +19,7 @@ TICKS = 6
 
 
 def forecast_svg(forecasts: Sequence[Forecast], title: str = "") -> str:
-    """The first charts of many; how many there are is said."""
+    """The first charts of many; how many there are is said. Times stand below the last, and where others come next."""
     charts = [(one, column) for one in forecasts for column in range(len(one.columns))]
     shown = charts[:MOST]
     height = TOP + len(shown) * (HEIGHT + GAP) - GAP + BOTTOM
@@ -27,7 +27,8 @@ def forecast_svg(forecasts: Sequence[Forecast], title: str = "") -> str:
     parts = [f'<rect class="ground" width="{WIDTH}" height="{height}" rx="6"/>']
     parts.append(words(LEFT, 24, title + more, "head title"))
     for number, (one, column) in enumerate(shown):
-        parts += _chart(one, column, TOP + number * (HEIGHT + GAP), last=number == len(shown) - 1)
+        timed = number == len(shown) - 1 or not np.array_equal(_times_of(one), _times_of(shown[number + 1][0]))
+        parts += _chart(one, column, TOP + number * (HEIGHT + GAP), timed)
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
@@ -41,9 +42,18 @@ def forecast_svg(forecasts: Sequence[Forecast], title: str = "") -> str:
     )
 
 
-def _chart(one: Forecast, column: int, top: float, last: bool) -> Iterator[str]:
+def _most(one: Forecast) -> int:
+    """Steps of the past that are drawn."""
+    return max(BEFORE * len(one.times_H), FEWEST)
+
+
+def _times_of(one: Forecast) -> Times:
+    return np.concatenate((one.times_T[-_most(one) :], one.times_H))
+
+
+def _chart(one: Forecast, column: int, top: float, timed: bool) -> Iterator[str]:
     horizon = len(one.times_H)
-    before_T = one.before_TC[-max(BEFORE * horizon, FEWEST) :, column]
+    before_T = one.before_TC[-_most(one) :, column]
     said_HQ = one.said_HCQ[:, column]
     came_H = None if one.came_HC is None else one.came_HC[:, column]
     all_values = np.concatenate([before_T, said_HQ.ravel(), *([] if came_H is None else [came_H])])
@@ -65,9 +75,8 @@ def _chart(one: Forecast, column: int, top: float, last: bool) -> Iterator[str]:
         yield _line(ahead, came_H, across, up, "c")
     yield _line(ahead, said_HQ[:, 0], across, up, "b")
     yield from _labels(one, said_HQ, came_H, up, top, bottom)
-    if last:
-        times = np.concatenate((one.times_T[len(one.times_T) - len(before_T) :], one.times_H))
-        yield from _times(times, -len(before_T), across, bottom)
+    if timed:
+        yield from _times(_times_of(one), -len(before_T), across, bottom)
 
 
 def _pairs(levels: int) -> Iterator[tuple[int, int]]:
