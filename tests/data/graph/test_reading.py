@@ -105,6 +105,11 @@ HEAD = "id\tsplit\tlabel\tfeatures\n"
             "nodes.tsv:3: 3 features, but the nodes before have 2",
         ),
         (HEAD + "a\ttrain\tx\tone\n", EDGES, "nodes.tsv:2: a feature's number should be 0, 1, 2, …, but is 'one'"),
+        (
+            HEAD + f"a\ttrain\tx\t{'9' * 5000}\n",
+            EDGES,
+            "nodes.tsv:2: a feature's number should be below 10,000,000, but is 9+; mend the line",
+        ),
         (HEAD + "a\ttrain\tx\t1,nan\n", EDGES, "nodes.tsv:2: a feature should be a number, but is nan"),
         (
             HEAD + "a\ttrain\tx\t1\nb\tvalid\tz\t1\n",
