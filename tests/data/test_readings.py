@@ -110,6 +110,14 @@ def test_pictures_are_read_line_by_line() -> None:
     assert series_text(picture) == "2 × 3 pixels of 2 readings: 0, 1"
 
 
+def test_a_reading_of_0_is_shown_as_0() -> None:
+    """Not as what single precision leaves of it: 1.498e-06, the first pixel of nearly every picture."""
+    picture = np.array([[[0.0], [11]], [[12], [5]]])
+    readings = Readings.train(ReadingsSettings(), [picture], columns=2)
+    said = series_text(readings.decode(readings.encode([picture])[0]), 2)
+    assert said == "2 × 2 pixels of 1 reading: 0"
+
+
 def test_nothing_to_learn_from() -> None:
     with pytest.raises(UserError, match="no readings to learn from"):
         Readings.train(ReadingsSettings(), [])

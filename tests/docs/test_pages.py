@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, anchors, filled, lost_links, programs, run
+from seqloom.jobs.recipes.recipe import Recipe
+from seqloom.settings import loads
+from tests.docs.pages import PAGES, ROOT, anchors, blocks, filled, lost_links, programs, run
 
 PAGE = """# A page
 
@@ -67,6 +69,14 @@ def test_what_is_shown_belongs_to_a_program() -> None:
 
 def test_a_page_is_filled_with_what_comes_out() -> None:
     assert filled(PAGE.replace("\n42\n```", "\n```"), "page") == PAGE
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "tasks").glob("*.md")), ids=lambda page: page.stem)
+def test_recipes_that_a_page_of_a_task_shows_can_be_trained_with(page: Path) -> None:
+    """Those that begin with a section; others are a line of one."""
+    for recipe in blocks(PAGES[page], "toml"):
+        if recipe.startswith("["):
+            loads(recipe, Recipe, (), page.name)
 
 
 def test_anchors_are_those_of_headings_outside_code() -> None:

@@ -145,7 +145,7 @@ def test_from_python(run: Path) -> None:
     rising, falling = (np.array(_examples(2, 4)[number][0]) for number in range(2))
     assert str(model.predict(rising)) == "up"
     assert [str(answer) for answer in model.predict([rising, falling.tolist()])] == ["up", "down"]
-    with pytest.raises(UserError, match="text 1: 1 readings at each step, but 2 are expected"):
+    with pytest.raises(UserError, match="text 1: 1 reading at each step, but 2 are expected"):
         model.predict([np.zeros(4)])
     with pytest.raises(TypeError, match="an array of readings"):
         model.predict("up")
@@ -156,7 +156,7 @@ def test_from_python(run: Path) -> None:
     [
         (
             [([[1.0, 2.0]], "up"), ([[1.0]], "down"), ([[1.0, 2.0]], "up")],
-            r"b\.jsonl:2: 1 readings at each step, but 2",
+            r"b\.jsonl:2: 1 reading at each step, but 2",
         ),
         (
             [([[1.0, None]], "up"), ([[1.0, 2.0]], "down"), ([[1.0, 2.0]], "up")],
@@ -177,7 +177,7 @@ def test_data_that_cannot_be_learnt_from(folder: Path, run: Path, tmp_path: Path
 
 def test_files_of_another_form_than_training_s(folder: Path, tmp_path: Path) -> None:
     other = _jsonl(tmp_path / "b.jsonl", [([[1.0]], "up")])
-    with pytest.raises(UserError, match=r"b\.jsonl:1: 1 readings at each step, but 2 are expected"):
+    with pytest.raises(UserError, match=r"b\.jsonl:1: 1 reading at each step, but 2 are expected"):
         seqloom.train(folder / "r.toml", data=folder / "a.jsonl", valid=other, out=tmp_path / "run", view="none")
 
 

@@ -97,3 +97,20 @@ def test_settings_that_belong_together() -> None:
     ):
         with pytest.raises(SettingsError, match=re.escape(said)):
             loads(RECIPE, Recipe, [change])
+
+
+def test_the_recipe_that_comes_along_knows_unknown_words_and_what_follows_what(place: Path) -> None:
+    """Which tag a C has hangs on the word before it, not on its letters."""
+    _write(place / "tags.conllu")
+    text = (place / "tags.conllu").read_text()
+    (place / "tags.conllu").write_text(re.sub(r"(\tV(?:\t_)+\n\d+\t\w+\t_\t)C", r"\1D", text))
+    small = (
+        "model.width=32",
+        "model.dropout=0.1",
+        "model.input.dropout=0.3",
+        "model.mixer.dropout=0",
+        "training.steps=120",
+    )
+    trained = train(Command("word-tagger", ("tags.conllu",), changes=(*small, "training.batch=800")), view="none")
+    assert trained.scores["accuracy"] > 90
+    assert str(seqloom.load("runs/tags").predict("tsbdo stnbcp pctbsn tnspd")) == "V D C C"

@@ -82,6 +82,23 @@ def test_a_binary_file_that_ends_too_early(tmp_path: Path) -> None:
     assert message(path) == f"{path}: ends within word 3 of 3"
 
 
+def test_a_binary_file_that_goes_on(tmp_path: Path) -> None:
+    path = written(tmp_path, "x.bin", binary().replace(b"3 3", b"2 3", 1).replace(b"new york", b"new_york"))
+    assert message(path) == f"{path}: goes on behind the 2 words that its first line says; get the file again"
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e39"])
+def test_numbers_that_are_not_finite(tmp_path: Path, number: str) -> None:
+    """Training would stop at its first step, and say that the rate is too high."""
+    said = "the vector of 'of' has numbers that are not finite; take the word out, or get the file again"
+    path = written(tmp_path, "x.txt", f"the 1 2 3\nof 1 {number} 3\n".encode())
+    assert message(path) == f"{path}:2: {said}"
+    with np.errstate(over="ignore"):
+        vector = np.array([1, float(number), 3]).astype("<f4")
+    path = written(tmp_path, "x.bin", b"1 3\nof " + vector.tobytes())
+    assert message(path) == f"{path}: word 1: {said}"
+
+
 def test_no_file(tmp_path: Path) -> None:
     assert message(tmp_path / "none.vec") == f"{tmp_path}/none.vec: no such file"
     assert message(tmp_path) == f"{tmp_path}: no such file"

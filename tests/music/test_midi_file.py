@@ -143,4 +143,12 @@ def test_written_and_read_again() -> None:
 
 def test_more_instruments_than_channels_are_all_written() -> None:
     notes = tuple(Note(float(program), program + 1.0, 60, program=program) for program in range(20))
-    assert len(read_midi(write_midi(Piece(notes))).notes) == 20
+    read = read_midi(write_midi(Piece(notes))).notes
+    assert [(note.start, note.program) for note in read] == [(note.start, note.program) for note in notes]
+
+
+def test_more_instruments_than_channels_that_play_by_turns() -> None:
+    """Who shares a channel says at each note who plays."""
+    notes = tuple(Note(float(beat), beat + 1.0, 60, program=beat % 20) for beat in range(60))
+    read = read_midi(write_midi(Piece(notes))).notes
+    assert [(note.start, note.program) for note in read] == [(note.start, note.program) for note in notes]

@@ -76,5 +76,5 @@ def test_training_varies_series_by_their_seeds_alone() -> None:
 
 
 def test_series_of_another_form_are_refused_by_training() -> None:
-    with pytest.raises(UserError, match=r"made\.tsv:2: 1 readings at each step, but 2 are expected"):
+    with pytest.raises(UserError, match=r"made\.tsv:2: 1 reading at each step, but 2 are expected"):
         task_of(SETTINGS, "series", WORDS, [SERIES[0], np.zeros((2, 1))], ["up", "down"])

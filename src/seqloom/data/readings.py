@@ -16,6 +16,7 @@ from pydantic import Field
 from seqloom.data.ragged import Ragged
 from seqloom.data.reading.faults import Broken
 from seqloom.settings import Frozen, UserError
+from seqloom.settings.words import counted
 from seqloom.text import json_file
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -55,7 +56,7 @@ class Form:
     def misfit(self, x: Floats) -> Broken | None:
         """Why a series is not of this form; None: it is."""
         if x.shape[-1] != len(self.names):
-            what = f"{x.shape[-1]} readings at each step, but {len(self.names)} are expected"
+            what = f"{counted(x.shape[-1], 'reading')} at each step, but {len(self.names)} are expected"
             return Broken("another number of readings", what, "mend the data")
         columns = x.shape[1] if x.ndim == 3 else None
         if columns != self.columns:
@@ -139,7 +140,9 @@ class Readings:
 
     def decode(self, x_TM: Floats) -> Floats:
         """The readings that numbers of a model stand for, as far as the scale is not each series' own."""
-        return np.asarray(x_TM, np.float64)[:, : len(self.names)] * self.deviation_C + self.mean_C
+        x_TC = np.asarray(x_TM, np.float64)[:, : len(self.names)] * self.deviation_C + self.mean_C
+        rounding_C = 1e-6 * np.abs(self.mean_C)  # what single precision leaves of a 0
+        return np.where(np.abs(x_TC) < rounding_C, 0.0, x_TC)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -177,7 +180,7 @@ def series_text(x: Floats, columns: int | None = None) -> str:
     first = ", ".join(f"{value:.4g}" for value in x_TC[:1].flatten()[:3].tolist())
     more = ", …" if x_TC[:1].size > 3 else ""
     size = f"{len(x_TC)} steps" if columns is None else f"{len(x_TC) // columns} × {columns} pixels"
-    return f"{size} of {x_TC.shape[1]} readings: {first}{more}" if len(x_TC) else "0 steps"
+    return f"{size} of {counted(x_TC.shape[1], 'reading')}: {first}{more}" if len(x_TC) else "0 steps"
 
 
 class _Moments:

@@ -129,9 +129,10 @@ def _unsplittable(wish: Asked) -> Iterator[Finding]:
 def _bare(command: Command) -> Report:
     """The files alone, where they are too broken to choose a recipe by them."""
     parts = command.data, command.valid, command.test
-    train, valid, test = (corpora_like(files, (), command.columns) if files else () for files in parts)
+    named = named_shape(command.changes)
+    train, valid, test = (corpora_like(files, (), command.columns, named) if files else () for files in parts)
     try:
-        shape = named_shape(command.changes) or shape_of(train[0])
+        shape = named or shape_of(train[0])
     except DataError:
         shape = "pairs"  # no text at all, which the report says whatever it should have been
     running = shape == "text" and not any(corpus.midi for corpus in train)

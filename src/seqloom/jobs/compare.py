@@ -41,7 +41,7 @@ from seqloom.jobs.recipes.recipe import learned_positions
 from seqloom.models.head_settings import HorizonOutput
 from seqloom.settings import FailedError, UserError
 from seqloom.settings.words import nearest, one_of
-from seqloom.tasks import Nodes, task_class
+from seqloom.tasks import Forecast, Nodes, task_class
 from seqloom.tasks.forecast import shown_levels
 from seqloom.training.watch import View
 
@@ -88,14 +88,14 @@ def _compared(
     rows = of_same_examples(rows, results)
     good = {row.name for row in rows if not row.failed}
     measured = {name: result for name, result in results.items() if name in good and isinstance(result, Result)}
-    of_graph = isinstance(systems[0].recipe.task, Nodes)
+    of_graph, of_series = (isinstance(systems[0].recipe.task, kind) for kind in (Nodes, Forecast))
     asked = named(command.metrics, *allowed(systems[0].recipe.task))
     names = asked or (metrics_of(measured, _differ(measured), _left_out(systems)) if measured else [])
     return Compared(
         tuple(rows),
         _report(command, measured, settings, note, names) if measured else None,
         command.budget,
-        f"nodes of {' '.join(command.data) or 'the training data'}" if of_graph else _test(command),
+        f"nodes of {' '.join(command.data) or 'the training data'}" if of_graph else _test(command, of_series),
         next((measured[system.name].device for system in systems if system.command and system.name in measured), ""),
         _differ(measured),
         tuple(_notes(command, systems, measured, names)),
@@ -268,9 +268,11 @@ def _learnt(system: System) -> list[str]:
     return sorted(fingerprints(system.recipe.data).values())
 
 
-def _test(command: Compare) -> str:
+def _test(command: Compare, of_series: bool) -> str:
     if command.test:
         return " ".join(command.test)
+    if of_series:  # a note says which part that is
+        return f"what is kept back of {' '.join(command.data) or 'the training data'}"
     if command.valid:
         return f"{' '.join(command.valid)}, {HELD_OUT}"
     return f"examples held out of {' '.join(command.data) or 'the training data'}, {HELD_OUT}"

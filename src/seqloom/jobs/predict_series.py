@@ -42,10 +42,13 @@ def predict_series(model: Model, asking: AskingSeries, note: Callable[[str], Non
     elif not write_whole(asking.out, text, asking.force, note) and asking.picture is None:
         return len(forecasts)
     if asking.picture is not None:
-        write_text(asking.picture, forecast_svg(forecasts, f"{table.file}: the next {len(forecasts[0].times)} steps"))
-    first = forecasts[0]
+        write_text(
+            asking.picture,
+            forecast_svg(forecasts, f"{table.file}: the next {counted(len(forecasts[0].times), 'step')}"),
+        )
+    first, last = (pick(forecasts, key=lambda one: one.times_H[0]) for pick in (min, max))
     series = f"{counted(len(forecasts), 'series', 'series')}: " if len(forecasts) > 1 else ""
-    note(f"{series}{counted(len(first.times), 'step')} from {first.times[0]} to {first.times[-1]}")
+    note(f"{series}{counted(len(first.times), 'step')} from {first.times[0]} to {last.times[-1]}")
     return len(forecasts)
 
 

@@ -1,6 +1,7 @@
 """Word vectors from a file: word2vec's text and binary forms, and GloVe's, which is the text form without a header."""
 
 import gzip
+import math
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -92,9 +93,18 @@ def _line(path: Path, line: bytes, width: int, number: int) -> tuple[str, Tensor
     try:
         if len(fields) != width + 1 or width < 1:
             raise ValueError
-        return fields[0].decode("utf-8"), torch.tensor([float(field) for field in fields[1:]])
+        word, vector = fields[0].decode("utf-8"), torch.tensor([float(field) for field in fields[1:]])
     except ValueError:
         raise WordVectorsError(f"{path}:{number}: should be a word and {width} numbers, separated by spaces") from None
+    return word, _finite(f"{path}:{number}", word, vector)
+
+
+def _finite(place: str, word: str, vector: Tensor) -> Tensor:
+    if not math.isfinite(vector.sum().item()):
+        raise WordVectorsError(
+            f"{place}: the vector of {word!r} has numbers that are not finite; take the word out, or get the file again"
+        )
+    return vector
 
 
 def _binary(path: Path, stream: BinaryIO, count: int, width: int) -> Iterator[tuple[str, Tensor]]:
@@ -107,4 +117,7 @@ def _binary(path: Path, stream: BinaryIO, count: int, width: int) -> Iterator[tu
         data = stream.read(4 * width)
         if len(data) < 4 * width:
             raise WordVectorsError(f"{path}: ends within the vector of word {number} of {count}")
-        yield word.lstrip(b"\n").decode("utf-8", "replace"), torch.from_numpy(np.frombuffer(data, "<f4").copy())
+        text = word.lstrip(b"\n").decode("utf-8", "replace")
+        yield text, _finite(f"{path}: word {number}", text, torch.from_numpy(np.frombuffer(data, "<f4").copy()))
+    if stream.read(width).strip():
+        raise WordVectorsError(f"{path}: goes on behind the {count} words that its first line says; get the file again")

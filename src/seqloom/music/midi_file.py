@@ -18,12 +18,15 @@ LONGEST = 24 * 3600.0  # seconds: a longer piece is a damaged file
 FRAMES = {29: 30 / 1.001}  # frames a second that SMPTE calls 29
 
 
-class MidiError(ValueError):
-    """What is wrong with a file, and what can be done; whoever reads it knows its name."""
+UNREADABLE = "MIDI that cannot be read"
 
-    def __init__(self, what: str, fix: str = "copy or download it again, or remove it") -> None:
+
+class MidiError(ValueError):
+    """What is wrong with a file, and what can be done; whoever reads it knows its name. kind: of faults, to count."""
+
+    def __init__(self, what: str, fix: str = "copy or download it again, or remove it", kind: str = UNREADABLE) -> None:
         super().__init__(what)
-        self.fix = fix
+        self.fix, self.kind = fix, kind
 
 
 def _mido() -> Any:
@@ -49,12 +52,13 @@ def read_midi(data: bytes) -> Piece:
     except Exception as error:  # damaged bytes reach every corner of the parser, which has no class for them
         raise MidiError(f"no MIDI file, or a damaged one ({error})") from None
     if file.type == 2:
-        raise MidiError("format 2: several songs that do not belong together", "save each as a file of its own")
+        what = "format 2: several songs that do not belong together"
+        raise MidiError(what, "save each as a file of its own", "MIDI of several songs")
     if not file.ticks_per_beat:
         raise MidiError("a damaged MIDI file (no ticks to a beat)")
     piece = _piece(file)
     if not piece.notes:
-        raise MidiError("no note in it", "remove it")
+        raise MidiError("no note in it", "remove it", "MIDI without a note")
     if piece.seconds(piece.end) > LONGEST:
         raise MidiError(f"a damaged MIDI file (it lasts {piece.seconds(piece.end) / 3600:,.0f} hours)")
     return piece
@@ -165,17 +169,21 @@ class _Player:
 
 
 def write_midi(piece: Piece) -> bytes:
-    """Format 1: a track of tempos, then a track for each instrument and part."""
+    """Format 1: a track of tempos, then a track for each instrument and part.
+
+    Of more players than channels some share one: there each note says who plays it.
+    """
     mido = _mido()
     first = [(_tick(beat), mido.MetaMessage("set_tempo", tempo=round(each * 1e6))) for beat, each in piece.tempos]
     players: dict[tuple[int, int], list[Note]] = {}
     for note in piece.notes:
         players.setdefault((note.part, note.program), []).append(note)
     tracks, free = [first], 0
+    programs = [program for _, program in players if program != DRUMS]
     for (_, program), notes in sorted(players.items()):
         channel = DRUM_CHANNEL if program == DRUMS else CHANNELS[free % len(CHANNELS)]
         free += program != DRUMS
-        tracks.append(_track(mido, notes, channel, program))
+        tracks.append(_track(mido, notes, channel, program, len(programs) > len(CHANNELS)))
     file = mido.MidiFile(type=1, ticks_per_beat=TICKS)
     for messages in tracks:
         file.tracks.append(_timed(mido, messages))
@@ -184,13 +192,14 @@ def write_midi(piece: Piece) -> bytes:
     return out.getvalue()
 
 
-def _track(mido: Any, notes: list[Note], channel: int, program: int) -> list[tuple[int, Any]]:
-    messages = []
-    if program != DRUMS:
-        messages.append((0, mido.Message("program_change", channel=channel, program=program)))
+def _track(mido: Any, notes: list[Note], channel: int, program: int, shared: bool) -> list[tuple[int, Any]]:
+    messages = list[tuple[int, Any]]()
     for note in notes:
         begin = _tick(note.start)
         end = max(begin + 1, _tick(note.end))
+        if program != DRUMS and (shared or not messages):
+            at = begin if shared else 0
+            messages.append((at, mido.Message("program_change", channel=channel, program=program)))
         sound: dict[str, int] = {"channel": channel, "note": note.pitch}
         messages.append((begin, mido.Message("note_on", velocity=note.velocity, **sound)))
         messages.append((end, mido.Message("note_off", **sound)))

@@ -49,7 +49,8 @@ class MaskedTask(Task):
     @staticmethod
     def refuses(model: ModelSettings) -> str | None:
         if model.family != "encoder-only":
-            return f"masked reads both sides of a gap: it needs an encoder-only model, not {model.family}"
+            what = f"masked reads both sides of a gap: it needs an encoder-only model, not {model.family}"
+            return f"{what}; set model.family = 'encoder-only', or take a recipe such as bert-small"
         if model.input.kind != "tokens" or model.output.kind != "tokens":
             return f"its input and output are text, and the model reads {model.input.kind}, writes {model.output.kind}"
         return None

@@ -49,6 +49,7 @@ def test_a_graph_of_sparse_features(tmp_path: Path) -> None:
     [
         ("id,label,f1,f2\na,x,0.5,0\nb,y,-1,2\n", ".csv"),
         ('id,label,features\na,x,"0.5,0"\nb,y,"-1,2"\n', ".csv"),
+        ("id,label,x,y\na,x,0.5,0\nb,y,-1,2\n", ".csv"),
         ("node\tclass\tfeatures\na\tx\t0.5,0\nb\ty\t-1,2\n", ".tsv"),
         ('{"id": "a", "label": "x", "features": [0.5, 0]}\n{"id": "b", "label": "y", "features": [-1, 2]}\n', ".jsonl"),
         ('{"id": "a", "label": "x", "x": {"0": 0.5}}\n{"id": "b", "label": "y", "x": {"1": 2, "0": -1}}\n', ".jsonl"),
@@ -104,6 +105,11 @@ HEAD = "id\tsplit\tlabel\tfeatures\n"
             "nodes.tsv:3: 3 features, but the nodes before have 2",
         ),
         (HEAD + "a\ttrain\tx\tone\n", EDGES, "nodes.tsv:2: a feature's number should be 0, 1, 2, …, but is 'one'"),
+        (
+            HEAD + f"a\ttrain\tx\t{'9' * 5000}\n",
+            EDGES,
+            "nodes.tsv:2: a feature's number should be below 10,000,000, but is 9+; mend the line",
+        ),
         (HEAD + "a\ttrain\tx\t1,nan\n", EDGES, "nodes.tsv:2: a feature should be a number, but is nan"),
         (
             HEAD + "a\ttrain\tx\t1\nb\tvalid\tz\t1\n",

@@ -60,6 +60,20 @@ def test_faults(tmp_path: Path) -> None:
     assert fault(name, shape="tags") == f"{name}:1: expected a word and its tag with a tab between them, found 'word'"
 
 
+def test_words_out_of_order(tmp_path: Path) -> None:
+    """An empty line that is missing would make one sentence of two; a line that is, a sentence without its word."""
+    name = write(tmp_path / "a.conllu", GERMAN.replace("\n\n# sent_id = 2", ""))
+    fix = "put an empty line between the sentences, or pass --skip-bad"
+    assert fault(name, shape="tags") == f"{name}:10: expected word 6, found word 1; {fix}"
+    name = write(tmp_path / "b.conllu", GERMAN.replace("3\tzu\t", "4\tzu\t"))
+    said = f"{name}:6: expected word 3, found word 4; mend the sentence, or pass --skip-bad"
+    assert fault(name, shape="tags") == said
+    assert rows(name, shape="tags", bad="skip") == [(12, ["#"], ["SYM"])]
+    assert skipped(name, shape="tags") == {"words out of order": 1}
+    name = write(tmp_path / "c.conllu", GERMAN.replace("1\t#", "2\t#"))
+    assert fault(name, shape="tags").startswith(f"{name}:12: expected word 1, found word 2")
+
+
 def test_wrong_encoding(tmp_path: Path) -> None:
     name = write(tmp_path / "a.conll", b"a\tX\nK\xe4se\tY\n\nb\tX\n")
     assert fault(name, shape="tags").startswith(f"{name}:2: not UTF-8 text (byte 0xe4 at column 2)")

@@ -77,6 +77,34 @@ def test_a_bad_file_is_named_and_harms_no_other(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("damaged", "why"),
+    [
+        (gzip.compress(write_midi(ONE))[:-20], "the gzip file ends too early; copy or download it again"),
+        (write_midi(ONE), "not gzip, or damaged; copy it again, or take the ending off if it is not packed"),
+    ],
+)
+def test_a_packed_file_that_is_damaged_harms_no_other(folder: Path, damaged: bytes, why: str) -> None:
+    (folder / "bad.mid.gz").write_bytes(damaged)
+    (corpus,) = corpora_of([str(folder), str(folder / "bad.mid.gz")])
+    with pytest.raises(DataError, match=rf"bad\.mid\.gz: near byte \d+: {why}, or pass --skip-bad"):
+        texts(corpus)
+    assert len(texts(corpus, "skip")) == 2
+
+
+def test_faults_are_counted_by_what_they_are(folder: Path) -> None:
+    (folder / "a.mid").write_bytes(write_midi(Piece(())))
+    (folder / "c.mid").write_bytes(write_midi(Piece((Note(0, 1, 36, program=DRUMS),))))
+    two = bytearray(write_midi(ONE))
+    two[9] = 2  # the format
+    (folder / "d.mid").write_bytes(two)
+    (folder / "e.mid").write_bytes(two[:30])
+    (corpus,) = corpora_of([str(folder)])
+    counts = [reason for block in read(corpus, "text", "skip") for reason in block.report.counts]
+    kinds = ["MIDI without a note", "MIDI of drums alone", "MIDI of several songs", "MIDI that cannot be read"]
+    assert sorted(counts) == sorted(kinds)
+
+
+@pytest.mark.parametrize(
     ("piece", "events", "why"),
     [
         (

@@ -69,7 +69,18 @@ def test_another_name_is_said_in_the_settings(tmp_path: Path) -> None:
     assert block.columns[1] == ["me"]
 
 
-def test_no_npz(tmp_path: Path) -> None:
-    (tmp_path / "x.npz").write_bytes(b"PK nonsense")
-    with pytest.raises(DataError, match=r"x\.npz: cannot be read .*numpy\.savez"):
-        list(read(Corpus(files=(str(tmp_path / "x.npz"),)), "series"))
+def test_files_that_are_no_arrays(tmp_path: Path) -> None:
+    corpus = _file(tmp_path, values=np.zeros((9, 3)), labels=np.zeros(9))
+    path = tmp_path / "x.npz"
+    whole = path.read_bytes()
+    damaged = "the file ends too early, or is damaged; copy it again, or save it again"
+    for content, said in (
+        (whole[:-40], damaged),
+        (whole[: len(whole) // 2], damaged),
+        (b"PK nonsense", "no NumPy file; save it with numpy.savez"),
+        (b"", "an empty file; save it with numpy.savez"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(DataError) as caught:
+            list(read(corpus, "series"))
+        assert str(caught.value) == f"{path}: {said}"

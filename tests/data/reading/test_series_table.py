@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from seqloom.data.reading import Block, DataError, read
+from seqloom.data.reading import Block, DataError, read, shape_of
 from seqloom.data.settings import Corpus
 
 STEPS = """series,time,x,y,label
@@ -106,3 +106,14 @@ def test_bad_series_are_left_out_and_counted(tmp_path: Path) -> None:
     block = _read(tmp_path, STEPS.replace("2,20", "x,20"), bad="skip")
     assert block.columns[1] == ["running"]
     assert block.report.counts == {"no number": 1}
+
+
+@pytest.mark.parametrize("cell", ["inf", "x", "1.2.3"])
+def test_a_cell_that_is_no_number_makes_no_other_table_of_it(tmp_path: Path, cell: str) -> None:
+    """The cell is told, and not which column were the source."""
+    steps = "".join(f"{name},{time},1,2,up\n" for name in "ab" for time in range(8))
+    path = tmp_path / "t.csv"
+    path.write_text("series,time,x,y,label\n" + steps.replace("a,3,1", f"a,3,{cell}"))
+    assert shape_of(Corpus(files=(str(path),))) == "series"
+    path.write_text("series,time,x,y,label\n" + steps.replace("1,2", "it was,so"))
+    assert shape_of(Corpus(files=(str(path),))) != "series"

@@ -328,6 +328,18 @@ class TestCSV:
         said = f"{name}:1: a carriage return outside of quotes; end lines with line feeds, e.g. tr '\\r' '\\n', or"
         assert fault(name).startswith(said)
 
+    @pytest.mark.parametrize("between", [",", ";"])
+    def test_names_in_another_encoding(self, tmp_path: Path, between: str) -> None:
+        """They still say how many columns there are, so that the rows below them are no faults."""
+        text = between.join(("größe", "source", "target")) + "\n" + f"1{between}a{between}b\n"
+        name = write(tmp_path / "a.csv", text.encode("latin-1"))
+        assert fault(name).startswith(f"{name}:1: not UTF-8 text (byte 0xf6 at column 3)")
+        assert rows(name, bad="skip") == [(2, "a", "b")]
+        assert skipped(name) == {"not UTF-8 text": 1}
+        name = write(tmp_path / "a.tsv", text.replace(between, "\t").encode("latin-1"))
+        assert fault(name).startswith(f"{name}:1: not UTF-8 text")
+        assert rows(name, bad="skip") == [(2, "a", "b")]
+
     def test_wrong_encoding_within_quotes(self, tmp_path: Path) -> None:
         name = write(tmp_path / "a.csv", b'a,b\n"K\xe4se\nbrot",c\nd,e\n')
         assert fault(name).startswith(f"{name}:2: not UTF-8 text (byte 0xe4 at column 3)")

@@ -1,5 +1,6 @@
 """Forecasts as pictures."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -46,6 +47,25 @@ def test_a_missing_value_is_a_gap() -> None:
     assert (was.count("M"), was.count("L")) == (2, 15)
 
 
+def test_a_value_between_missing_ones_is_a_dot() -> None:
+    one = forecast()
+    one.before_TC[[10, 12]] = np.nan
+    svg = forecast_svg([one])
+    was = next(d for kind, d in paths(svg) if kind == "line a")
+    assert (was.count("M"), was.count("L")) == (2, 13)
+    assert [dot.get("class") for dot in ElementTree.fromstring(svg).iter(f"{SVG}circle")] == ["dot a"]
+
+
+def test_a_forecast_of_one_step_can_be_seen() -> None:
+    one = forecast()
+    svg = forecast_svg([replace(one, times_H=one.times_H[:1], said_HCQ=one.said_HCQ[:1])])
+    assert "dot b" in [dot.get("class") for dot in ElementTree.fromstring(svg).iter(f"{SVG}circle")]
+    was = next(d for kind, d in paths(svg) if kind == "line a")
+    assert was.count("L") == 11  # three horizons of the past would be three steps
+    band = next(d for kind, d in paths(svg) if kind == "band b")
+    assert len({place.split()[0] for place in band.strip("MZ").split("L")}) == 2
+
+
 def test_a_band_for_each_pair_of_quantiles() -> None:
     drawn = paths(forecast_svg([forecast(levels=(0.05, 0.25, 0.5, 0.75, 0.95))]))
     assert sum(kind == "band b" for kind, _ in drawn) == 2
@@ -62,3 +82,13 @@ def test_times_stand_below() -> None:
     words = [one.text for one in ElementTree.fromstring(forecast_svg([forecast()])).iter(f"{SVG}text")]
     assert "2024-01-30" in words
     assert "<&>: c0" in words
+
+
+def test_series_that_end_at_other_times_each_have_theirs() -> None:
+    one, later = forecast(), forecast()
+    day = np.timedelta64(1, "D")
+    later = replace(later, times_T=later.times_T + 100 * day, times_H=later.times_H + 100 * day)
+    for drawn, expected in (([one, one], ["2024-01-30"]), ([one, later], ["2024-01-30", "2024-05-09"])):
+        svg = ElementTree.fromstring(forecast_svg(drawn))
+        words = [text.text for text in svg.iter(f"{SVG}text")]
+        assert [word for word in words if word in ("2024-01-30", "2024-05-09")] == expected

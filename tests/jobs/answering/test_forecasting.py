@@ -63,6 +63,15 @@ def test_a_run_is_trained_forecasts_and_is_evaluated(place: Path) -> None:
     assert any("15 windows, a step apart, none left out" in note for note in notes)  # 20 steps: 20 − 6 + 1
 
 
+def test_series_that_end_at_other_times(place: Path) -> None:
+    """All that is forecast lies between the times that are said."""
+    learn()
+    head, *rows = Path("a.csv").read_text(encoding="utf-8").splitlines()
+    lines = [f"{row},{name}" for name, end in (("x", len(rows)), ("y", len(rows) - 48)) for row in rows[:end]]
+    Path("b.csv").write_text("\n".join([f"{head},shop", *lines]) + "\n", encoding="utf-8")
+    assert asked("b.csv")[1][-1] == "2 series: 6 steps from 2024-01-07 08:00:00 to 2024-01-09 13:00:00"
+
+
 def test_errors_in_own_units_and_against_a_season_ago(place: Path) -> None:
     """Counted by hand from what the model says of each window."""
     learn()

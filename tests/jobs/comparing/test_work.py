@@ -116,6 +116,19 @@ def test_whatever_may_change_an_answer_has_it_asked_again(place: Path) -> None:
     assert key() != same
 
 
+def test_forecasts_are_scored_on_the_test_part(place: Path, worked: list[Work]) -> None:
+    """As `evaluate` does: the validation part chose the models."""
+    write_series(place / "a.csv")
+    write_recipe(place / "r.toml", text=RECIPE)
+    command = Compare(("r.toml",), ("a.csv",), budget=Budget("epochs", 1.0), out=Path("out"), changes=FEW)
+    found = compare(command, view="none")
+    alone = seqloom.evaluate("out/runs/r", data="a.csv").scores
+    assert found.scores["r"] == next(iter(alone.values()))
+    said = repr(found)
+    assert "what is kept back of a.csv" in said
+    assert "a.csv: was trained on; its test part is forecast, from 2024-01-08 12:00:00 on" in said
+
+
 @pytest.mark.parametrize(
     ("budget", "what", "took", "said"),
     [

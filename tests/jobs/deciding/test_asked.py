@@ -43,6 +43,19 @@ def test_files_that_cannot_be_read_so(place: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "command", [Command("gpt-small"), Command("bert-small"), Command(changes=("task.kind=language",))]
+)
+def test_two_texts_of_a_model_of_text_are_no_pair(place: Path, command: Command) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (place / name).write_text("the house is red .\nso it is .\n" * 9)
+    files = dict.fromkeys(("data", "valid", "test"), ("a.txt", "b.txt"))
+    data = asked(replace(command, **files)).recipe.data
+    for corpora in (data.corpora, data.valid, data.test):
+        assert [corpus.files for corpus in corpora] == [("a.txt",), ("b.txt",)]
+    assert asked(Command(data=("a.txt", "b.txt"))).recipe.data.corpora[0].files == ("a.txt", "b.txt")
+
+
 @pytest.mark.parametrize("minutes", [float("inf"), float("nan"), 0.0, -1.0])
 def test_minutes_without_an_end(place: Path, minutes: float) -> None:
     with pytest.raises(UserError, match=f"--minutes {minutes}: a number of minutes above 0 is needed, such as 5"):

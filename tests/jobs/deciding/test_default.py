@@ -200,6 +200,17 @@ def test_a_column_with_one_value_holds_labels(place: Path, head: str) -> None:
     assert _asked("a.csv", changes=("task.kind=translate",)).recipe.task.kind == "translate"
 
 
+def test_words_of_one_tag(place: Path) -> None:
+    """A column of CoNLL-U that nobody filled in: a score of 100 % would say nothing."""
+    (place / "a.conll").write_text("".join(f"it _\nwas _\nfilm{n} _\n\n" for n in range(40)))
+    with pytest.raises(UserError) as caught:
+        train(Command(data=("a.conll",), out=place / "run"))
+    assert str(caught.value) == (
+        "a.conll: all words to train on have one tag, '_', so that there is nothing to tell apart; is it the right "
+        "column? Otherwise add words with another tag"
+    )
+
+
 def test_labels_first_beside_labels_last(place: Path) -> None:
     """Each file by itself; and the files of a recipe as those of a command line."""
     _write_labels_first(place / "a.tsv")

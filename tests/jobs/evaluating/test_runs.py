@@ -233,6 +233,14 @@ def test_language(runs: Runs, place: Path, name: str) -> None:
         assert _scores(found)["bpc"] == pytest.approx(math.log2(_scores(found)["perplexity"]))
 
 
+def test_two_texts_are_scored_one_behind_the_other(runs: Runs, place: Path) -> None:
+    data = _head(runs.files["text"], place / "test.txt")
+    (place / "other.txt").write_text(Path(data).read_text())
+    asked = Evaluate(runs=(str(runs["documents"]),), data=(data, str(place / "other.txt")))
+    found, _ = evaluate(asked)
+    assert found.examples == 2 * FEW
+
+
 def test_other_vocabularies(runs: Runs, place: Path) -> None:
     """Perplexities of other tokens are not compared, but bits of all the characters are."""
     data, notes = _head(runs.files["text"], place / "test.txt"), list[str]()

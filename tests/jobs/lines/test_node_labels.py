@@ -211,6 +211,21 @@ def test_other_graphs_of_the_same_features_are_scored_too(place: Path) -> None:
     found = run("evaluate", f"{place}/runs/g", "--data", "n.tsv", "e.tsv")
     assert found.code == 2
     assert "n.tsv: has 8 features, and the model knows 3" in found.error
+    Path("n.tsv").write_text("id\tlabel\ttext\nq\ta\tone word\nr\tb\tone word\n")
+    found = run("evaluate", f"{place}/runs/g", "--data", "n.tsv", "e.tsv")
+    said = "n.tsv: its nodes have texts, and the model knows them by numbers; give what it was trained with\n"
+    assert (found.code, found.error) == (2, said)
+
+
+def test_nodes_of_one_label(place: Path) -> None:
+    write_graph(Path())
+    Path("nodes.tsv").write_text(Path("nodes.tsv").read_text().replace("\tb\t", "\ta\t"))
+    found = run("train", "gat", "--data", "nodes.tsv", "edges.tsv", "--out", "runs/x")
+    assert (found.code, found.error.splitlines()[-1]) == (
+        2,
+        "nodes.tsv: all nodes to train on have one label, 'a', so that there is nothing to tell apart; is it the right "
+        "column? Otherwise add nodes with another label",
+    )
 
 
 @pytest.mark.parametrize(

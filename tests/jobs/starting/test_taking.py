@@ -12,7 +12,7 @@ from seqloom.models import build_model
 from seqloom.models.build import Model
 from seqloom.models.sizes import Sizes
 from seqloom.tasks import Codecs
-from seqloom.text import Labels, Vocabulary, Words
+from seqloom.text import BPE, Labels, Vocabulary, Words
 
 OLD, NEW = (Vocabulary.train(Words(), [text]) for text in ("a b c d e f g h", "h g f x y"))
 SMALL = {"width": 8, "depth": 2, "mixer": {"kind": "attention", "heads": 2}}
@@ -41,6 +41,20 @@ def test_rows_of_inputs_and_outputs_go_by_token() -> None:
     assert taken.parts["input"].new == 2 * 8
     assert taken.left == {}
     assert taken.misfit() is None
+
+
+def test_whole_words_are_the_same_in_words_and_in_pieces_of_them() -> None:
+    """The word "a" is the piece " a", which begins a word, and not the letter within others."""
+    masked, text = _recipe(MASKED, "encoder-only"), "a house and a mouse and a cat " * 9
+    words, pieces = Vocabulary.train(Words(), [text]), Vocabulary.train(BPE(size=80), [text])
+    for there, here in ((pieces, words), (words, pieces)):
+        one, other, _ = _taken(masked, masked, Codecs(here, here), Codecs(there, there))
+        was, now = (model.state_dict()["input.embedding.weight_VD"] for model in (one, other))
+        for word in ("house", "and", "a", "cat"):
+            rows = {words: words.names.index(word), pieces: pieces.pieces(range(len(pieces))).index(f"▁{word}")}
+            assert now[rows[here]].equal(was[rows[there]]), word
+        assert now[here.names.index("<mask>")].equal(was[there.names.index("<mask>")])
+    assert not any(row.equal(now[pieces.names.index("a")]) for row in was)
 
 
 def test_new_rows_are_like_the_old_ones() -> None:

@@ -53,6 +53,18 @@ _CONVOLVED: Tricks = {
     "encoder.mixer.activation": "relu",
 }
 
+_TAGGER: Tricks = {  # Ma and Hovy 2016, section 2
+    "task.kind": "tag",
+    "task.spelled": True,
+    "model.input.kind": "spelled",
+    "model.input.reader.kind": "convolution",
+    "encoder.mixer.kind": "recurrence",
+    "encoder.mixer.cell": "lstm",
+    "encoder.mixer.direction": "both",
+    "model.output.kind": "tags",
+    "model.output.chain": True,
+}
+
 OTHERS = {
     "graph-transformer": _GRAPH,
     "graph-transformer-small": _GRAPH,
@@ -62,5 +74,6 @@ OTHERS = {
     "linear-forecast": _FORECAST | {"encoder.depth": 0},
     "text-classifier": _CONVOLVED | {"text.source.dropout": 0.1, "model.output.pool": "max"},
     "motion-classifier": _CONVOLVED | {"model.output.pool": ("mean", "max"), "task.vary.warp": 0.2},
+    "word-tagger": _TAGGER,
     "image-classifier": {"model.input.kind": "images", "encoder.positions.kind": "learned", "task.vary.shift": 2},
 }

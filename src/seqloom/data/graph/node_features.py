@@ -50,8 +50,10 @@ def _pair(text: str) -> tuple[int, float]:
 
 
 def _index(text: str) -> int:
-    if not text.isdecimal() or int(text) >= MOST:
+    if not text.isdecimal():
         raise ValueError(f"a feature's number should be 0, 1, 2, …, but is {text!r}")
+    if len(text.lstrip("0")) > len(str(MOST)) or int(text) >= MOST:
+        raise ValueError(f"a feature's number should be below {MOST:,}, but is {text}")
     return int(text)
 
 

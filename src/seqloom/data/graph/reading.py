@@ -136,14 +136,15 @@ def _part(row: Row) -> Part | Broken | None:
 def _features(found: _Nodes, row: Row) -> Sparse | str | Broken:
     """Of one node, as those before it have them."""
     text = cell(row, _TEXT)
-    given = cell(row, _FEATURES)
-    if given is None and not any(name in row.cells for name in _FEATURES):
-        rest = {name: value for name, value in row.cells.items() if name not in NODES}
-        if text is not None:
-            return str(text)
-        values: Sparse | list[float] | Broken = columns(rest.values())
+    alone = {name: value for name, value in row.cells.items() if name not in NODES}
+    # x beside y and others is a number as they are
+    named = "features" if "features" in row.cells or (alone and text is None) else "x"
+    if named in row.cells:
+        values: Sparse | list[float] | Broken = dense_or_sparse(row.cells[named])
+    elif text is not None:
+        return str(text)
     else:
-        values = dense_or_sparse(given)
+        values = columns(alone.values() if "x" not in row.cells else [row.cells["x"], *alone.values()])
     if isinstance(values, Broken | dict):
         return values
     if found.width is not None and len(values) != found.width:

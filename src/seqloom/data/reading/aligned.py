@@ -12,7 +12,9 @@ from seqloom.settings.words import counted
 def read_aligned(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
     first, second = corpus.files
     if len(FIELDS[shape]) != 2:
-        raise DataError(f"{first}, {second}: two aligned files, but this task reads texts alone; give one of them")
+        raise DataError(
+            f"{first}, {second}: two aligned files, but this task reads texts alone; name each in a corpus of its own"
+        )
     with Lines(first) as left, Lines(second) as right:
         consumed = 0
         while True:

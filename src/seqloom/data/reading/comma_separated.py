@@ -15,6 +15,7 @@ Row = list[str] | Broken
 LARGEST = 1 << 20
 """Characters of a cell: articles have so many. A quote that is never closed takes as much, and all rows in it."""
 csv.field_size_limit(LARGEST)
+SEPARATORS = ",;"
 
 
 def read_csv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
@@ -27,7 +28,8 @@ def read_csv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
         table = _table(corpus, shape, head, file.name)
         files = (file.name,) * len(FIELDS[shape])
         numbers, values, consumed = list[int](), list[list[Any]](), 0
-        for number, row in chain(head[int(table.header) :], rows):
+        named = table.header and not isinstance(head[0][1], Broken)
+        for number, row in chain(head[int(named) :], rows):
             numbers.append(number)
             values.append(cells_of(row, table.places, len(table.first)))
             if len(numbers) == ROWS:
@@ -51,6 +53,12 @@ def head_of(rows: Iterator[tuple[int, Row]]) -> list[tuple[int, Row]]:
 
 def _table(corpus: Corpus, shape: Shape, head: list[tuple[int, Row]], name: str) -> Table:
     first, *others = (row if isinstance(row, list) else [] for _, row in head)
+    broken = head[0][1]
+    if (
+        isinstance(broken, Broken) and broken.text
+    ):  # as far as it can be read: how many columns there are, and their names
+        text = broken.text[:LARGEST]
+        first = next(csv.reader([text], delimiter=_separator(text, len(FIELDS[shape]))))
     return table_of(corpus, shape, first, others, f"{name}:{head[0][0]}")
 
 
@@ -65,12 +73,12 @@ def cells_of(row: Row, places: tuple[int, ...], width: int) -> list[Any]:
     return [row[place] for place in places]
 
 
-def rows_of(file: Lines, needed: int, separators: str = ",;") -> Iterator[tuple[int, Row]]:
+def rows_of(file: Lines, needed: int, separators: str = SEPARATORS) -> Iterator[tuple[int, Row]]:
     """Each row with the line where it begins. separators: the first of these that the first line has, if needed."""
     unreadable: list[tuple[int, Broken]] = []
     lines = _line_by_line(file, unreadable)
     first = next(lines, "")
-    separator = next((one for one in separators if needed > 1 and one in first), separators[0])
+    separator = _separator(first, needed, separators)
     # strict: a quote in the wrong place is a fault, where Python would take it as text
     rows = csv.reader(_after(first, lines), delimiter=separator, strict=True)
     while True:
@@ -85,6 +93,10 @@ def rows_of(file: Lines, needed: int, separators: str = ",;") -> Iterator[tuple[
             row = unreadable[0][1]
             unreadable.clear()
         yield start, row
+
+
+def _separator(first: str, needed: int, separators: str = SEPARATORS) -> str:
+    return next((one for one in separators if needed > 1 and one in first), separators[0])
 
 
 def _line_by_line(file: Lines, unreadable: list[tuple[int, Broken]]) -> Iterator[str]:

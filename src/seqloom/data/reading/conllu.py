@@ -62,13 +62,13 @@ def _sentences(file: Lines, corpus: Corpus) -> Iterator[tuple[int, Any]]:
     columns: _Columns | None = None
     words: list[str] = []
     tags: list[str] = []
-    start = number = 0
+    start = number = said = 0
     broken: tuple[int, Broken] | None = None
     for number, line in _numbered(file):
         if isinstance(line, str) and not line.strip():
             if broken or (words and words != _DOCUMENT):
                 yield broken or (start, (words, tags))
-            words, tags, start, broken = [], [], 0, None
+            words, tags, start, said, broken = [], [], 0, 0, None
             continue
         if isinstance(line, Broken):
             broken = broken or (number, line)
@@ -83,6 +83,9 @@ def _sentences(file: Lines, corpus: Corpus) -> Iterator[tuple[int, Any]]:
         if fault := _fault(cells, columns):
             broken = broken or (number, fault)
         elif not (columns.universal and _NO_WORD.fullmatch(cells[0])):
+            if columns.universal:
+                before, said = said, int(cells[0])
+                broken = broken or _out_of_order(number, before, said)
             start = start or number
             words.append(cells[columns.word])
             tags.append(cells[columns.tag])
@@ -107,6 +110,16 @@ def _fault(cells: list[str], columns: _Columns) -> Broken | None:
     if not cells[columns.word].strip() or not cells[columns.tag].strip():
         return Broken("an empty word or tag", "an empty word or tag", "mend the sentence")
     return None
+
+
+def _out_of_order(line: int, before: int, said: int) -> tuple[int, Broken] | None:
+    """Words are numbered from 1 on: another number is a line that is lost, or an empty line between two sentences."""
+    if said == before + 1:
+        return None
+    lost = f"expected word {before + 1}, found word {said}"
+    end = before and said == 1
+    fix = "put an empty line between the sentences" if end else "mend the sentence"
+    return line, Broken("words out of order", lost, fix)
 
 
 def _columns(line: str, corpus: Corpus, place: str) -> _Columns:

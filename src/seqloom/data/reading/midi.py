@@ -10,6 +10,7 @@ from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.kept_events import kept_events
 from seqloom.data.settings import Corpus
 from seqloom.music import EventSettings, MidiError, Performance, read_midi, write_events
+from seqloom.music.midi_file import UNREADABLE
 from seqloom.music.voices import TooManyVoicesError
 
 WHOLE = Places(numbered=False)
@@ -38,16 +39,26 @@ def read_midi_files(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
     events = corpus.events or Performance()
     for number, name in enumerate(files_of(corpus), 1):
         with ByteStream(name) as stream:
-            data = stream.read(MOST)
+            data = _unpacked(stream)
             size = stream.consumed
-        yield Rows((name,), [number], ([_text(data, events)],), size, places=WHOLE)
+        text = data if isinstance(data, Broken) else _text(data, events)
+        yield Rows((name,), [number], ([text],), size, places=WHOLE)
+
+
+def _unpacked(stream: ByteStream) -> bytes | Broken:
+    """A packed file that is damaged is one example that is lost, where a table would lose all that follows."""
+    try:
+        return stream.read(MOST)
+    except DataError as error:
+        what, _, fix = str(error).removeprefix(f"{stream.name}: ").rpartition("; ")
+        return Broken(UNREADABLE, what, fix)
 
 
 def _text(data: bytes, events: EventSettings) -> str | Broken:
     try:
         return kept_events(data, events, lambda: _parsed(data, events))
     except MidiError as error:
-        return Broken("MIDI that cannot be read", str(error), error.fix)
+        return Broken(error.kind, str(error), error.fix)
     except TooManyVoicesError as error:
         fix = 'set more voices (task.events.voices), or task.events.kind = "performance"'
         return Broken("more notes at once than voices", str(error), fix)
@@ -60,5 +71,6 @@ def _parsed(data: bytes, events: EventSettings) -> str:
         raise MidiError(
             f"nothing but drums ({len(piece.notes):,} strokes)",
             "set task.events.instruments = true, or leave the file out",
+            "MIDI of drums alone",
         )
     return " ".join(words)

@@ -7,6 +7,7 @@ labels  whole numbers or texts, one for each
 
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ VALUES, IMAGES, LABELS = (
 def read_npz(corpus: Corpus, labelled: bool = True) -> Iterator[Rows]:
     """Its series are numbered from 1, in place of lines."""
     name, path = shown(corpus.files[0]), stored(corpus.files[0])
+    _refuse_other(name, path)
     try:
         with np.load(path, allow_pickle=False) as arrays:
             yield from _rows(name, arrays, corpus, labelled, path.stat().st_size)
@@ -35,6 +37,17 @@ def read_npz(corpus: Corpus, labelled: bool = True) -> Iterator[Rows]:
         if "pickle" in str(error) or "Object arrays" in str(error):
             why = "an array of Python objects, which is not unpickled; save numbers, and unequal lengths as JSONL"
         raise DataError(f"{name}: cannot be read ({why}); save it with numpy.savez") from None
+
+
+def _refuse_other(name: str, path: Path) -> None:
+    """NumPy takes whatever it does not know for a pickle, and a file that is cut off for no file of its own."""
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic == b"PK\x03\x04" and not zipfile.is_zipfile(path):
+        raise DataError(f"{name}: the file ends too early, or is damaged; copy it again, or save it again")
+    if magic not in (b"PK\x03\x04", b"PK\x05\x06", b"\x93NUM"):
+        what = "no NumPy file" if magic else "an empty file"
+        raise DataError(f"{name}: {what}; save it with numpy.savez")
 
 
 def _rows(name: str, arrays: Any, corpus: Corpus, labelled: bool, size: int) -> Iterator[Rows]:

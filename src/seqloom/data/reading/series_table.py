@@ -27,6 +27,8 @@ SAMPLE = 20
 """Rows that tell whether the first names the columns."""
 FEW, FEWEST = 5, 4
 """Rows that tell what a table is; readings in a row that are a series: fewer are more likely something else."""
+SURE = 0.9
+"""The share of cells that are numbers in a table that names its series and its times."""
 SERIES = ("series", "series_id", "sequence", "sequence_id", "trial", "case", "unique_id", "id")
 TIME = ("time", "timestamp", "datetime", "date", "step", "t", "frame", "ds")
 LABEL = ("label", "class", "target", "category")  # y is a coordinate as often
@@ -80,9 +82,11 @@ def looks_like_readings(corpus: Corpus, separators: str) -> bool:
         return False
     if places.label is None or (corpus.target is None and places.names[places.label].lower() not in LABEL):
         return False
-    least = 1 if places.series is not None else FEWEST
-    numbers = (number_of(row[at]) is not None for row in full for at in places.features)
-    return len(places.features) >= least and all(numbers)
+    numbers = [number_of(row[at]) is not None for row in full for at in places.features]
+    if places.series is None:
+        return len(places.features) >= FEWEST and all(numbers)
+    # names of series and times say enough: a few cells that are no numbers are faults of it, and told as such
+    return sum(numbers) >= SURE * len(numbers) > 0
 
 
 def _cells(row: Row) -> list[str]:

@@ -31,7 +31,7 @@ def read_tsv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
         places = table.places
         files = (file.name,) * len(FIELDS[shape])
         most = None if any(wanted(corpus, shape)) else max(len(table.first), max(places) + 1)
-        skip, consumed = int(table.header), 0
+        skip, consumed = int(table.header and isinstance(lines[0], str)), 0
         while lines:
             before, consumed = consumed, file.consumed
             numbers = range(file.count - len(lines) + 1 + skip, file.count + 1)
@@ -59,6 +59,8 @@ def tsv_table(corpus: Corpus, shape: Shape) -> Table | None:
 
 def _table(corpus: Corpus, shape: Shape, lines: list[Any], name: str) -> Table:
     first, *others = (line.split("\t") if isinstance(line, str) else [] for line in lines[: SAMPLE + 1])
+    if isinstance(lines[0], Broken):  # as far as it can be read: how many columns there are, and their names
+        first = lines[0].text.split("\t")
     return table_of(corpus, shape, first, others, f"{name}:1")
 
 

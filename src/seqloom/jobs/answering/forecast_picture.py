@@ -13,13 +13,13 @@ from seqloom.training.curves import STYLE, words
 
 WIDTH, LEFT, RIGHT, TOP, GAP, BOTTOM, HEIGHT = 820, 64, 110, 60, 40, 46, 130
 MOST = 8  # charts
-BEFORE = 3  # horizons of the past that are drawn, at most
+BEFORE, FEWEST = 3, 12  # horizons of the past that are drawn; steps, where those are fewer
 BAND = ".band { fill: currentColor; opacity: .18; stroke: none }"
 TICKS = 6
 
 
 def forecast_svg(forecasts: Sequence[Forecast], title: str = "") -> str:
-    """The first charts of many; how many there are is said."""
+    """The first charts of many; how many there are is said. Times stand below the last, and where others come next."""
     charts = [(one, column) for one in forecasts for column in range(len(one.columns))]
     shown = charts[:MOST]
     height = TOP + len(shown) * (HEIGHT + GAP) - GAP + BOTTOM
@@ -27,7 +27,8 @@ def forecast_svg(forecasts: Sequence[Forecast], title: str = "") -> str:
     parts = [f'<rect class="ground" width="{WIDTH}" height="{height}" rx="6"/>']
     parts.append(words(LEFT, 24, title + more, "head title"))
     for number, (one, column) in enumerate(shown):
-        parts += _chart(one, column, TOP + number * (HEIGHT + GAP), last=number == len(shown) - 1)
+        timed = number == len(shown) - 1 or not np.array_equal(_times_of(one), _times_of(shown[number + 1][0]))
+        parts += _chart(one, column, TOP + number * (HEIGHT + GAP), timed)
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
@@ -41,9 +42,18 @@ def forecast_svg(forecasts: Sequence[Forecast], title: str = "") -> str:
     )
 
 
-def _chart(one: Forecast, column: int, top: float, last: bool) -> Iterator[str]:
+def _most(one: Forecast) -> int:
+    """Steps of the past that are drawn."""
+    return max(BEFORE * len(one.times_H), FEWEST)
+
+
+def _times_of(one: Forecast) -> Times:
+    return np.concatenate((one.times_T[-_most(one) :], one.times_H))
+
+
+def _chart(one: Forecast, column: int, top: float, timed: bool) -> Iterator[str]:
     horizon = len(one.times_H)
-    before_T = one.before_TC[-BEFORE * horizon :, column]
+    before_T = one.before_TC[-_most(one) :, column]
     said_HQ = one.said_HCQ[:, column]
     came_H = None if one.came_HC is None else one.came_HC[:, column]
     all_values = np.concatenate([before_T, said_HQ.ravel(), *([] if came_H is None else [came_H])])
@@ -65,9 +75,8 @@ def _chart(one: Forecast, column: int, top: float, last: bool) -> Iterator[str]:
         yield _line(ahead, came_H, across, up, "c")
     yield _line(ahead, said_HQ[:, 0], across, up, "b")
     yield from _labels(one, said_HQ, came_H, up, top, bottom)
-    if last:
-        times = np.concatenate((one.times_T[len(one.times_T) - len(before_T) :], one.times_H))
-        yield from _times(times, -len(before_T), across, bottom)
+    if timed:
+        yield from _times(_times_of(one), -len(before_T), across, bottom)
 
 
 def _pairs(levels: int) -> Iterator[tuple[int, int]]:
@@ -103,18 +112,26 @@ def _times(times: Times, first: int, across: Scale, bottom: float) -> Iterator[s
 
 
 def _line(x: np.ndarray, y: Floats, across: Scale, up: Scale, colour: str) -> str:
-    text, pen = [], "M"
-    for place, value in zip(x.tolist(), y.tolist(), strict=True):
-        if math.isfinite(value):
-            text.append(f"{pen}{across.place(place):.1f} {up.place(value):.1f}")
-            pen = "L"
-        else:
-            pen = "M"
-    return f'<path class="line {colour}" d="{"".join(text)}"/>'
+    """A value between two that are missing, or of a single step, is a dot: a line of it has no length."""
+    text, dots = [], []
+    there = np.isfinite(y)
+    for part in np.split(np.arange(len(y)), np.flatnonzero(~there)):
+        places = [f"{across.place(x[at]):.1f} {up.place(y[at]):.1f}" for at in part.tolist() if there[at]]
+        if len(places) == 1:
+            left, _, height = places[0].partition(" ")
+            dots.append(f'<circle class="dot {colour}" cx="{left}" cy="{height}" r="2"/>')
+        elif places:
+            text.append("M" + "L".join(places))
+    return "".join([f'<path class="line {colour}" d="{"".join(text)}"/>', *dots])
 
 
 def _band(x: np.ndarray, low: Floats, high: Floats, across: Scale, up: Scale) -> str:
-    there = [(across.place(place), up.place(value)) for place, value in zip(x.tolist(), high.tolist(), strict=True)]
-    back = [(across.place(place), up.place(value)) for place, value in zip(x.tolist(), low.tolist(), strict=True)]
+    """Of a single step it is as wide as a dot."""
+    places = [across.place(place) for place in x.tolist()]
+    if len(places) == 1:
+        places = [places[0] - 3, places[0] + 3]
+        low, high = low.repeat(2), high.repeat(2)
+    there = [(place, up.place(value)) for place, value in zip(places, high.tolist(), strict=True)]
+    back = [(place, up.place(value)) for place, value in zip(places, low.tolist(), strict=True)]
     path = "L".join(f"{a:.1f} {b:.1f}" for a, b in [*there, *reversed(back)])
     return f'<path class="band b" d="M{path}Z"/>'

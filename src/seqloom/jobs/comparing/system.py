@@ -119,7 +119,7 @@ def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Column
     """Whoever was trained on the test has nothing to show there."""
     for system in systems:
         learnt, _ = _seen(system)
-        for corpus in corpora_like(test, system.recipe.data.corpora, columns):
+        for corpus in _tests(test, system.recipe, columns):
             known = next((name for name, content in learnt.items() if content == fingerprint(corpus)), None)
             if known is not None:
                 raise UserError(
@@ -132,7 +132,7 @@ def validated_on(systems: Sequence[System], test: Sequence[str], columns: Column
     chose: dict[str, list[str]] = {}
     for system in systems:
         _, validated = _seen(system)
-        for corpus in corpora_like(test, system.recipe.data.corpora, columns):
+        for corpus in _tests(test, system.recipe, columns):
             if fingerprint(corpus) in validated.values():
                 chose.setdefault(name_of(corpus), []).append(system.name)
     for file, whose in chose.items():
@@ -151,7 +151,7 @@ def refuse_unreadable(systems: Sequence[System], test: Sequence[str], columns: C
     """What is wrong with the test is told now, not when all have learnt."""
     recipe = systems[0].recipe
     shape = task_class(recipe.task).shape
-    for corpus in corpora_like(test, recipe.data.corpora, columns) if shape != "timeline" else ():
+    for corpus in _tests(test, recipe, columns) if shape != "timeline" else ():
         deque(read(corpus, shape, "skip" if skip else "stop"), maxlen=0)
 
 
@@ -180,4 +180,8 @@ def _examples(corpus: Corpus, shape: Shape) -> Iterator[int]:
 
 def tested_on(test: Sequence[str], columns: Columns, recipe: Recipe) -> list[str]:
     """What the test holds; nothing where it is held out of training."""
-    return [fingerprint(corpus) for corpus in corpora_like(test, recipe.data.corpora, columns)] if test else []
+    return [fingerprint(corpus) for corpus in _tests(test, recipe, columns)] if test else []
+
+
+def _tests(test: Sequence[str], recipe: Recipe, columns: Columns) -> tuple[Corpus, ...]:
+    return corpora_like(test, recipe.data.corpora, columns, task_class(recipe.task).shape)

@@ -25,7 +25,7 @@ from seqloom.settings import FailedError
 from seqloom.training.figures import duration
 from seqloom.training.watch import View
 
-FORMAT = 5  # of results
+FORMAT = 6  # of results
 ANSWERS, SCORES = "answers the test", "scores the references of the test"
 
 Outcome = Result | str

@@ -31,7 +31,7 @@ from seqloom.jobs.corpora.build import Corpora, corpora, table_notes, text_of, v
 from seqloom.jobs.deciding.asked import Columns, Command, asked, corpora_like
 from seqloom.jobs.deciding.decide import device_of
 from seqloom.jobs.evaluating.likelihood import of_pairs
-from seqloom.jobs.evaluating.rolling import OF_QUANTILES, errors, rolling_metrics, test_of, validation_of
+from seqloom.jobs.evaluating.rolling import OF_QUANTILES, errors, kept_back, rolling_metrics, test_of
 from seqloom.jobs.evaluating.runs import node_data, sizes_of
 from seqloom.jobs.evaluating.said import Data, Said, metrics_of_model, read_data, refuse_other_labels, say, unknown_of
 from seqloom.jobs.learning.card import device_words
@@ -174,7 +174,7 @@ def _forecasts(work: Work, model: Model, task: ForecastTask, corpora: Corpora | 
     if work.test:
         test = test_of(task, corpora_like(work.test, recipe.data.corpora, work.columns), run, "test")
     else:
-        test = validation_of(task, recipe.data)
+        test = kept_back(task, recipe.data)
     every = [name for name in ROLLING if name not in OF_QUANTILES or len(forecaster.levels) > 1]
     found = errors(forecaster, test, every, lambda share: None)
     return Result(
@@ -229,7 +229,7 @@ def _blocks(work: Work, model: Model, notes: list[str]) -> Iterator[Block]:
         yield from validation_blocks(recipe)
         return
     if work.command is None:
-        files = corpora_like(work.test, recipe.data.corpora, work.columns)
+        files = corpora_like(work.test, recipe.data.corpora, work.columns, shape)
     else:
         files = asked(replace(work.command, test=work.test)).recipe.data.test
     notes += table_notes(files, shape)

@@ -181,10 +181,12 @@ def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
 
 
 def _refuse_one_class(labels: Vocabulary | Labels, shape: Shape, names: str) -> None:
-    if isinstance(labels, Labels) and shape != "tags" and len(labels) == 1:
+    if isinstance(labels, Labels) and len(labels) == 1:
+        only, apart = labels.names[0], "so that there is nothing to tell apart; is it the right column? Otherwise add"
+        if shape == "tags":
+            raise UserError(f"{names}: all words to train on have one tag, {only!r}, {apart} words with another tag")
         raise UserError(
-            f"{names}: all examples to train on are of one class, {labels.names[0]!r}, so that there is nothing to "
-            "tell apart; is it the right column? Otherwise add examples of another class"
+            f"{names}: all examples to train on are of one class, {only!r}, {apart} examples of another class"
         )
 
 

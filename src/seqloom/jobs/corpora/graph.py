@@ -57,6 +57,11 @@ def graph_corpora(recipe: Recipe, codecs: Codecs | None = None) -> GraphCorpora:
         graph, skipped = read_graph(nodes, edges, recipe.data.bad)
         graph = placed(_split(graph, recipe), recipe.task)
         labels = Labels.train(graph.labels[number] for number in graph.numbers_of("train"))
+        if len(labels) == 1:
+            raise UserError(
+                f"{nodes}: all nodes to train on have one label, {labels.names[0]!r}, so that there is nothing to tell "
+                "apart; is it the right column? Otherwise add nodes with another label"
+            )
         codecs = Codecs(Vocabulary.train(Words(), graph.words or ["-"]), labels, graph=graph)
     else:
         codecs = replace(codecs, graph=placed(codecs.graph, recipe.task, codecs.graph))

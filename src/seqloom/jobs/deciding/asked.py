@@ -11,12 +11,12 @@ from pydantic import ValidationError
 
 from seqloom.data.file_format import ending, format_by_name
 from seqloom.data.graph import looks_like_graph
-from seqloom.data.reading import shape_of, table
+from seqloom.data.reading import Shape, shape_of, table
 from seqloom.data.settings import Corpus, corpora_of, refuse_other_than_utf_8
 from seqloom.jobs.corpora.graph import graph_files
 from seqloom.jobs.corpora.music_files import with_events
 from seqloom.jobs.deciding import rates
-from seqloom.jobs.deciding.chosen import Part, chosen, named_task
+from seqloom.jobs.deciding.chosen import Part, chosen, named_shape, named_task
 from seqloom.jobs.deciding.default import look
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.jobs.recipes.shipped import find, names
@@ -177,10 +177,15 @@ def _task(part: Part, command: Command, start: Start) -> str | None:
 
 def _chosen(part: Part, command: Command) -> tuple[Recipe, tuple[str, ...]]:
     data = part.data(command.changes)
-    corpora = corpora_like(command.data, data.corpora, command.columns) if command.data else data.corpora
+    shape = named_shape(command.changes)
+    corpora = corpora_like(command.data, data.corpora, command.columns, shape) if command.data else data.corpora
     if not corpora:
         raise UserError(NOTHING if command.recipe is None else f"{NOTHING}, or corpora in the recipe's [data]")
     return chosen(part, corpora, "skip" if command.skip_bad else data.bad, command.changes)
+
+
+def _alone(file: str) -> Corpus:
+    return Corpus(files=(file,))
 
 
 def _with_headers(recipe: Recipe) -> Recipe:
@@ -240,12 +245,21 @@ def _with_files(recipe: Recipe, command: Command, whole: bool) -> Recipe:
 
 
 def _corpora(files: Sequence[str], recipe: Recipe, old: Sequence[Corpus], columns: Columns) -> tuple[Corpus, ...]:
-    return graph_files(files) if isinstance(recipe.task, Nodes) else corpora_like(files, old, columns)
+    if isinstance(recipe.task, Nodes):
+        return graph_files(files)
+    return corpora_like(files, old, columns, task_class(recipe.task).shape)
 
 
-def corpora_like(files: Sequence[str], old: Sequence[Corpus], columns: Columns = NONE) -> tuple[Corpus, ...]:
-    """Files of the command line; how the recipe reads all its corpora (columns, format) holds for them too."""
+def corpora_like(
+    files: Sequence[str], old: Sequence[Corpus], columns: Columns = NONE, shape: Shape | None = None
+) -> tuple[Corpus, ...]:
+    """Files of the command line; how the recipe reads all its corpora (columns, format) holds for them too.
+
+    shape: of the task, where that is known: of texts alone two files are no pairs.
+    """
     new = corpora_of(files)
+    if shape == "text":
+        new = tuple(one for corpus in new for one in ([corpus] if corpus.midi else map(_alone, corpus.files)))
     hows = [corpus.model_dump(exclude={"files", "weight"}, exclude_unset=True) for corpus in old]
     how = hows[0] if hows and all(other == hows[0] for other in hows) else {}
     if columns.said():

@@ -161,7 +161,7 @@ def _loaded(text: str, part: Part, changes: Sequence[str]) -> Recipe:
 def named_shape(changes: Sequence[str]) -> Shape | None:
     """Of the task that was named with --set, if one was."""
     tasks: dict[str, Shape] = {"translate": "pairs", "tag": "tags", "classify": "classes"}
-    tasks |= {"language": "text", "music": "text", "forecast": "timeline"}
+    tasks |= {"language": "text", "masked": "text", "music": "text", "forecast": "timeline"}
     shape = tasks.get(named_task(changes) or "")
     reads = [value.strip(" \"'") for key, _, value in (change.partition("=") for change in changes) if key == READS]
     return "series" if reads and reads[-1] == "series" and shape in (None, "classes") else shape

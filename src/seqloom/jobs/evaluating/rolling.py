@@ -116,21 +116,27 @@ def test_of(task: ForecastTask, corpora: Sequence[Corpus], run: RunFolder, part:
     return _blocks(task, windows, parts, notes)
 
 
-def validation_of(task: ForecastTask, data: DataSettings) -> Test:
-    """What training was watched with."""
+def kept_back(task: ForecastTask, data: DataSettings) -> Test:
+    """The test part, which no training saw; where no window of it is, what training was watched with."""
     found = parts_of(task.settings, data.corpora, data.valid, (), task.scales.columns)
-    windows = windows_of(task, found.valid)
+    what, parts, windows = "test", found.test, windows_of(task, found.test) if found.test else None
+    if windows is None:
+        what, parts, windows = "validation", found.valid, windows_of(task, found.valid)
     assert windows is not None  # else it had not been trained
-    return _blocks(task, windows, found.valid, [])
+    return _blocks(task, windows, parts, [_told(found.table.file, what, parts)])
 
 
 def _kept_back(task: ForecastTask, corpus: Corpus, part: Kept) -> tuple[list[Part], str]:
     found = parts_of(task.settings, [corpus], (), (), task.scales.columns)
     what, parts = ("test", found.test) if found.test and part == "test" else ("validation", found.valid)
+    return parts, _told(found.table.file, what, parts)
+
+
+def _told(file: str, what: str, parts: Sequence[Part]) -> str:
     first = parts[0]
     since = str(first.series.times_T[first.begin]).replace("T", " ").removesuffix(".000000")
     remark = "" if what == "test" else ", which chose the model too"
-    return parts, f"{found.table.file}: was trained on; its {what} part is forecast, from {since} on{remark}"
+    return f"{file}: was trained on; its {what} part is forecast, from {since} on{remark}"
 
 
 def _blocks(task: ForecastTask, windows: Windows, parts: Sequence[Part], notes: list[str]) -> Test:

@@ -158,8 +158,8 @@ def _data(
         # the graph itself was read in training, and only the labels of its test were not
         data, note = node_data(model, files, bad)
         return (), data, (note,)
-    corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns))
     source, shape = model.task.codecs.source, model.task.shape
+    corpora = corpora_like(files, model.recipe.data.corpora, Columns(*columns), shape)
     form = source.form if isinstance(source, Readings) else None
     each = (read_fitting(corpus, shape, bad, form, named=False) for corpus in corpora)
     data = read_data(chain.from_iterable(each))

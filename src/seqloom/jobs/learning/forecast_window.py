@@ -10,6 +10,7 @@ from seqloom.data.series.windows import Windows
 from seqloom.jobs.answering.forecast_picture import forecast_svg
 from seqloom.jobs.answering.forecasting import Forecaster
 from seqloom.models.build import Model
+from seqloom.settings.words import counted
 from seqloom.tasks.forecast import ForecastTask
 
 PICTURE = "forecast.svg"
@@ -24,4 +25,4 @@ def last_window(task: ForecastTask, model: Model, caches: Sequence[Cache], devic
     for of in np.unique(windows.of_N)[:SERIES].tolist():
         start = int(windows.start_N[windows.of_N == of].max())
         forecasts.append(forecaster.at(windows.raw[of], start, task.scales.style))
-    return forecast_svg(forecasts, f"the last {task.settings.horizon} steps that were kept back")
+    return forecast_svg(forecasts, f"the last {counted(task.settings.horizon, 'step')} that were kept back")

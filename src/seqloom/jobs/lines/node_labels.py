@@ -37,6 +37,11 @@ def graph_of(model: Model, files: Sequence[str], bad: Bad) -> tuple[Graph, Skipp
     (corpus,) = graph_files(files)
     nodes, edges = corpus.files
     graph, skipped = read_graph(nodes, edges, bad, task.graph.words or None)
+    if bool(graph.words) != bool(task.graph.words):
+        has, knows = ("texts", "numbers") if graph.words else ("numbers", "texts")
+        raise UserError(
+            f"{files[0]}: its nodes have {has}, and the model knows them by {knows}; give what it was trained with"
+        )
     if graph.features > task.graph.features:
         raise UserError(
             f"{files[0]}: has {graph.features:,} features, and the model knows {task.graph.features:,}; "

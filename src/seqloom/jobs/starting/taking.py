@@ -9,6 +9,7 @@ from typing import Literal, cast
 import torch
 from torch import Tensor
 
+from seqloom.data.readings import Readings
 from seqloom.jobs.starting.counterpart import STACKS, Counterparts, Part, side_of
 from seqloom.layers.chain import Chain
 from seqloom.layers.embedding import TokenEmbedding
@@ -18,7 +19,10 @@ from seqloom.models.build import Model
 from seqloom.models.heads import ClassHead, TagHead, TokenHead
 from seqloom.store import weights
 from seqloom.tasks import Codecs
-from seqloom.text import Vocabulary
+from seqloom.text import BPE, SPECIALS, Labels, Unigram, Vocabulary, Words
+
+Side = Vocabulary | Labels | Readings | None
+"""What the rows of a table stand for."""
 
 LEAST = 0.5
 """The share of a stack's parameters that has to fit."""
@@ -87,7 +91,7 @@ def take(new: Model, old: Model, counterparts: Counterparts, new_codecs: Codecs,
         there = theirs.get(f"{of}.{rest}")
         table = tables.get(name)
         if of is not None and there is not None and table is not None and table.fits(here, there):
-            names = table.names(part, new_codecs), table.names(of, old_codecs)
+            names = table.names(side_of(new_codecs, part), side_of(old_codecs, of))
             found = _take_square(here, there, *names) if table.square else _take_rows(here, there, *names)
             tally.rows(table, found, here)
             used.update([f"{of}.{rest}"] if found else [])
@@ -120,10 +124,29 @@ class Table:
     def fits(self, here: Tensor, there: Tensor) -> bool:
         return self.square or there.shape[1:] == here.shape[1:]
 
-    def names(self, part: Part, codecs: Codecs) -> Sequence[str] | None:
-        """Of its rows; None: they go by number."""
-        side = None if self.kind == "position" else side_of(codecs, part)
-        return None if side is None else side.names
+    def names(self, new: Side, old: Side) -> tuple[Sequence[str] | None, Sequence[str] | None]:
+        """Of its rows, here and there; None: they go by number."""
+        if self.kind == "position":
+            return None, None
+        if (
+            isinstance(new, Vocabulary)
+            and isinstance(old, Vocabulary)
+            and {_of_words(new), _of_words(old)} == {True, False}
+        ):
+            return _whole_words(new), _whole_words(old)
+        return None if new is None else new.names, None if old is None else old.names
+
+
+def _of_words(vocabulary: Vocabulary) -> bool | None:
+    """Whether it is of whole words, or of pieces of them; None: of other things."""
+    return {Words: True, BPE: False, Unigram: False}.get(type(vocabulary.settings))
+
+
+def _whole_words(vocabulary: Vocabulary) -> Sequence[str]:
+    """As words are written elsewhere: " the" is the word "the", and "the" within a word is none."""
+    if _of_words(vocabulary) is not False:
+        return vocabulary.names
+    return [*SPECIALS, *vocabulary.whole_words()[len(SPECIALS) :]]
 
 
 def _tables(model: Model) -> dict[str, Table]:
@@ -152,7 +175,7 @@ def _take_rows(here_VD: Tensor, there_VD: Tensor, names: Sequence[str] | None, o
         pairs = [(row, row) for row in range(min(len(here_VD), len(there_VD)))]
     else:
         place = {name: row for row, name in enumerate(old)}
-        pairs = [(row, place[name]) for row, name in enumerate(names) if name in place]
+        pairs = [(row, place[name]) for row, name in enumerate(names) if name and name in place]
     if not pairs:
         return 0
     if len(pairs) < len(here_VD) and len(there_VD) > 1:
