@@ -161,7 +161,7 @@ def test_equal_flops(pairs: Path) -> None:
         assert row.facts.flops is not None
         assert row.facts.steps is not None
         assert 1e8 <= row.facts.flops < 1e8 * (1 + 2 / row.facts.steps)
-    assert "each trained for 1e+08 FLOPs" in repr(found)
+    assert "each trained for 1e8 FLOPs" in repr(found)
     assert "seconds of training" in Path("out/picture.svg").read_text()
 
 
@@ -173,7 +173,7 @@ def test_other_ends_are_told(pairs: Path) -> None:
     assert "b: trained for less than 9 epochs: no better loss in 1 validations after 16 steps" in said
     much = repr(_compare("a.toml", budget=Budget("flops", 1e5), out=Path("flops"))).splitlines()
     assert any(
-        line.startswith("a: its training took ") and line.endswith("times 1e+05 FLOPs, in 1 step") for line in much
+        line.startswith("a: its training took ") and line.endswith("times 1e5 FLOPs, in 1 step") for line in much
     )
 
 

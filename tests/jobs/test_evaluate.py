@@ -357,6 +357,13 @@ def test_one_example(place: Path) -> None:
     assert [(test.bootstrap, test.randomisation) for test in tests] == [(0.5, 1.0)] * 2
 
 
+def test_a_perplexity_of_hundreds_of_digits_is_not_written_out() -> None:
+    """Of a model that has learnt nothing."""
+    assert number(Perplexity(), 1.01e304) == "1e+304"
+    assert number(Perplexity(), 999_999.0) == "999999.00"
+    assert number(Perplexity(), 0.05) == "0.05"
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [

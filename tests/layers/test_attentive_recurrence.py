@@ -1,5 +1,7 @@
 """Luong's and Bahdanau's decoders, step by step from their equations."""
 
+from typing import Literal
+
 import pytest
 import torch
 from torch import Tensor
@@ -71,6 +73,32 @@ def test_bahdanau() -> None:
         torch.testing.assert_close(y[t], expected)
         torch.testing.assert_close(weights[0, 0, t], asked)
     torch.testing.assert_close(weights[0, 0, 0], torch.full((S,), 1 / S).double())  # a state of zeros asks everyone
+
+
+@pytest.mark.parametrize("told", ["first", "all"])
+@pytest.mark.parametrize("asks", ["top", "bottom"])
+def test_gnmt(asks: Literal["top", "bottom"], told: Literal["first", "all"]) -> None:
+    """Wu et al. 2016, section 3.3: the last state of one layer asks; its context is told to the first layer, or to all;
+    the third layer adds what it reads; the top state is the output.
+    """
+    settings = AttentiveRecurrence(
+        form="bahdanau", cell="elman", depth=3, asks=asks, told=told, output="state", residual=3, initial="zeros"
+    )
+    mixer = built(settings)
+    memory = source()
+    state = mixer.start(1, Memory(memory, Packed.of([S])))
+    y, _ = mixer(target(), Packed.of([T]), state)
+    weights = mixer.weights(target(), Packed.of([T]), state)
+    states = [torch.zeros(D).double()] * 3
+    for t, x in enumerate(target()):
+        # of GNMT's residual layers the state is what the cell put out, the sum is what goes up
+        context, asked = context_of(states[0 if asks == "bottom" else 2], memory)
+        beside = [context] if told == "all" else []
+        states[0] = cell_step(mixer, 0, torch.cat((x, context)), states[0])
+        states[1] = cell_step(mixer, 1, torch.cat((states[0], *beside)), states[1])
+        states[2] = cell_step(mixer, 2, torch.cat((states[1], *beside)), states[2])
+        torch.testing.assert_close(y[t], states[1] + states[2])
+        torch.testing.assert_close(weights[0, 0, t], asked)
 
 
 def test_each_layer_begins_from_the_memory() -> None:

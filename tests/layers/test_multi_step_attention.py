@@ -4,9 +4,10 @@ import torch
 
 from seqloom.layers.layout import Packed, Padded
 from seqloom.layers.mixer import Memory, fan_out
-from seqloom.layers.multi_step_attention import HALF, MultiStep, MultiStepAttention
+from seqloom.layers.multi_step_attention import MultiStep, MultiStepAttention
 
 D, E, S, T = 5, 4, 6, 3
+HALF = 2**-0.5
 
 
 def _parts() -> tuple[MultiStepAttention, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:

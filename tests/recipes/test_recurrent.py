@@ -157,6 +157,36 @@ def test_a_tiny_set_is_learnt_by_heart(name: str) -> None:
     assert (written(model, source_BT, steps + 1) == goal_BT).all(1).float().mean() >= 0.99
 
 
+def _after_frequent_words(*changes: str) -> float:
+    """The loss behind some steps of a language whose next word follows from the last; few words are most of it."""
+    torch.manual_seed(2)
+    size = 60
+    model = build_model(recipe("deep-att-small", "model.dropout=0.0", *changes).model, Sizes(size, size)).train()
+    draw = torch.Generator().manual_seed(1)
+    follows_VV = (torch.randn(size, size, generator=draw) * 2 - 1.5 * torch.arange(1, size + 1).log()).softmax(-1)
+    optimiser = torch.optim.Adam(model.parameters(), recipe("deep-att-small").training.optimiser.rate)
+    layout, losses = Padded.whole(32, 6), list[float]()
+    for _ in range(60):
+        words = [torch.zeros(32, dtype=torch.int64)]
+        for _ in range(6):
+            words.append(torch.multinomial(follows_VV[words[-1]], 1, generator=draw)[:, 0])
+        text_BT = torch.stack(words, 1)
+        output = model(text_BT[:, :6], layout, text_BT[:, :6], layout)
+        loss = torch.nn.functional.cross_entropy(model.scores(output).flatten(0, 1), text_BT[:, 1:].flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return sum(losses[-10:]) / 10
+
+
+def test_first_vectors_are_large_enough_for_deep_att_to_learn_words_in_order() -> None:
+    """Where states are scored with small vectors they have to saturate before frequent words are likely."""
+    assert (
+        _after_frequent_words() < _after_frequent_words("model.input.deviation=0.0884") - 0.2
+    )  # 1 / √128: the default
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_tiny_text_is_learnt_by_heart(name: str) -> None:
     """Each line begins with a letter of its own."""

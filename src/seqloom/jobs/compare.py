@@ -13,6 +13,7 @@ from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.answering.generation import SECTION as GENERATION
 from seqloom.jobs.answering.generation import refuse_unused, typed_changes
+from seqloom.jobs.answering.together import other_settings
 from seqloom.jobs.comparing.command import ALL, BEST, Compare
 from seqloom.jobs.comparing.compared import Compared
 from seqloom.jobs.comparing.folder import ComparedFolder
@@ -41,7 +42,7 @@ from seqloom.jobs.recipes.recipe import learned_positions
 from seqloom.models.head_settings import HorizonOutput
 from seqloom.settings import FailedError, UserError
 from seqloom.settings.words import nearest, one_of
-from seqloom.tasks import Forecast, Nodes, task_class
+from seqloom.tasks import Forecast, Nodes, Translate, task_class
 from seqloom.tasks.forecast import shown_levels
 from seqloom.training.watch import View
 
@@ -204,6 +205,7 @@ def _refuse(command: Compare, systems: Sequence[System]) -> None:
             f"{done.run}: a run that was trained before may have seen what others hold out: name a --test FILE"
         )
     _refuse_names(command, [system.name for system in systems])
+    _refuse_strangers([system for system in systems if system.name in command.ensemble])
 
 
 def _written(system: System, command: Compare) -> GenerationSettings:
@@ -252,6 +254,17 @@ def _refuse_names(command: Compare, names: Sequence[str]) -> None:
         raise UserError(
             f"--ensemble {command.ensemble[0]}: one system is no ensemble; name two or more, or none for all"
         )
+
+
+def _refuse_strangers(members: Sequence[System]) -> None:
+    """Of pairs nothing but the settings is needed to know; what vocabularies say is known behind training."""
+    for other in members[1:]:
+        one, first = other.recipe.task, members[0].recipe.task
+        if isinstance(one, Translate) and isinstance(first, Translate) and one != first:
+            raise UserError(
+                f"--ensemble: {other.name} has another {', '.join(other_settings(one, first))} than {members[0].name}; "
+                "systems that write together have the same [task]"
+            )
 
 
 def _request(command: Compare, systems: Sequence[System]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A table of words and numbers: the same cells for a terminal (`drawn_table.py`), a pipe, Markdown and LaTeX."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -48,11 +49,17 @@ def in_latex(text: str) -> str:
     return text.translate(_LATEX)
 
 
+def _number_in_latex(text: str) -> str:
+    """With a minus where a hyphen stands for it."""
+    return re.sub(r"^-(?=\d)", "$-$", in_latex(text))
+
+
 def latex(table: Table) -> Iterator[str]:
     yield f"% {table.title}"
     yield rf"\begin{{tabular}}{{{'l' * table.left}{'r' * (len(table.head) - table.left)}}}"
     yield r"\hline"
     for at, row in enumerate((table.head, *table.rows)):
-        yield " & ".join(in_latex(cell) for cell in row) + r" \\" + (r" \hline" if not at else "")
+        cells = [*map(in_latex, row[: table.left]), *map(_number_in_latex, row[table.left :])]
+        yield " & ".join(cells) + r" \\" + (r" \hline" if not at else "")
     yield r"\hline"
     yield r"\end{tabular}"

@@ -32,6 +32,11 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
         ({"metrics": ("blue",)}, "--metrics blue: no metric of translations; did you mean 'bleu'?"),
         ({"changes": ("generation.beam=0",)}, "--set generation.beam=0: [generation] beam"),
         ({"changes": ("generation.lenght.alpha=1",)}, "has no setting 'lenght'; did you mean 'length'?"),
+        (
+            {"systems": ("a.toml", "backwards.toml"), "ensemble": ("a", "backwards")},
+            "--ensemble: backwards has another task.reverse (True, and False there) than a; "
+            "systems that write together have the same [task]",
+        ),
         ({"test": ("short.a", "long.b")}, "long.b"),
         ({"test": ("empty.tsv",)}, "empty.tsv"),
         ({"test": ("half.tsv",)}, "half.tsv:2"),
@@ -41,6 +46,7 @@ def test_of_translations(place: Path, worked: list[Work], asked: dict[str, Any],
     write_pairs(place / "pairs.tsv")
     write_pairs(place / "test.tsv", count=30, seed=2)
     recipes = tuple(str(write_recipe(place / name)) for name in ("a.toml", "b.toml"))
+    write_recipe(place / "backwards.toml", "[task]\nkind = 'translate'\nreverse = true\n")
     (place / "short.a").write_text("a\nb\n")
     (place / "long.b").write_text("a\nb\nc\n")
     (place / "empty.tsv").write_text("")

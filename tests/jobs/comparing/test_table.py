@@ -126,6 +126,30 @@ def test_how_it_was_counted_is_told_of_what_is_shown(compared: Compared, form: F
         assert "bits/char" in json.loads(text(one, "json"))["signatures"]
 
 
+def test_an_ensemble_that_failed_does_not_write_together(compared: Compared) -> None:
+    names = ("bottleneck", "attention")
+    whole = Row("bottleneck + attention", compared.rows[0].facts, trained=False, members=names)
+    for row, told in (whole, True), (replace(whole, facts=None, failed="another vocabulary"), False):
+        found = text(replace(compared, rows=(*compared.rows, row)), "text")
+        assert ("bottleneck, attention write together; its FLOPs" in found) is told
+
+
+def test_a_difference_below_zero_has_a_minus_in_latex(compared: Compared) -> None:
+    """A hyphen of a name stays one."""
+    assert compared.report is not None
+    measured = [
+        replace(
+            each, system=f"no-{each.system}", comparison=each.comparison and replace(each.comparison, difference=-3.0)
+        )
+        for each in compared.report.measured
+    ]
+    rows = [replace(row, name=f"no-{row.name}") for row in compared.rows]
+    names = tuple(f"no-{name}" for name in compared.report.systems)
+    other = replace(compared.report, measured=tuple(measured), systems=names, slices=())
+    assert "no-attention & 100.00 & " in (found := text(replace(compared, rows=tuple(rows), report=other), "latex"))
+    assert " & $-$3.00 ** & " in found
+
+
 def test_a_published_metric_without_a_column(compared: Compared) -> None:
     target = Published(results=(Result(data="wiki", metric="rougeL", score=38.8, note="L = 7500"),))
     found = replace(compared, rows=(replace(compared.rows[0], published=target), *compared.rows[1:]))
@@ -209,7 +233,7 @@ def test_names_make_way_for_each_other(compared: Compared) -> None:
         (Budget("minutes", 4.9), {}, None),
         (Budget("minutes", 5.4), {}, None),
         (Budget("minutes", 6.0), {}, "its start took 1 m 00 s of 6 m 00 s, so that training had 5 m 00 s"),
-        (Budget("flops", 1e15), {"ended": "all FLOPs are spent"}, "its training took 1.5 times 1e+15 FLOPs"),
+        (Budget("flops", 1e15), {"ended": "all FLOPs are spent"}, "its training took 1.5 times 1e15 FLOPs"),
         (Budget("flops", 1.45e15), {"ended": "all FLOPs are spent"}, None),
         (Budget("epochs", 3.0), {"ended": "all steps are done"}, None),
         (Budget("epochs", 3.0), {}, "trained for less than 3 epochs: the time is over after 900 steps"),
@@ -268,6 +292,8 @@ def test_the_speed_is_of_one_thing(compared: Compared) -> None:
 
 
 def test_words() -> None:
-    assert spent(Budget("flops", 1e15)) == "1e+15 FLOPs"
+    assert spent(Budget("flops", 1e15)) == "1e15 FLOPs"
+    assert spent(Budget("flops", 2.5e8)) == "2.5e8 FLOPs"
+    assert spent(Budget("flops", 500.0)) == "500 FLOPs"
     assert spent(Budget("epochs", 1.0)) == "1 epoch"
     assert flops(3.34e18) == "3.3e18"

@@ -30,7 +30,8 @@ def _warm(width: int) -> Tricks:
 
 def _vaswani(width: int, dropout: float, average: int) -> Tricks:
     """Table 3; average: checkpoints, section 6.1."""
-    return _VASWANI | _warm(width) | both({"depth": 6, "dropout": dropout}) | {"training.average": average}
+    heads = {"mixer.heads": width // 64}
+    return _VASWANI | _warm(width) | both({"depth": 6, "dropout": dropout, **heads}) | {"training.average": average}
 
 
 _LIU: Tricks = {  # Liu et al. 2018
@@ -43,7 +44,7 @@ _LIU: Tricks = {  # Liu et al. 2018
     "decoder.positions.kind": "sinusoidal",
     "decoder.norm.kind": "layer",
 }
-_LIU_FULL = _warm(512) | {"decoder.norm.place": "post", "training.smoothing": 0.1}
+_LIU_FULL = _warm(512) | {"decoder.mixer.heads": 8, "decoder.norm.place": "post", "training.smoothing": 0.1}
 _D: Tricks = {"decoder.mixer.kind": "attention", "decoder.mixer.block": None, "decoder.feed_forward.kind": "dense"}
 
 
@@ -81,6 +82,7 @@ _BERT: Tricks = {  # Devlin et al. 2019
     "encoder.positions.kind": "learned",
 }
 _BERT_FULL = {
+    "encoder.mixer.heads": 12,
     "encoder.norm.place": "post",
     "training.schedule.kind": "linear",
     "training.schedule.warmup": 10000,
@@ -166,7 +168,7 @@ TRANSFORMERS = {
     "transformer-dmca-moe-small": _LIU | _dmca(32) | _experts(16),
     "bert": _BERT | _BERT_FULL,
     "bert-small": _BERT,
-    "gpt": _GPT,
+    "gpt": _GPT | {"decoder.mixer.heads": 12},
     "gpt-small": _GPT,
     "llama-style": _LLAMA | {"decoder.mixer.heads": 32, "decoder.mixer.key_heads": 4},  # grouped queries
     "llama-style-small": _LLAMA | {"decoder.mixer.heads": 6, "decoder.mixer.key_heads": 2},
@@ -181,6 +183,6 @@ TRANSFORMERS = {
     "transformer-modern-small": _MODERN
     | both({"mixer.qk_norm": False, "norm.place": "post"})
     | {"training.ema.decay": 0.99},
-    "vit": _VIT | {"model.input.patch": 16, "training.schedule.warmup": 10000},
+    "vit": _VIT | {"encoder.mixer.heads": 12, "model.input.patch": 16, "training.schedule.warmup": 10000},
     "vit-small": _VIT | {"model.input.patch": 2},
 }

@@ -48,13 +48,17 @@ def _unlike(one: TaskSettings, other: TaskSettings) -> dict[str, tuple[object, o
     return {name: (here[name], there.get(name)) for name in here if name not in own and here[name] != there.get(name)}
 
 
+def other_settings(one: TaskSettings, other: TaskSettings) -> list[str]:
+    """`task.reverse (True, and False there)`, of two that have the same kind."""
+    return [f"task.{name} ({here}, and {there} there)" for name, (here, there) in _unlike(one, other).items()]
+
+
 def _refuse_other_settings(first: Opened, other: Opened) -> None:
     """Of the same task."""
     if other.recipe.task.kind == first.recipe.task.kind:
-        found = _unlike(other.recipe.task, first.recipe.task)
-        unlike = [f"task.{name} ({here}, and {there} there)" for name, (here, there) in found.items()]
+        others = ", ".join(other_settings(other.recipe.task, first.recipe.task))
         raise UserError(
-            f"{other.run.path}: has another {', '.join(unlike)} than {first.run.path}; runs that answer together are "
+            f"{other.run.path}: has another {others} than {first.run.path}; runs that answer together are "
             "trained with the same [task]: leave it out, or train it anew so"
         )
 

@@ -176,11 +176,12 @@ def began_late(row: Row, budget: Budget | None) -> str | None:
 
 
 def spent(budget: Budget) -> str:
-    """`5 m 00 s`, `1e+15 FLOPs`, `3 epochs`."""
+    """`5 m 00 s`, `1e15 FLOPs`, `3 epochs`."""
     match budget.limit:
         case "minutes":
             return duration(60 * budget.amount)
         case "flops":
-            return f"{budget.amount:.3g} FLOPs"
+            mantissa, e, power = f"{budget.amount:.3g}".partition("e")
+            return f"{mantissa}{e and f'e{int(power)}'} FLOPs"
         case "epochs":
             return f"{budget.amount:g} epoch" + ("" if budget.amount == 1 else "s")

@@ -203,7 +203,7 @@ def _told(compared: Compared) -> Iterator[str]:
         yield f"{row.name} failed: {'; '.join(row.failed.splitlines())}"
     yield f"scored on {compared.test}" + (f"; trained on {compared.device}" if compared.device else "")
     for row in compared.rows:
-        if row.members:
+        if row.members and not row.failed:
             yield f"{row.name}: {', '.join(row.members)} write together; its FLOPs and time are theirs, added up"
         if not (row.trained or row.members or row.failed):
             yield f"{row.name}: a run that was trained before, at a cost of its own"

@@ -12,7 +12,7 @@ from seqloom.jobs.table import Table
 from seqloom.settings.words import counted
 
 FLOOR = 0.0001  # smaller p-values are not told apart
-PLAIN = 0.1, 1e6  # sizes between which digits behind the point tell enough, of metrics of any scale
+PLAIN = 0.1, 1e6  # sizes between which digits behind the point tell enough; below the first, of metrics of any scale
 NONE = "–"
 P_RANDOMISATION, P_BOOTSTRAP = "p (randomisation, two-sided)", "p (bootstrap, one-sided)"
 MATRIX = 12  # labels that a whole table of confusions has at most; of more only the most frequent confusions are shown
@@ -30,7 +30,8 @@ def tables(report: Report, confusions: Sequence[tuple[str, Confusion]] = ()) -> 
 
 def number(metric: Metric[object], value: float, sign: Literal["", "+"] = "") -> str:
     """sign: +: also before what is above 0."""
-    if metric.any_scale and value and not PLAIN[0] <= abs(value) < PLAIN[1]:
+    small = metric.any_scale and 0 < abs(value) < PLAIN[0]
+    if small or abs(value) >= PLAIN[1]:  # such as the perplexity of what has learnt nothing
         return f"{value:{sign}.{metric.digits}g}"
     return f"{value:{sign}.{metric.digits}f}"
 
