@@ -21,6 +21,16 @@ def test_the_form_is_that_of_most() -> None:
     assert usual_form(_block(5, 4, 4), ReadingsSettings()) == FOUR
 
 
+def test_pictures_in_colours_among_grey_ones() -> None:
+    grey, coloured = np.ones((3, 4, 1), np.float32), np.zeros((3, 4, 3), np.float32)
+    block = Block("pics", range(1, 4), ([grey, grey, coloured], ["?"] * 3))
+    form = usual_form(block, ReadingsSettings())
+    assert form == Form(("1", "2", "3"), 4)
+    assert [x.tolist() for x in fitting(block, form).columns[0]] == [np.ones((3, 4, 3)).tolist()] * 2 + [
+        coloured.tolist()
+    ]
+
+
 def test_of_one_odd_picture_that_comes_first_the_odd_one_is_told() -> None:
     block = _block(5, 4, 4)
     with pytest.raises(DataError, match=r"^pics.npz:1: a picture of 5 columns, but a picture of 4 columns is expected"):

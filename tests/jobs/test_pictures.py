@@ -18,7 +18,10 @@ SMALL = [
     "model.input.columns=4", "model.input.patch=2", "model.width=16", "model.depth=1", "training.steps=2",
     "training.threads=1",
 ]  # fmt: skip
-ODD = "a picture of 5 columns, but a picture of 4 columns is expected; bring all to one form"
+ODD = (
+    "a picture of 5 columns, but a picture of 4 columns is expected; scale it, or train with "
+    "--set readings.size=[ROWS,COLUMNS], which scales all"
+)
 
 
 def _save(path: Path, pixels: np.ndarray) -> str:
@@ -74,7 +77,7 @@ def test_training_names_the_picture(odd: Path) -> None:
         _train(odd)
     assert str(stopped.value).splitlines() == [
         f"pics/above/-odd.png: {ODD}, or pass --skip-bad",
-        "(in Python, arguments: skip_bad=)",
+        "(in Python, arguments: changes=, skip_bad=)",
     ]
 
 
@@ -97,10 +100,11 @@ def test_the_same_pictures_in_another_folder_are_named_as_they_are_there(odd: Pa
 def test_check_names_the_picture(odd: Path) -> None:
     _save(odd / "above" / "twice.png", np.asarray(Image.open(odd / "above" / "3.png")))
     (odd / "above" / "-odd.png").rename(odd / "below" / "odd.png")
-    said = _invoke("check", odd).stdout
+    changes = [word for change in SMALL for word in ("--set", change)]
+    said = _invoke("check", odd, "--recipe", "image-classifier", *changes).stdout
     assert "no image: 1\n    pics/below/bad.png\n" in said
     assert "another width than the first has: 1\n    pics/below/odd.png  3 × 5 pixels" in said
-    assert "→ bring all to the same size, or pass --skip-bad to leave them out\n" in said
+    assert "→ scale all to one size: --set readings.size=[ROWS,COLUMNS], or pass --skip-bad to leave them out\n" in said
     assert "the same example again: 1\n    pics/above/twice.png, as pics/above/3.png  4 × 4 pixels" in said
 
 
@@ -195,3 +199,58 @@ def test_pictures_of_another_scale_are_told(run: Path, tmp_path: Path, monkeypat
         assert " to 1 lie close together, and the run learnt from " in told
         assert told.endswith("; if their scale is another, bring them to that of training")
     assert "of training" not in _invoke("predict", run, folder).stderr
+
+
+@pytest.fixture
+def unlike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Pictures of unlike sizes, bright above or below, every other one in colours; the first is grey."""
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(1)
+    for number in range(24):
+        rows, columns = draw.integers(9, 40, 2)
+        x = draw.integers(0, 100, (rows, columns, 3) if number % 2 else (rows, columns))
+        x[: rows // 2] += 100
+        _save(Path(f"pics/above/{number:02}.png"), x)
+        _save(Path(f"pics/below/{number:02}.png"), x[::-1])
+    return Path("pics")
+
+
+def test_pictures_of_unlike_sizes_are_scaled_and_grey_ones_are_read_in_colours(unlike: Path) -> None:
+    found = _invoke("check", unlike)
+    assert "\n0 faults" in found.stdout
+    changes = ["training.steps=40", "training.threads=1", "data.held_out=0.25"]
+    trained = seqloom.train(data=unlike, out="run", changes=changes, view="none")
+    size = trained.recipe.readings.size
+    assert size is not None
+    assert all(16 <= side <= 32 and side % 8 == 0 for side in size)
+    assert trained.recipe.data.longest == size[0] * size[1]
+    assert trained.corpora.examples + sum(map(len, trained.corpora.valid)) == 48
+    assert trained.scores["accuracy"] == 100
+    grey = np.zeros((50, 11))
+    grey[:25] = 120
+    said = _invoke("predict", "run", _save(Path("new.png"), grey), unlike / "below" / "01.png")
+    assert said.stdout.split() == ["above", "below"]
+    scored = seqloom.evaluate("run", data=unlike)
+    assert next(iter(scored.scores.values()))["accuracy"] == 100
+
+
+@pytest.mark.parametrize("asked", ["[20, 12]", "[20,12]"])
+def test_the_size_that_is_asked_for(unlike: Path, asked: str) -> None:
+    changes = ["training.steps=1", "training.threads=1", f"readings.size={asked}"]
+    recipe = seqloom.train(data=unlike, out="run", changes=changes, view="none").recipe
+    assert recipe.readings.size == (20, 12)
+    assert (recipe.model.input.columns, recipe.model.input.channels, recipe.data.longest) == (12, 3, 240)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("wrong", ["[0,12]", "3", "[a", "[1,2,3]"])
+def test_a_size_that_cannot_be(unlike: Path, wrong: str) -> None:
+    with pytest.raises(UserError, match=r"readings\W+size"):
+        seqloom.train(data=unlike, out="run", changes=[f"readings.size={wrong}"], view="none")
+
+
+def test_half_of_the_pictures_tell_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _pictures(Path("pics"))
+    _save(Path("pics/above/-odd.png"), np.full((30, 50), 99))
+    changes = ["training.steps=1", "training.threads=1"]
+    assert seqloom.train(data="pics", out="run", changes=changes, view="none").recipe.readings.size == (4, 4)

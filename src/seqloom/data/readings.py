@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from seqloom.data.picture_size import scaled
 from seqloom.data.ragged import Ragged
 from seqloom.data.reading.faults import Broken
 from seqloom.settings import Frozen, UserError
@@ -21,6 +22,8 @@ from seqloom.text import json_file
 
 Floats = npt.NDArray[np.floating[Any]]
 _WHAT = "the scales of readings"
+Side = Annotated[int, Field(ge=1)]
+COLOURS = 3
 
 
 class ReadingsSettings(Frozen):
@@ -36,22 +39,38 @@ class ReadingsSettings(Frozen):
         description="a reading that is not there: a fault of the data; or filled with the mean, or with the one before "
         "it; mark: the mean, and each channel has one more beside it that is 1 where it is missing",
     )
+    size: tuple[Side, Side] | None = Field(
+        default=None, description="rows and columns that pictures are scaled to; unset: all must be of one size"
+    )
 
 
 @dataclass(frozen=True)
 class Form:
-    """What all series of a model have in common. columns: of pictures, pixels of a line. gaps: readings may miss."""
+    """What all series of a model have in common. columns: of pictures, pixels of a line. gaps: readings may miss.
+
+    size: rows and columns that pictures are scaled to, if they are.
+    """
 
     names: tuple[str, ...]
     columns: int | None = None
     gaps: bool = False
+    size: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, x: Floats, names: Sequence[str], settings: ReadingsSettings) -> "Form":
         """names: of the channels, if anything names them."""
+        size = settings.size if x.ndim == 3 else None
         columns = x.shape[1] if x.ndim == 3 else None
         names = tuple(names) or tuple(map(str, range(1, x.shape[-1] + 1)))
-        return cls(names, columns, settings.missing != "refuse")
+        return cls(names, size[1] if size else columns, settings.missing != "refuse", size)
+
+    def fitted(self, x: Floats) -> Floats:
+        """A picture in the form's size, and a grey one in colours where these are read."""
+        if x.ndim != 3 or self.columns is None:
+            return x
+        if self.size is not None and x.shape[:2] != self.size:
+            x = scaled(x, self.size)
+        return np.repeat(x, COLOURS, -1) if x.shape[-1] == 1 and len(self.names) == COLOURS else x
 
     def misfit(self, x: Floats) -> Broken | None:
         """Why a series is not of this form; None: it is."""
@@ -61,7 +80,8 @@ class Form:
         columns = x.shape[1] if x.ndim == 3 else None
         if columns != self.columns:
             what = f"{_said(columns)}, but {_said(self.columns)} is expected"
-            return Broken("another size of picture", what, "bring all to one form")
+            fix = "scale it, or train with --set readings.size=[ROWS,COLUMNS], which scales all"
+            return Broken("another size of picture", what, fix)
         gap = self.gap(x)
         if gap is not None:
             what = f"step {gap[0] + 1} has no reading of channel {self.names[gap[1]]}"
@@ -115,7 +135,8 @@ class Readings:
 
     @property
     def form(self) -> Form:
-        return Form(self.names, self.columns, self.settings.missing != "refuse")
+        size = None if self.columns is None else self.settings.size
+        return Form(self.names, self.columns, self.settings.missing != "refuse", size)
 
     @property
     def channels(self) -> int:
@@ -160,7 +181,7 @@ class Readings:
         kept = json_file.parse(file, _WHAT)
         try:
             read = cls(
-                ReadingsSettings.model_validate(kept["settings"]),
+                ReadingsSettings.model_validate_json(json.dumps(kept["settings"])),  # in JSON a list is a tuple, too
                 tuple(map(str, kept["names"])),
                 tuple(map(float, kept["mean_C"])),
                 tuple(map(float, kept["deviation_C"])),

@@ -6,14 +6,18 @@ from dataclasses import replace
 
 from seqloom.data.reading import Block, DataError, Shape, Skipped, read
 from seqloom.data.reading.faults import Faults
-from seqloom.data.readings import Form, ReadingsSettings
+from seqloom.data.readings import COLOURS, Form, ReadingsSettings
 from seqloom.data.settings import Bad, Corpus
 
 
 def usual_form(block: Block, settings: ReadingsSettings) -> Form:
-    """That of most of its series: of one odd picture among many, it is the odd one that is told."""
-    forms = (Form.of(x, block.names, settings) for x in block.columns[0])
-    return Counter(forms).most_common(1)[0][0]
+    """That of most of its series: of one odd picture among many, it is the odd one that is told.
+
+    Where some pictures have colours, all are read in colours: grey ones lose nothing so.
+    """
+    forms = [Form.of(x, block.names, settings) for x in block.columns[0]]
+    coloured = [form for form in forms if form.columns is not None and len(form.names) == COLOURS]
+    return Counter(coloured or forms).most_common(1)[0][0]
 
 
 def read_fitting(corpus: Corpus, shape: Shape, bad: Bad, form: Form | None, named: bool = True) -> Iterator[Block]:
@@ -42,6 +46,10 @@ def _refuse_other_names(block: Block, form: Form) -> None:
 
 def _of_form(block: Block, form: Form, bad: Bad) -> Block:
     faults, kept = Faults(bad), list[int]()
+    values, *others = block.columns
+    fitted = [form.fitted(x) for x in values]
+    if any(now is not before for now, before in zip(fitted, values, strict=True)):
+        block = replace(block, columns=(fitted, *others))
     for row, (line, x) in enumerate(zip(block.lines, block.columns[0], strict=True)):
         wrong = form.misfit(x)
         if wrong is None:

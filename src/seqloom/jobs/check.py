@@ -83,7 +83,7 @@ def check(command: Command) -> Checked:
             shape=task_class(wish.recipe.task).shape,
             longest=_longest(longest),
             measures=[_Measure(vocabulary) for vocabulary in _vocabularies(wish)],
-            gaps=wish.recipe.readings.missing != "refuse",
+            readings=wish.recipe.readings,
             running=_runs_on(wish.recipe.task),
             progress=report,
         )

@@ -4,8 +4,10 @@ from collections.abc import Callable, Sequence
 
 from seqloom.data.check.part import Measure, PartCheck
 from seqloom.data.check.report import PLACES, SEVERITIES, Part, Place, Report
+from seqloom.data.check.series import AS_THEY_ARE
 from seqloom.data.check.tally import Kind
 from seqloom.data.reading import FIELDS, Shape
+from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import Corpus
 
 
@@ -17,7 +19,7 @@ def check(
     shape: Shape = "pairs",
     longest: int = 512,
     measures: Sequence[Measure] = (),
-    gaps: bool = False,
+    readings: ReadingsSettings = AS_THEY_ARE,
     running: bool = False,
     progress: Callable[[int], object] = lambda count: None,
 ) -> Report:
@@ -26,7 +28,7 @@ def check(
     `progress` is told the bytes that were read, some at a time; `seqloom.data.reading.size` says how many there are.
     With `measures`, one for each field that is text (source and target, or text), lengths are in tokens too and
     unknown tokens are counted. 16 bytes are kept for each example, and some 40 more are needed while repeats are found.
-    gaps: readings of series may be missing. running: lines are parts of one text, and no examples.
+    readings: how series are read. running: lines are parts of one text, and no examples.
     """
     fields = 2 if shape == "pairs" else 1
     if measures and len(measures) != fields:
@@ -37,7 +39,7 @@ def check(
     for part, given in parts:
         if not given:
             continue
-        here = PartCheck(part, shape, longest, measures, gaps, running)
+        here = PartCheck(part, shape, longest, measures, readings, running)
         for corpus in given:
             here.look(corpus, before, progress)
         if before and before[0].tally.part == "training":

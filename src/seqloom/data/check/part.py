@@ -12,11 +12,12 @@ from seqloom.data.check.numbers import LengthCounts, Numbers, Ratios, lengths_of
 from seqloom.data.check.passages import LEAST, LINE, passages
 from seqloom.data.check.repeats import Hashes, disagreements, first_of, hashes_of, joined, repeats, seen, sortable
 from seqloom.data.check.report import PLACES, STOPS, Finding, Part, Place, Statistics, shortened
-from seqloom.data.check.series import SeriesLook, contents, steps
+from seqloom.data.check.series import AS_THEY_ARE, SeriesLook, contents
 from seqloom.data.check.tally import OR_SKIP, Kind, Tally
 from seqloom.data.check.whereabouts import Whereabouts, as_texts
 from seqloom.data.reading import FIELDS, Block, DataError, Shape, Skipped, read
 from seqloom.data.reading.lines import LATIN
+from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import Corpus
 
 Measure = Callable[[Sequence[str]], tuple[Sequence[int], Sequence[int]]]
@@ -40,7 +41,7 @@ class PartCheck:
         shape: Shape,
         longest: int,
         measures: Sequence[Measure],
-        gaps: bool = False,
+        readings: ReadingsSettings = AS_THEY_ARE,
         running: bool = False,
     ) -> None:
         self.tally = Tally(part)
@@ -53,7 +54,7 @@ class PartCheck:
         self._fields, self._running = FIELDS[shape], running
         units: tuple[str, ...] = ("characters", "words", "tokens") if measures else ("characters", "words")
         units = ("steps",) if shape == "series" else units
-        self._series = SeriesLook(gaps)
+        self._series = SeriesLook(readings)
         self._texts = self._fields if shape == "pairs" else self._fields[:1]
         self._lengths = {field: tuple(map(LengthCounts, units)) for field in self._texts}
         self._scripts = [Script() for _ in self._texts]
@@ -136,7 +137,7 @@ class PartCheck:
 
     def _readings(self, block: Block, texts: list[str]) -> None:
         """What series show by themselves."""
-        length = steps(block.columns[0])
+        length = self._series.steps(block.columns[0])
         self._lengths[self._fields[0]][0].add(length)
         found = self._series.odd(block.columns[0])
         found[self._too_long("steps")] = np.flatnonzero(length > self._longest).tolist()

@@ -5,14 +5,20 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from seqloom.data.check.tally import OR_SKIP, Kind
-from seqloom.data.readings import Floats, steps_of
+from seqloom.data.readings import COLOURS, Floats, ReadingsSettings, steps_of
+
+AS_THEY_ARE = ReadingsSettings()
 
 _OTHER = Kind(
     "fault",
     "values: another number of readings at each step than the first has",
     f"bring all to the same channels, {OR_SKIP}",
 )
-_WIDE = Kind("fault", "values: a picture of another width than the first has", f"bring all to the same size, {OR_SKIP}")
+_WIDE = Kind(
+    "fault",
+    "values: a picture of another width than the first has",
+    f"scale all to one size: --set readings.size=[ROWS,COLUMNS], {OR_SKIP}",
+)
 _GAPS = Kind(
     "fault",
     "values: readings are missing",
@@ -25,10 +31,14 @@ _STILL = Kind("note", "values: nothing changes from the first step to the last",
 class SeriesLook:
     """Compares all series with the first."""
 
-    def __init__(self, gaps: bool = False) -> None:
-        """gaps: readings may be missing."""
-        self._gaps = gaps
+    def __init__(self, readings: ReadingsSettings = AS_THEY_ARE) -> None:
+        self._gaps, self._size = readings.missing != "refuse", readings.size
         self._form: tuple[int, int | None] | None = None
+
+    def steps(self, series: Sequence[Floats]) -> np.ndarray:
+        """How many each has, as it is read."""
+        pixels = None if self._size is None else self._size[0] * self._size[1]
+        return np.array([len(steps_of(x)) if x.ndim != 3 else pixels or len(steps_of(x)) for x in series], np.int64)
 
     def odd(self, series: Sequence[Floats]) -> dict[Kind, list[int]]:
         """Where each oddity is."""
@@ -40,6 +50,9 @@ class SeriesLook:
 
     def _kinds(self, x: Floats) -> Iterator[Kind]:
         channels, columns = x.shape[-1], x.shape[1] if x.ndim == 3 else None
+        if columns is not None:  # grey ones are read in colours, where there are such
+            channels = COLOURS if channels == 1 else channels
+            columns = columns if self._size is None else self._size[1]
         self._form = self._form or (channels, columns)
         if channels != self._form[0]:
             yield _OTHER
@@ -51,10 +64,6 @@ class SeriesLook:
         x_TC = steps_of(x)
         if len(x_TC) > 1 and (x_TC == x_TC[:1]).all():
             yield _STILL
-
-
-def steps(series: Iterable[Floats]) -> np.ndarray:
-    return np.array([len(steps_of(x)) for x in series], np.int64)
 
 
 def contents(series: Iterable[Floats]) -> list[str]:

@@ -24,7 +24,7 @@ ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".ti
 def read_images(folder: str, labelled: bool = True) -> Iterator[Rows]:
     """Its pictures are numbered from 1, by their names, in place of lines; messages name their files.
 
-    Grey or coloured, as the first is.
+    Each is grey or in colours, as it is in its file.
     """
     there = files_in(folder)
     files = list(filter(is_picture, there))
@@ -96,13 +96,12 @@ def _label(folder: Path, path: Path, labelled: bool) -> str:
 
 
 def _pictures(files: list[Path], image: Any, sizes: _Sizes, label_of: Callable[[Path], str]) -> Iterator[One]:
-    mode: str | None = None
     for number, path in enumerate(files, 1):
         label = label_of(path)
         sizes.read += path.stat().st_size
         try:
             with image.open(path) as picture:
-                mode = mode or ("L" if picture.mode in ("1", "L", "LA", "I;16") else "RGB")
+                mode = "L" if picture.mode in ("1", "L", "LA", "I;16") else "RGB"
                 pixels = np.asarray(picture.convert(mode), np.float32)
         except (OSError, SyntaxError, ValueError) as error:  # the package has no base for what can be wrong in a file
             yield broken(number, "no image", f"cannot be read ({error})", "mend the file, or remove it")

@@ -38,10 +38,11 @@ class SeriesLabeller(Labeller):
 
     def prepare(self, question: Question, number: int, settings: GenerationSettings) -> Prepared:
         refuse_wishes(question, "a label is chosen")
-        x = steps_of(_array(question.source))
-        wrong = self.readings.form.misfit(_array(question.source))
+        fitted = self.readings.form.fitted(_array(question.source))
+        wrong = self.readings.form.misfit(fitted)
         if wrong is not None:
             raise UserError(f"{wrong.what}; {wrong.fix}")
+        x = steps_of(fitted)
         cut = max(0, len(x) - self.reads)
         read = Question(x[: len(x) - cut])
         # the item stands for the steps, by whose number batches and limits go

@@ -55,7 +55,7 @@ class _Data(BaseModel):
 
 def chosen(part: Part, corpora: Sequence[Corpus], bad: Bad, changes: Sequence[str]) -> tuple[Recipe, tuple[str, ...]]:
     """A sound recipe for the data, of which only the size of the model is open; what `part` says stands."""
-    seen = look(corpora, bad, named_shape(changes))
+    seen = _sized(look(corpora, bad, named_shape(changes)), part, changes)
     recipe = _filled(part, default_settings(seen), seen, changes)
     files: dict[str, tuple[Corpus, ...]] = {"corpora": tuple(corpora)}
     if seen.labels_first:
@@ -87,6 +87,12 @@ def _notes(recipe: Recipe, corpora: Sequence[Corpus], seen: Look, part: Part) ->
         )
         return
     yield f"{why}: the data looks like {kind} ({pieces}); another task: --set task.kind=…, or a recipe"
+    if seen.unlike and recipe.readings.size is not None:
+        rows, columns = recipe.readings.size
+        yield (
+            f"{corpora[0].files[0]}: pictures of unlike sizes; all are scaled to {rows} × {columns} pixels: another "
+            "size: --set readings.size=[ROWS,COLUMNS]"
+        )
     if seen.labels_first:
         yield (
             f"{corpora[0].files[0]}: the first column holds labels ({', '.join(seen.labels_first)}, …): it is the "
@@ -103,7 +109,7 @@ def _notes(recipe: Recipe, corpora: Sequence[Corpus], seen: Look, part: Part) ->
 def _filled(part: Part, settings: dict[str, Any], seen: Look, changes: Sequence[str]) -> Recipe:
     """The part with what it leaves open behind it, so that its lines keep their numbers."""
     training, own = settings.pop("training"), part.training()
-    data, named_data = settings.pop("data", {}), part.says().get("data")
+    others = {name: settings.pop(name, {}) for name in ("data", "readings")}
     shared = [change.partition("=")[2].strip() for change in changes if change.startswith("text.shared=")]
     settings["text"] |= {"shared": shared[-1] == "true"} if shared else {}
     settings["model"] = _smallest(seen.shape, bool(settings["text"].get("shared")), changes)
@@ -116,12 +122,31 @@ def _filled(part: Part, settings: dict[str, Any], seen: Look, changes: Sequence[
     named = isinstance(part.says().get("training"), dict)  # what is no table is told with its line
     open_ = {name: value for name, value in training.items() if name not in own and named}
     first = [change for name, value in open_.items() for change in _leaves(f"training.{name}", value)]
-    own_data = named_data if isinstance(named_data, dict) else {}
-    first += [
-        change for name, value in data.items() if name not in own_data for change in _leaves(f"data.{name}", value)
-    ]
+    for section, values in others.items():
+        said = part.says().get(section)
+        left = {name: value for name, value in values.items() if not isinstance(said, dict) or name not in said}
+        first += _leaves(section, left)
     text = f"{part.text}\n{dump(Recipe.model_validate(settings), defaults=False)}"
     return _loaded(text, part, (*first, *changes))
+
+
+def _sized(seen: Look, part: Part, changes: Sequence[str]) -> Look:
+    """Pictures, in the size that somebody asks for."""
+    asked_for = [json_or_none(change.partition("=")[2]) for change in changes if change.startswith("readings.size=")]
+    said = part.says().get("readings")
+    asked_for = asked_for or ([said.get("size")] if isinstance(said, dict) else [])
+    match asked_for[-1:]:
+        case [[int() as rows, int() as columns]] if seen.picture and rows > 0 and columns > 0:
+            return replace(seen, picture=(rows, columns, seen.picture[2]), unlike=False)
+        case _:  # what cannot be is told with its line
+            return seen
+
+
+def json_or_none(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def _leaves(name: str, value: Any) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from statistics import median
 from typing import Any
 
 from seqloom.data.reading import Block, Shape, read, shape_of, size, table
@@ -57,6 +58,8 @@ class Look:
     """Of series: settings of the task that suit their length and their steps."""
     picture: tuple[int, int, int] | None = None
     """Rows, columns and channels, where examples are pictures."""
+    unlike: bool = False
+    """Whether pictures are of several sizes, and are to be brought to this one."""
 
 
 def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Look:
@@ -78,7 +81,9 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
         guess = "classes"
     examples = round(rows * max(1.0, total / max(read_bytes, 1)))
     if guess == "series":
-        return Look(guess, examples, 0.0, total, picture=_picture(_side(blocks, 0)))
+        pictures = [x for x in _side(blocks, 0) if x.ndim == 3]
+        sizes = {x.shape[:2] for x in pictures}
+        return Look(guess, examples, 0.0, total, picture=_picture(pictures), unlike=len(sizes) > 1)
     sides = [_side(blocks, 1)] if labels else [_side(blocks, side) for side in range(2 if guess == "pairs" else 1)]
     longer, rare = (_longer(sides, _words), _longer(sides, _characters)), max(map(_rare, sides))
     return Look(guess, examples, longer[0], total, longer[1], rare, _letters(sides), labels, midi=first.midi)
@@ -88,12 +93,17 @@ def _side(blocks: Sequence[Block], side: int) -> list[Any]:
     return [value for block in blocks for value in block.columns[side]]
 
 
-def _picture(values: Sequence[Any]) -> tuple[int, int, int] | None:
-    """The form of the first; others are told when they are read."""
-    if not values or values[0].ndim != 3:
+def _picture(pictures: Sequence[Any]) -> tuple[int, int, int] | None:
+    """The size that half of them have, else a small one of their middle; with colours where some have them."""
+    if not pictures:
         return None
-    rows, columns, channels = values[0].shape
-    return rows, columns, channels
+    channels = max(x.shape[-1] for x in pictures)
+    (size, count), *_ = Counter(x.shape[:2] for x in pictures).most_common(1)
+    if 2 * count < len(pictures):
+        rows, columns = (median(x.shape[side] for x in pictures) for side in (0, 1))
+        shrunk = min(1.0, LONG_SIDE / max(rows, columns))
+        size = tuple(max(1, round(side * shrunk / GRID)) * GRID for side in (rows, columns))
+    return size[0], size[1], channels
 
 
 def _few_kinds(values: Sequence[Any], least: int = 2) -> bool:
@@ -147,6 +157,7 @@ def _rare(side: Sequence[Any]) -> float:
 
 
 PICTURES = 32  # in a batch, which counts their pixels
+LONG_SIDE, GRID = 128, 8  # pixels of pictures that are of unlike sizes; a multiple is cut into patches
 
 # Muon needs far fewer steps than AdamW (docs/decisions/0016); its rates are chosen later, by jobs/deciding/rates.py
 OPTIMISER = {"kind": "muon", "rate": 0.01, "others": {"rate": 0.003, "decay": 0.0}}
@@ -195,7 +206,8 @@ def _task(seen: Look) -> dict[str, Any]:
         case "series":
             settings: dict[str, Any] = {"task": {"kind": "classify", "reads": "series"}, "text": {}}
             rows, columns, _ = seen.picture or (0, 0, 0)
-            return settings | ({"data": {"longest": rows * columns}} if seen.picture else {})
+            settings |= {"data": {"longest": rows * columns}} if seen.picture else {}
+            return settings | ({"readings": {"size": [rows, columns]}} if seen.unlike else {})
 
 
 def _bpe(seen: Look, size: int) -> dict[str, Any]:
