@@ -28,11 +28,11 @@ def model_cost(
     Attention counts a full square of scores, causal or not, as the papers do.
     """
     width, each = settings.width, 1.0
-    source_length = (length if source_length is None else source_length) / _tokens_of_a_step(settings.input)
+    source_length = (length if source_length is None else source_length) / tokens_of_a_step(settings.input)
     match settings.family:
         case "encoder-only" | "decoder-only":
             causal = settings.family == "decoder-only"
-            each = _tokens_of_a_step(settings.input)
+            each = tokens_of_a_step(settings.input)
             side, use = settings.side("decoder" if causal else "encoder"), Use(causal=causal, length=length / each)
             body = (_stack(side, width, use) + _input(settings.input, side, sizes.source, width)).times(1 / each)
             vectors = sizes.source
@@ -56,7 +56,7 @@ def model_cost(
     return body + _head(settings, sizes).times(asked / each) + tied
 
 
-def _tokens_of_a_step(settings: InputSettings) -> float:
+def tokens_of_a_step(settings: InputSettings) -> float:
     """Several make one step of the stack where they are joined to patches or words."""
     match settings:
         case Patches():
@@ -132,7 +132,7 @@ def _head(settings: ModelSettings, sizes: Sizes) -> Cost:
         case HorizonOutput():
             # once for a sequence, shared among its steps
             return _horizon(output, width, size, positions_of(settings.input, sizes.steps)).times(
-                _tokens_of_a_step(settings.input) / max(sizes.steps, 1)
+                tokens_of_a_step(settings.input) / max(sizes.steps, 1)
             )
         case _:
             assert_never(output)

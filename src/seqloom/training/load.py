@@ -13,7 +13,7 @@ from seqloom.layers.feed_forward import FeedForwardSettings
 from seqloom.layers.mixers import MixerSettings
 from seqloom.layers.recurrence import Recurrence
 from seqloom.layers.recurrent_cell import GATES
-from seqloom.models.cost import model_cost
+from seqloom.models.cost import model_cost, tokens_of_a_step
 from seqloom.models.head_settings import TokensOutput
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
@@ -177,15 +177,16 @@ def _sum(parts: Iterable[tuple[Key, float]]) -> dict[Key, float]:
 
 
 def _sides(settings: ModelSettings, batch: Lengths) -> Iterator[tuple[StackSettings, float, float, bool]]:
-    """Each stack, the tokens that pass it, their length, and whether it reads a memory."""
+    """Each stack, the steps that pass it, their length, and whether it reads a memory."""
+    each = tokens_of_a_step(settings.input)
     match settings.family:
         case "encoder-only":
-            yield settings.side("encoder"), batch.tokens, batch.length, False
+            yield settings.side("encoder"), batch.tokens / each, batch.length / each, False
         case "decoder-only":
-            yield settings.side("decoder"), batch.tokens, batch.length, False
+            yield settings.side("decoder"), batch.tokens / each, batch.length / each, False
         case "encoder-decoder":
             read = batch.tokens * batch.source_length / batch.length
-            longer = settings.unfold.times if settings.unfold is not None else 1.0
+            longer = (settings.unfold.times if settings.unfold is not None else 1.0) / each
             yield settings.side("encoder"), read * longer, batch.source_length * longer, False
             yield settings.side("decoder"), batch.tokens, batch.length, True
         case _:
