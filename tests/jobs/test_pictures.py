@@ -254,3 +254,17 @@ def test_half_of_the_pictures_tell_the_size(tmp_path: Path, monkeypatch: pytest.
     _save(Path("pics/above/-odd.png"), np.full((30, 50), 99))
     changes = ["training.steps=1", "training.threads=1"]
     assert seqloom.train(data="pics", out="run", changes=changes, view="none").recipe.readings.size == (4, 4)
+
+
+def test_large_pictures_of_one_size_are_scaled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they are, 20,000 photographs of 1000 · 1000 pixels would take 240 GB, and each step minutes."""
+    monkeypatch.chdir(tmp_path)
+    for name, light in ("bright", 200), ("dark", 0):
+        for number in range(10):
+            _save(Path(f"pics/{name}/{number}.png"), np.full((200, 320), light + number))
+    found = _invoke("check", "pics")
+    assert (
+        "pics: pictures that are large, or of unlike sizes; all are scaled to 80 × 128 pixels: another" in found.stdout
+    )
+    changes = ["training.steps=1", "training.threads=1", "readings.size=[200,320]", "model.input.patch=40"]
+    assert seqloom.train(data="pics", out="run", changes=changes, view="none").recipe.data.longest == 200 * 320
