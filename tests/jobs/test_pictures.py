@@ -234,6 +234,14 @@ def test_pictures_of_unlike_sizes_are_scaled_and_grey_ones_are_read_in_colours(u
     assert next(iter(scored.scores.values()))["accuracy"] == 100
 
 
+def test_a_run_that_begins_from_another_scales_as_that_does(unlike: Path) -> None:
+    changes = ["training.steps=1", "training.threads=1"]
+    first = seqloom.train(data=unlike, out="run", changes=[*changes, "readings.size=[24,40]"], view="none").recipe
+    then = seqloom.train(data=unlike, out="then", start="run", changes=changes, view="none").recipe
+    assert then.readings == first.readings
+    assert then.data.longest == 960
+
+
 @pytest.mark.parametrize("asked", ["[20, 12]", "[20,12]"])
 def test_the_size_that_is_asked_for(unlike: Path, asked: str) -> None:
     changes = ["training.steps=1", "training.threads=1", f"readings.size={asked}"]
