@@ -10,6 +10,7 @@ import pytest
 from seqloom.data.check import Finding, Lengths, Place, Report, check, render
 from seqloom.data.check.numbers import LengthCounts, Ratios
 from seqloom.data.check.repeats import disagreements, first_of, hashes_of, joined, repeats, seen
+from seqloom.data.check.series import contents
 from seqloom.data.reading import Shape
 from seqloom.data.settings import corpora_of
 from tests.data.reading.examples import packed, write
@@ -328,3 +329,11 @@ def test_long_texts_are_counted_as_long_as_they_are() -> None:
     assert counts.summary() == Lengths("characters", 65_537, 200_000, 200_000, 447_663)
     counts.add(np.array([7] * 95))
     assert counts.summary() == Lengths("characters", 7, 116_583, 200_000, 448_328)
+
+
+def test_grey_pictures_are_known_again_where_they_are_read_in_colours() -> None:
+    grey = np.arange(6, dtype=np.float32).reshape(2, 3, 1)
+    coloured = np.repeat(grey, 3, -1)
+    assert contents([grey]) == contents([coloured])
+    coloured[0, 0, 1] = 9
+    assert contents([grey]) != contents([coloured])

@@ -31,6 +31,14 @@ def test_pictures_in_colours_among_grey_ones() -> None:
     ]
 
 
+def test_a_coloured_picture_where_grey_ones_are_read() -> None:
+    coloured = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255], [7, 7, 7]]], np.float32)
+    block = Block("pics", range(1, 2), ([coloured], ["?"]))
+    (x,) = fitting(block, FOUR).columns[0]
+    assert x.dtype == np.float32
+    assert x[..., 0].tolist() == [[76, 150, 29, 7]]  # as Pillow's convert("L") has them
+
+
 def test_of_one_odd_picture_that_comes_first_the_odd_one_is_told() -> None:
     block = _block(5, 4, 4)
     with pytest.raises(DataError, match=r"^pics.npz:1: a picture of 5 columns, but a picture of 4 columns is expected"):

@@ -234,6 +234,14 @@ def test_pictures_of_unlike_sizes_are_scaled_and_grey_ones_are_read_in_colours(u
     assert next(iter(scored.scores.values()))["accuracy"] == 100
 
 
+def test_a_run_that_begins_from_another_scales_as_that_does(unlike: Path) -> None:
+    changes = ["training.steps=1", "training.threads=1"]
+    first = seqloom.train(data=unlike, out="run", changes=[*changes, "readings.size=[24,40]"], view="none").recipe
+    then = seqloom.train(data=unlike, out="then", start="run", changes=changes, view="none").recipe
+    assert then.readings == first.readings
+    assert then.data.longest == 960
+
+
 @pytest.mark.parametrize("asked", ["[20, 12]", "[20,12]"])
 def test_the_size_that_is_asked_for(unlike: Path, asked: str) -> None:
     changes = ["training.steps=1", "training.threads=1", f"readings.size={asked}"]
@@ -254,3 +262,17 @@ def test_half_of_the_pictures_tell_the_size(tmp_path: Path, monkeypatch: pytest.
     _save(Path("pics/above/-odd.png"), np.full((30, 50), 99))
     changes = ["training.steps=1", "training.threads=1"]
     assert seqloom.train(data="pics", out="run", changes=changes, view="none").recipe.readings.size == (4, 4)
+
+
+def test_large_pictures_of_one_size_are_scaled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they are, 20,000 photographs of 1000 · 1000 pixels would take 240 GB, and each step minutes."""
+    monkeypatch.chdir(tmp_path)
+    for name, light in ("bright", 200), ("dark", 0):
+        for number in range(10):
+            _save(Path(f"pics/{name}/{number}.png"), np.full((200, 320), light + number))
+    found = _invoke("check", "pics")
+    assert (
+        "pics: pictures that are large, or of unlike sizes; all are scaled to 80 × 128 pixels: another" in found.stdout
+    )
+    changes = ["training.steps=1", "training.threads=1", "readings.size=[200,320]", "model.input.patch=40"]
+    assert seqloom.train(data="pics", out="run", changes=changes, view="none").recipe.data.longest == 200 * 320

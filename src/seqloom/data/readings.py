@@ -24,6 +24,9 @@ Floats = npt.NDArray[np.floating[Any]]
 _WHAT = "the scales of readings"
 Side = Annotated[int, Field(ge=1)]
 COLOURS = 3
+_BRIGHTNESS = np.array(
+    [0.299, 0.587, 0.114]
+)  # of red, green and blue (ITU-R BT.601), as files of grey pictures have it
 
 
 class ReadingsSettings(Frozen):
@@ -65,12 +68,18 @@ class Form:
         return cls(names, size[1] if size else columns, settings.missing != "refuse", size)
 
     def fitted(self, x: Floats) -> Floats:
-        """A picture in the form's size, and a grey one in colours where these are read."""
+        """A picture in the form's size, and in its colours: grey ones where these are read, and the other way round."""
         if x.ndim != 3 or self.columns is None:
             return x
         if self.size is not None and x.shape[:2] != self.size:
             x = scaled(x, self.size)
-        return np.repeat(x, COLOURS, -1) if x.shape[-1] == 1 and len(self.names) == COLOURS else x
+        match x.shape[-1], len(self.names):
+            case 1, 3:
+                return np.repeat(x, COLOURS, -1)
+            case 3, 1:
+                return np.round(x @ _BRIGHTNESS)[..., None].astype(x.dtype)
+            case _:
+                return x
 
     def misfit(self, x: Floats) -> Broken | None:
         """Why a series is not of this form; None: it is."""

@@ -83,3 +83,12 @@ def test_wrong_encoding(tmp_path: Path) -> None:
 def test_many_blocks(tmp_path: Path) -> None:
     name = write(tmp_path / "a.conll", "".join(f"w{n}\tT\n\n" for n in range(9_000)))
     assert [words for _, words, _ in rows(name, shape="tags")] == [[f"w{n}"] for n in range(9_000)]
+
+
+def test_words_that_are_numbered_from_0(tmp_path: Path) -> None:
+    words = "".join(f"{number}\t{word}\t_\tX" + "\t_" * 6 + "\n" for number, word in enumerate("abc"))
+    name = write(tmp_path / "a.conllu", f"{words}\n{words}")
+    assert [found for _, found, _ in rows(name, shape="tags")] == [["a", "b", "c"]] * 2
+    name = write(tmp_path / "b.conllu", words + words)
+    fix = "put an empty line between the sentences, or pass --skip-bad"
+    assert fault(name, shape="tags") == f"{name}:4: expected word 3, found word 0; {fix}"

@@ -34,8 +34,19 @@ def test_grey_and_coloured(tmp_path: Path) -> None:
     before = fingerprint(corpus)
     _save(tmp_path / "digits" / "two" / "a.png", np.zeros((2, 3, 3), np.uint8))
     assert fingerprint(corpus) != before
-    (block,) = read(corpus, "series")  # each as it is
-    assert [x.shape for x in block.columns[0]] == [(2, 3, 1), (2, 3, 3)]
+    (block,) = read(corpus, "series")  # of which one has colours
+    assert [x.shape for x in block.columns[0]] == [(2, 3, 3)] * 2
+    assert (block.columns[0][0] == grey[..., None]).all()
+
+
+def test_colours_of_the_last_block_are_those_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seqloom.data.reading.series_rows.NUMBERS", 4)
+    _save(tmp_path / "digits" / "one" / "a.png", np.ones((2, 2), np.uint8))
+    (tmp_path / "digits" / "one" / "b.png").write_text("no image")
+    _save(tmp_path / "digits" / "two" / "c.png", np.zeros((2, 2, 3), np.uint8))
+    blocks = list(read(_corpus(tmp_path), "series", "skip"))
+    assert [x.shape for block in blocks for x in block.columns[0]] == [(2, 2, 3)] * 2
+    assert len(blocks) > 1
 
 
 def test_colours_stay(tmp_path: Path) -> None:

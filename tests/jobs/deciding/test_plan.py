@@ -25,6 +25,7 @@ from seqloom.jobs.deciding.plan import (
     largest,
     steps_of,
     timed_budget,
+    trial_of,
 )
 from seqloom.jobs.deciding.sizes import SIZES, Size, model_of
 from seqloom.layers.paths import only_plain
@@ -272,3 +273,14 @@ def test_a_validation_is_timed_before_it_is_made() -> None:
     assert plan.validation_seconds(pairs, 0.001, 50) == pytest.approx(2.5)
     tags = Corpora(SimpleNamespace(shape="tags"), (), (rows,), (), (), ())  # type: ignore[arg-type]
     assert plan.validation_seconds(tags, 0.001, 200) == pytest.approx(1.0)
+
+
+def test_a_trial_has_room_for_a_picture() -> None:
+    """Its time is told for its tokens, and one picture would else stand for fewer than it has."""
+    totals = SimpleNamespace(longest={"source": 128 * 128})
+    data = SimpleNamespace(
+        task=SimpleNamespace(shape="series"), train=[SimpleNamespace(cache=SimpleNamespace(totals=totals))]
+    )
+    assert trial_of(data, 32 * 128 * 128, torch.device("cpu")) == 128 * 128  # type: ignore[arg-type]
+    totals.longest["source"] = 28
+    assert trial_of(data, 32 * 28 * 28, torch.device("cpu")) == plan.TRIAL  # type: ignore[arg-type]

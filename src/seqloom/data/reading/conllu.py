@@ -85,7 +85,7 @@ def _sentences(file: Lines, corpus: Corpus) -> Iterator[tuple[int, Any]]:
         elif not (columns.universal and _NO_WORD.fullmatch(cells[0])):
             if columns.universal:
                 before, said = said, int(cells[0])
-                broken = broken or _out_of_order(number, before, said)
+                broken = broken or _out_of_order(number, before, said, first=not words)
             start = start or number
             words.append(cells[columns.word])
             tags.append(cells[columns.tag])
@@ -112,13 +112,13 @@ def _fault(cells: list[str], columns: _Columns) -> Broken | None:
     return None
 
 
-def _out_of_order(line: int, before: int, said: int) -> tuple[int, Broken] | None:
-    """Words are numbered from 1 on: another number is a line that is lost, or an empty line between two sentences."""
-    if said == before + 1:
+def _out_of_order(line: int, before: int, said: int, first: bool) -> tuple[int, Broken] | None:
+    """Words are numbered from 1 on, or from 0 where a file has it so: another number is a line that is lost, or an
+    empty line between two sentences."""
+    if said == before + 1 or (first and said == 0):
         return None
     lost = f"expected word {before + 1}, found word {said}"
-    end = before and said == 1
-    fix = "put an empty line between the sentences" if end else "mend the sentence"
+    fix = "mend the sentence" if first or said > 1 else "put an empty line between the sentences"
     return line, Broken("words out of order", lost, fix)
 
 

@@ -24,7 +24,7 @@ ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".ti
 def read_images(folder: str, labelled: bool = True) -> Iterator[Rows]:
     """Its pictures are numbered from 1, by their names, in place of lines; messages name their files.
 
-    Each is grey or in colours, as it is in its file.
+    Where one has colours, all are read in colours: grey ones lose nothing so.
     """
     there = files_in(folder)
     files = list(filter(is_picture, there))
@@ -34,7 +34,8 @@ def read_images(folder: str, labelled: bool = True) -> Iterator[Rows]:
     sizes = _Sizes()
     names = (inside(folder) + path.relative_to(folder).as_posix() for path in files)
     places = Places(files=dict(enumerate(names, 1)))
-    pictures = _pictures(files, image, sizes, lambda path: _label(Path(folder), path, labelled))
+    mode = "RGB" if any(_mode(path, image) == "RGB" for path in files) else "L"
+    pictures = _pictures(files, image, sizes, lambda path: _label(Path(folder), path, labelled), mode)
     yield from gathered(folder, pictures, lambda: sizes.read, places=places)
 
 
@@ -95,14 +96,25 @@ def _label(folder: Path, path: Path, labelled: bool) -> str:
     return parts[0] if len(parts) > 1 else UNLABELLED
 
 
-def _pictures(files: list[Path], image: Any, sizes: _Sizes, label_of: Callable[[Path], str]) -> Iterator[One]:
+def _mode(path: Path, image: Any) -> str | None:
+    """Grey (L) or in colours (RGB), by the head of its file; None: no picture."""
+    try:
+        with image.open(path) as picture:
+            return "L" if picture.mode in ("1", "L", "LA", "I;16") else "RGB"
+    except (OSError, SyntaxError, ValueError):  # told where it is read
+        return None
+
+
+def _pictures(
+    files: list[Path], image: Any, sizes: _Sizes, label_of: Callable[[Path], str], mode: str | None = None
+) -> Iterator[One]:
+    """mode: of all; None: each has that of its file."""
     for number, path in enumerate(files, 1):
         label = label_of(path)
         sizes.read += path.stat().st_size
         try:
             with image.open(path) as picture:
-                mode = "L" if picture.mode in ("1", "L", "LA", "I;16") else "RGB"
-                pixels = np.asarray(picture.convert(mode), np.float32)
+                pixels = np.asarray(picture.convert(mode or _mode(path, image)), np.float32)
         except (OSError, SyntaxError, ValueError) as error:  # the package has no base for what can be wrong in a file
             yield broken(number, "no image", f"cannot be read ({error})", "mend the file, or remove it")
             continue

@@ -175,7 +175,9 @@ def _examples(corpus: Corpus, shape: Shape) -> Iterator[int]:
     for block in read(corpus, shape, "skip"):
         first, *others = block.columns
         first = contents(first) if shape == "series" else first  # as text, a long series has no middle
-        yield from (hash(str(example)) for example in zip(first, *others, strict=True))
+        examples = zip(first, *others, strict=True)
+        # of lists as text; of what a large picture holds that would take long
+        yield from (hash(example if shape == "series" else str(example)) for example in examples)
 
 
 def tested_on(test: Sequence[str], columns: Columns, recipe: Recipe) -> list[str]:

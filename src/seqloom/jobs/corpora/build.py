@@ -35,7 +35,7 @@ from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.settings import TaskSettings
 from seqloom.text import END, Labels, Vocabulary
 
-FORMAT = 5  # of vocabularies in the cache
+FORMAT = 6  # of vocabularies in the cache
 LARGE = 200_000_000  # bytes
 
 

@@ -90,8 +90,8 @@ def _notes(recipe: Recipe, corpora: Sequence[Corpus], seen: Look, part: Part) ->
     if seen.unlike and recipe.readings.size is not None:
         rows, columns = recipe.readings.size
         yield (
-            f"{corpora[0].files[0]}: pictures of unlike sizes; all are scaled to {rows} × {columns} pixels: another "
-            "size: --set readings.size=[ROWS,COLUMNS]"
+            f"{corpora[0].files[0]}: pictures that are large, or of unlike sizes; all are scaled to {rows} × {columns} "
+            "pixels: another size: --set readings.size=[ROWS,COLUMNS]"
         )
     if seen.labels_first:
         yield (

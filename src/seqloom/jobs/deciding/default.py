@@ -59,7 +59,7 @@ class Look:
     picture: tuple[int, int, int] | None = None
     """Rows, columns and channels, where examples are pictures."""
     unlike: bool = False
-    """Whether pictures are of several sizes, and are to be brought to this one."""
+    """Whether pictures are of several sizes, or too large as they are, and are to be brought to this one."""
 
 
 def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Look:
@@ -82,8 +82,9 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
     examples = round(rows * max(1.0, total / max(read_bytes, 1)))
     if guess == "series":
         pictures = [x for x in _side(blocks, 0) if x.ndim == 3]
-        sizes = {x.shape[:2] for x in pictures}
-        return Look(guess, examples, 0.0, total, picture=_picture(pictures), unlike=len(sizes) > 1)
+        picture = _picture(pictures)
+        unlike = picture is not None and {x.shape[:2] for x in pictures} != {picture[:2]}
+        return Look(guess, examples, 0.0, total, picture=picture, unlike=unlike)
     sides = [_side(blocks, 1)] if labels else [_side(blocks, side) for side in range(2 if guess == "pairs" else 1)]
     longer, rare = (_longer(sides, _words), _longer(sides, _characters)), max(map(_rare, sides))
     return Look(guess, examples, longer[0], total, longer[1], rare, _letters(sides), labels, midi=first.midi)
@@ -94,12 +95,12 @@ def _side(blocks: Sequence[Block], side: int) -> list[Any]:
 
 
 def _picture(pictures: Sequence[Any]) -> tuple[int, int, int] | None:
-    """The size that half of them have, else a small one of their middle; with colours where some have them."""
+    """The size that half of them have, if it is not large, else a small one of their middle; with colours of some."""
     if not pictures:
         return None
     channels = max(x.shape[-1] for x in pictures)
     (size, count), *_ = Counter(x.shape[:2] for x in pictures).most_common(1)
-    if 2 * count < len(pictures):
+    if 2 * count < len(pictures) or max(size) > LARGE_SIDE:
         rows, columns = (median(x.shape[side] for x in pictures) for side in (0, 1))
         shrunk = min(1.0, LONG_SIDE / max(rows, columns))
         size = tuple(max(1, round(side * shrunk / GRID)) * GRID for side in (rows, columns))
@@ -157,7 +158,8 @@ def _rare(side: Sequence[Any]) -> float:
 
 
 PICTURES = 32  # in a batch, which counts their pixels
-LONG_SIDE, GRID = 128, 8  # pixels of pictures that are of unlike sizes; a multiple is cut into patches
+LONG_SIDE, GRID = 128, 8  # pixels of pictures that are scaled; a multiple is cut into patches
+LARGE_SIDE = 256  # pixels, from which on pictures of one size are scaled too: photographs would take days and a disk
 
 # Muon needs far fewer steps than AdamW (docs/decisions/0016); its rates are chosen later, by jobs/deciding/rates.py
 OPTIMISER = {"kind": "muon", "rate": 0.01, "others": {"rate": 0.003, "decay": 0.0}}

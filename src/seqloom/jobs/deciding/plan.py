@@ -279,22 +279,28 @@ def budget_of(much: Amount, device: torch.device) -> int:
 
 def windows_budget(corpora: Corpora) -> int:
     """Of series: so many windows that an epoch has twenty batches, within what is useful."""
-    each = max(side for part in corpora.train for side in part.cache.totals.longest.values())
+    each = _longest(corpora)
     return each * min(WINDOWS, max(FEWEST_WINDOWS, corpora.examples // 20))
+
+
+def _longest(corpora: Corpora) -> int:
+    return max((side for part in corpora.train for side in part.cache.totals.longest.values()), default=1)
 
 
 def trial_of(corpora: Corpora, batch: int, device: torch.device) -> int:
     """Tokens of a batch to measure with: a small one, but on a GPU, which has not done less sooner.
 
-    Models of series are so small that it would mislead; a graph is one batch, whatever the budget.
+    Models of series are so small that it would mislead; a graph is one batch, whatever the budget. It has room for a
+    picture: one of 128 · 128 pixels would be taken for 1,024 tokens, and all others for 16 times as slow.
     """
     whole = corpora.task.shape == "timeline" or isinstance(corpora.task, NodesTask)
-    return batch if whole else min(batch, TRIAL if device.type == "cpu" else 16 * TRIAL)
+    least = _longest(corpora) if corpora.task.shape == "series" else 1
+    return batch if whole else min(batch, max(least, TRIAL if device.type == "cpu" else 16 * TRIAL))
 
 
 def fitting(budget: int, work: Work, corpora: Corpora, seed: int) -> tuple[int, str | None]:
     """A budget that fits the memory, found by measuring one batch; a note if it had to be lowered."""
-    longest = max((side for part in corpora.train for side in part.cache.totals.longest.values()), default=1)
+    longest = _longest(corpora)
     per_token, fixed = bytes_per_token(work, corpora.order(min(budget, TRIAL), seed))
     fits = int((SHARE * free_bytes(work.device) - fixed) / max(per_token, 1.0))
     if fits >= budget:

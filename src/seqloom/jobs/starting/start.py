@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from seqloom.data.readings import ReadingsSettings
 from seqloom.generation.settings import GenerationSettings
 from seqloom.jobs.deciding.chosen import Part
 from seqloom.jobs.learning.request import differences
@@ -39,6 +40,7 @@ class Sections(BaseModel):
     task: TaskSettings | None = None
     text: TextSettings | None = None
     model: ModelSettings | None = None
+    readings: ReadingsSettings | None = None
     generation: GenerationSettings | None = None
     training: TrainingSettings | None = None
 
@@ -63,8 +65,12 @@ class Start:
         has: dict[str, Any] = {"model": model, "text": pieces}
         if same:
             has |= {"task": self.recipe.task, "generation": self.recipe.generation}
+        if same and self.recipe.readings.size is not None:
+            has |= {"readings": self.recipe.readings}
         missing = {name: value for name, value in has.items() if name not in own}
         text = dump(Sections(**missing))
+        if "readings" in missing and "data" not in own:  # all pictures have as many pixels as those of the run
+            text += f"\n[data]\nlongest = {self.recipe.data.longest}\n"
         if not same and "task" not in own:
             spelled = "spelled = true\n" if isinstance(model.input, Spelled) else ""
             text = f'[task]\nkind = "{kind}"\n{spelled}\n{text}'
