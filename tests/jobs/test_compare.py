@@ -1,7 +1,6 @@
 """Comparisons, in this process: what is trained and asked, what is kept, and what is refused."""
 
 import json
-import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +10,11 @@ import pytest
 
 import seqloom
 from seqloom.jobs.compare import compare
-from seqloom.jobs.comparing import work
-from seqloom.jobs.comparing.command import Compare, budget_of
+from seqloom.jobs.comparing.command import Compare
 from seqloom.jobs.comparing.compared import Compared
 from seqloom.jobs.comparing.result import load_result
-from seqloom.jobs.comparing.system import in_training, systems_of
-from seqloom.jobs.comparing.worker import Work, done
-from seqloom.jobs.deciding.asked import Budget, Command
+from seqloom.jobs.comparing.worker import Work
+from seqloom.jobs.deciding.asked import Budget
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.models import Sizes, model_cost
 from seqloom.settings import FailedError, SettingsError, UserError, load
@@ -33,22 +30,6 @@ flops = 3.3e18
 results = [{ data = "newstest", metric = "bleu", score = 27.3 }]
 """
 QUICK = ("evaluation.trials=100", "evaluation.resamples=100", "generation.beam=1")
-
-
-@pytest.fixture
-def worked(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
-    """What was to be done; done in this process, as starting another takes seconds."""
-    works = list[Work]()
-
-    def here(work: Work) -> None:
-        works.append(work)
-        try:
-            done(work)
-        except UserError as error:
-            raise FailedError(str(error)) from None
-
-    monkeypatch.setattr(work, "work_apart", here)
-    return works
 
 
 @pytest.fixture
@@ -298,38 +279,6 @@ def test_tags(place: Path, worked: list[Work]) -> None:
     assert found.scores["a"].keys() == {"accuracy", "f1-macro"}
 
 
-def test_examples_of_the_test_in_training_are_told(pairs: Path) -> None:
-    lines = Path("pairs.tsv").read_text().splitlines(keepends=True)
-    strange = "".join(f"{'h' * n}\t{'h' * n}\n" for n in range(9, 19))
-    Path("test.tsv").write_text("".join(lines[:5]) + strange)
-    known = "5 of 15 examples of the test stand in the training data too"
-    assert known in repr(_compare("a.toml"))
-    assert known in repr(_compare("a.toml", valid=("test.tsv",), test=(), out=Path("held")))
-
-
-def test_a_test_that_chose_models_is_told(pairs: Path) -> None:
-    Path("same.tsv").write_text(Path("test.tsv").read_text())
-    told = "is validated on too, which chose the best model of a, b; name another --test"
-    assert told not in repr(_compare("a.toml", "b.toml"))
-    assert f"same.tsv: {told}" in repr(
-        _compare("a.toml", "b.toml", valid=("test.tsv",), test=("same.tsv",), out=Path("o"))
-    )
-
-
-def test_long_series_are_the_same_only_if_their_middles_are(place: Path) -> None:
-    """numpy writes no more than both ends of them."""
-    draw = random.Random(1)
-    for name in ("train.csv", "test.csv"):
-        middles = ([round(draw.random(), 3) for _ in range(1500)] for _ in range(20))
-        rows = (f"{'ab'[n % 2]},0,0,0,{','.join(map(str, middle))},0,0,0\n" for n, middle in enumerate(middles))
-        head = f"label,{','.join(f'v{at}' for at in range(1506))}\n"
-        Path(name).write_text(head + "".join(rows))
-    systems = systems_of(["motion-classifier"], Command(data=("train.csv",), budget=Budget("epochs", 1)), place)
-    assert in_training(systems, ("test.csv",)) is None
-    Path("test.csv").write_text(Path("train.csv").read_text())
-    assert in_training(systems, ("test.csv",)) == "20 of 20 examples of the test stand in the training data too"
-
-
 def test_all_fail(pairs: Path) -> None:
     write_recipe(pairs / "short.toml", text=PAIRS.replace('"sinusoidal"', '"learned", length = 2'))
     found = _compare("broken.toml", "short.toml")
@@ -436,13 +385,6 @@ def test_a_recipe_that_changed_is_told(pairs: Path, worked: list[Work]) -> None:
     assert len(worked) == 2
     assert Path("out/table.txt").read_text() == table
     assert _compare("a.toml", "b.toml", force=True).scores.keys() == {"a", "b"}
-
-
-def test_budgets() -> None:
-    assert budget_of(5.0, None, None) == Budget("minutes", 5.0)
-    assert budget_of(None, None, None) is None
-    with pytest.raises(UserError, match="--minutes and --flops: systems can be equal in one cost only"):
-        budget_of(1.0, 1.0, None)
 
 
 def test_from_python(pairs: Path) -> None:

@@ -4,22 +4,18 @@ import base64
 import json
 import math
 import re
-import shutil
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import seqloom
 from seqloom.jobs import lecture
 from seqloom.jobs.look import Look, LookRequest
-from seqloom.store import RunFolder
 from tests.jobs.asked_runs import Runs
 from tests.serving.live import Live, paused, until
 
@@ -350,40 +346,6 @@ def test_whoever_leaves_frees_the_desk(studio: Live) -> None:
     assert desk is not None
     until(lambda: not desk._errands)
     until(lambda: not studio.shelf.users[desk])
-
-
-def test_training_can_be_seen(studio: Live, runs: Runs) -> None:
-    document = studio.client.get(f"{API}/training", params={"model": "pairs"}).json()
-    assert document["running"] is False
-    assert len(document["metrics"]["loss"]) == 150
-    (look,) = document["looks"]
-    (file,) = RunFolder(runs["pairs"]).looks.files()
-    assert torch.equal(torch.from_numpy(numbers(look["weights"]).copy()), file.read())
-    assert studio.client.get(f"{API}/training", params={"model": "lecture"}).status_code == 404
-
-
-def test_a_run_without_a_model_yet(tmp_path: Path, runs: Runs) -> None:
-    """Its training can be seen; whoever asks it is told to wait, until it has a model."""
-    run = RunFolder(tmp_path / "young")
-    run.create()
-    with run.locked():
-        run.add_metrics({"step": 1, "loss": 3.0})
-        with Live([run.path], "serving.watch=0.05") as live:
-            assert any("has no model before its first validation" in line for line in live.log)
-            (entry,) = live.client.get(f"{API}/models").json()["models"]
-            assert (entry["name"], entry["kind"], entry["training"]) == ("young", "", True)
-            found = live.client.get(f"{API}/training").json()
-            assert found["running"] is True
-            assert found["metrics"] == {"loss": [[1, 3.0]]}
-            answer = live.post(f"{API}/answer", {"input": "ab"})
-            assert answer.status_code == 503
-            assert "is still training, and has no model before its first validation" in answer.text
-            assert "retry-after" in answer.headers
-            for name in ("recipe.toml", "model.safetensors"):
-                shutil.copy(runs["pairs"] / name, run.path / name)
-            shutil.copytree(runs["pairs"] / "vocabulary", run.vocabulary)
-            assert ask(live, "answer", input="ab")["text"]
-            assert live.client.get(f"{API}/models").json()["models"][0]["kind"] == "pairs"
 
 
 def test_the_lecture_is_in_no_list_of_runs(studio: Live) -> None:

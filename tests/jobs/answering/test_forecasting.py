@@ -368,31 +368,6 @@ def test_what_means_nothing_for_series_is_refused_or_said(place: Path) -> None:
     assert any("no row of a series can be left out" in note for note in trained.corpora.notes)
 
 
-def test_a_forecast_has_decimal_commas_where_the_file_has(place: Path) -> None:
-    """So the rows can be put behind those of the file, which the run reads then."""
-    learn()
-    plain, _ = asked()
-    commas = (place / "a.csv").read_text(encoding="utf-8").replace(",", ";").replace(".", ",")
-    (place / "a.csv").write_text(commas, encoding="utf-8")
-    learn(out=Path("other"), changes=("task.decimal=,",))
-    assert asked(folder="other")[0] == plain.replace(",", ";").replace(".", ",").replace("_0,", "_0.")
-    assert asked(folder="other", form="tsv")[0] == asked(folder="other")[0].replace(";", "\t")
-    rows = [";".join(line.split(";")[i] for i in (0, 1, 5)) for line in asked(folder="other")[0].splitlines()[1:]]
-    (place / "on.csv").write_text(commas + "\n".join(rows), encoding="utf-8")
-    assert asked("on.csv", "other")[1][-1] == "6 steps from 2024-01-09 14:00:00 to 2024-01-09 19:00:00"
-
-
-def test_a_forecast_is_not_written_over_another(place: Path) -> None:
-    learn()
-    notes = list[str]()
-    asking = AskingSeries("a.csv", out=Path("next.csv"))
-    predict_series(load("run"), asking, notes.append)
-    predict_series(load("run"), asking, notes.append)
-    assert notes[-1] == "next.csv: already done"
-    with pytest.raises(UserError, match=r"next\.csv: is there already, and holds something else; .*--force"):
-        predict_series(load("run"), AskingSeries("a.csv", form="jsonl", out=Path("next.csv")), notes.append)
-
-
 def test_too_few_rows_are_told_before_all_else(place: Path) -> None:
     """Also where a column never changes, of which it would be said otherwise what to leave out."""
     (place / "few.csv").write_text("date,a,b\n" + "".join(f"2024-01-0{day},{day},1\n" for day in range(1, 6)))

@@ -10,26 +10,17 @@ import pytest
 import seqloom
 from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.compare import compare
-from seqloom.jobs.comparing import work
 from seqloom.jobs.comparing.command import Compare
 from seqloom.jobs.comparing.folder import ComparedFolder
 from seqloom.jobs.comparing.result import load_result
 from seqloom.jobs.comparing.system import systems_of
 from seqloom.jobs.comparing.work import ANSWERS, Workshop
-from seqloom.jobs.comparing.worker import Work, done
+from seqloom.jobs.comparing.worker import Work
 from seqloom.jobs.deciding.asked import Budget
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
 from tests.jobs.series import RECIPE, write_series
 
 FEW = ("evaluation.trials=100", "evaluation.resamples=100")
-
-
-@pytest.fixture
-def worked(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
-    """What was to be done; done in this process, as starting another takes seconds."""
-    works = list[Work]()
-    monkeypatch.setattr(work, "work_apart", lambda one: (works.append(one), done(one)))
-    return works
 
 
 def _said(command: Compare) -> list[str]:
