@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from seqloom.data.file_format import format_by_name
 from seqloom.data.reading import Shape
+from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import Bad, Corpus, DataSettings
 from seqloom.jobs.deciding.default import Look, default_settings, look
 from seqloom.jobs.deciding.sizes import SIZES, Size, heads_for, model_of, picture_input
@@ -44,18 +45,25 @@ class Part:
         return own if isinstance(own, dict) else {}
 
     def data(self, changes: Sequence[str]) -> DataSettings:
-        return loads(self.text, _Data, [change for change in changes if change.startswith("data.")], self.name).data
+        return self._early(changes, "data.").data
+
+    def readings(self, changes: Sequence[str]) -> ReadingsSettings:
+        return self._early(changes, "readings.").readings
+
+    def _early(self, changes: Sequence[str], section: str) -> "_Early":
+        return loads(self.text, _Early, [change for change in changes if change.startswith(section)], self.name)
 
 
-class _Data(BaseModel):
-    """Of a recipe only the files: what else it says cannot be judged before they are seen."""
+class _Early(BaseModel):
+    """Of a recipe only the files and how they are read: what else it says cannot be judged before they are seen."""
 
     data: DataSettings = DataSettings()
+    readings: ReadingsSettings = ReadingsSettings()
 
 
 def chosen(part: Part, corpora: Sequence[Corpus], bad: Bad, changes: Sequence[str]) -> tuple[Recipe, tuple[str, ...]]:
     """A sound recipe for the data, of which only the size of the model is open; what `part` says stands."""
-    seen = _sized(look(corpora, bad, named_shape(changes)), part, changes)
+    seen = _sized(look(corpora, bad, named_shape(changes)), part.readings(changes).size)
     recipe = _filled(part, default_settings(seen), seen, changes)
     files: dict[str, tuple[Corpus, ...]] = {"corpora": tuple(corpora)}
     if seen.labels_first:
@@ -130,23 +138,11 @@ def _filled(part: Part, settings: dict[str, Any], seen: Look, changes: Sequence[
     return _loaded(text, part, (*first, *changes))
 
 
-def _sized(seen: Look, part: Part, changes: Sequence[str]) -> Look:
+def _sized(seen: Look, size: tuple[int, int] | None) -> Look:
     """Pictures, in the size that somebody asks for."""
-    asked_for = [json_or_none(change.partition("=")[2]) for change in changes if change.startswith("readings.size=")]
-    said = part.says().get("readings")
-    asked_for = asked_for or ([said.get("size")] if isinstance(said, dict) else [])
-    match asked_for[-1:]:
-        case [[int() as rows, int() as columns]] if seen.picture and rows > 0 and columns > 0:
-            return replace(seen, picture=(rows, columns, seen.picture[2]), unlike=False)
-        case _:  # what cannot be is told with its line
-            return seen
-
-
-def json_or_none(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
+    if seen.picture is None or size is None:
+        return seen
+    return replace(seen, picture=(*size, seen.picture[2]), unlike=False)
 
 
 def _leaves(name: str, value: Any) -> Iterator[str]:
