@@ -250,9 +250,17 @@ def test_the_size_that_is_asked_for(unlike: Path, asked: str) -> None:
     assert (recipe.model.input.columns, recipe.model.input.channels, recipe.data.longest) == (12, 3, 240)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("wrong", ["[0,12]", "3", "[a", "[1,2,3]"])
-def test_a_size_that_cannot_be(unlike: Path, wrong: str) -> None:
-    with pytest.raises(UserError, match=r"readings\W+size"):
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("[0,12]", r"\[readings\] size.0 should be a whole number \(at least 1\), not 0"),
+        ("3", r"\[readings\] size should be a list, not 3"),
+        ("[12]", r"\[readings\] size needs one more item: a whole number \(at least 1\)"),
+        ("[1,2,3]", r"\[readings\] size"),
+    ],
+)
+def test_a_size_that_cannot_be(unlike: Path, wrong: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
         seqloom.train(data=unlike, out="run", changes=[f"readings.size={wrong}"], view="none")
 
 

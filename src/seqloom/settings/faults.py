@@ -38,7 +38,13 @@ def explain(error: ValidationError, schema: type[BaseModel], data: Mapping[str, 
                 faults[Fault(path, f"{table_name(path[:-1])} has no setting {path[-1]!r}{remedy}")] = None
             case "missing":
                 if path not in meant:
-                    faults[Fault(path, f"{table_name(path[:-1])} needs {path[-1]!r}: {describe(here)}")] = None
+                    short = isinstance(path[-1], int)  # a list
+                    needs = (
+                        f"{_setting(path[:-1])} needs one more item"
+                        if short
+                        else f"{table_name(path[:-1])} needs {path[-1]!r}"
+                    )
+                    faults[Fault(path, f"{needs}: {describe(here)}")] = None
             case "impossible":
                 for at, reason in details["ctx"]["faults"]:
                     faults[Fault((*path, *at), _about((*path, *at), data) + reason)] = None
