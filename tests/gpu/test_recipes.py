@@ -22,6 +22,7 @@ SMALL = sorted(name for name in names() if name.endswith("-small"))
 TASKS = {name: load(names()[name], Recipe).task.kind for name in SMALL}
 PAIRS = [name for name in SMALL if TASKS[name] == "translate" and "-rl-" not in name]
 TEXTS = [name for name in SMALL if TASKS[name] in ("language", "masked")]
+BF16 = 2**-8  # what rounding may change, of the whole
 
 
 def lines(count: int, seed: int = 3) -> list[str]:
@@ -54,7 +55,7 @@ def test_pairs(name: str, tmp_path: Path) -> None:
     answers = model.predict(sources[:5], beam=2)
     for source, answer in zip(sources, answers, strict=False):
         scored = model.score(source, answer)
-        assert scored.log_prob == pytest.approx(answer.log_prob, abs=0.05 + 0.01 * len(answer.tokens))
+        assert scored.log_prob == pytest.approx(answer.log_prob, abs=0.05 + 0.01 * len(answer.tokens), rel=BF16)
     here = seqloom.load(tmp_path / "run", device="cpu")
     assert here.score(sources[0], answers[0]).log_prob == pytest.approx(answers[0].log_prob, rel=0.05, abs=0.5)
 

@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -81,6 +82,24 @@ def test_killed_while_the_old_one_is_removed(checkpoints: Checkpoints, monkeypat
     assert _value(checkpoints) == 2
     checkpoints.save(3, _checkpoint(3))
     assert [place.name for place in checkpoints.folder.iterdir()] == ["step-00000003"]
+
+
+def test_groups_are_written_side_by_side_and_whole(checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, real = Barrier(2), atomic.digest
+
+    def met(tensors: Mapping[str, Tensor]) -> str:
+        both.wait(timeout=60)  # one after the other they would never meet
+        return real(tensors)
+
+    monkeypatch.setattr(atomic, "digest", met)
+    groups = {name: {"w": torch.full((3,), value)} for name, value in (("weights", 1.0), ("optimiser", 2.0))}
+    checkpoints.save(1, Checkpoint(groups, {}))
+    newest = checkpoints.newest()
+    assert newest is not None
+    assert {name: group["w"].tolist() for name, group in newest.tensors.items()} == {
+        "weights": [1.0] * 3,
+        "optimiser": [2.0] * 3,
+    }
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 
 from safetensors import SafetensorError
 from safetensors.torch import save_file
@@ -15,6 +16,7 @@ from seqloom.settings import FailedError, UserError
 from seqloom.store.digest import KEY, digest
 
 PARTIAL = ".partial"
+_ASKING = Lock()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -81,8 +83,9 @@ def add_text(path: Path, text: str) -> None:
 
 
 def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
+    with _ASKING:  # to be told of it one has to change it
+        mask = os.umask(0)
+        os.umask(mask)
     return mask
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,7 @@ class Checkpoints:
         if place.exists():
             return  # the same run at the same step: the same bits
         with new_folder(place) as partial:
-            for group, tensors in checkpoint.tensors.items():
-                write_tensors(partial / f"{group}.safetensors", tensors)
+            _write_groups(partial, checkpoint.tensors)
             (partial / "state.json").write_text(json.dumps(checkpoint.numbers), encoding="utf-8")
         with reported(self.folder):
             for old in self._all():
@@ -58,6 +58,17 @@ class Checkpoints:
 
     def _all(self) -> list[Path]:
         return sorted(place for place in self.folder.glob("step-*") if place.suffix == "")
+
+
+def _write_groups(folder: Path, groups: Mapping[str, Mapping[str, Tensor]]) -> None:
+    """Side by side: what takes long is the digest, and training waits. Brought from the device one by one."""
+    with ThreadPoolExecutor(max(1, len(groups))) as pool:
+        files = [
+            pool.submit(write_tensors, folder / f"{group}.safetensors", {name: x.cpu() for name, x in tensors.items()})
+            for group, tensors in groups.items()
+        ]
+    for file in files:
+        file.result()
 
 
 def _numbers(path: Path) -> dict[str, Any]:

@@ -42,6 +42,7 @@ from seqloom.jobs.deciding.plan import (
 from seqloom.jobs.deciding.sizes import SERIES_SIZES, SIZES, Size, heads_for, model_of
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.layers.images import Images
+from seqloom.layers.kernels import make_ready
 from seqloom.layers.native.library import wait_for_all
 from seqloom.models.settings import ModelSettings
 from seqloom.settings import UserError
@@ -91,6 +92,7 @@ def device_of(name: str, asked: str = "training.device") -> torch.device:
     if device.type == "cuda":
         # its plan for each new shape costs more than it brings
         torch.backends.cuda.enable_cudnn_sdp(False)
+        make_ready()
     return device
 
 

@@ -5,8 +5,10 @@ Nothing here is imported on a machine without a GPU: ask `usable` first.
 
 import os
 import shutil
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
+from threading import Thread
 
 import torch
 from torch import Tensor
@@ -25,6 +27,20 @@ def usable(x: Tensor) -> bool:
 def half(x: Tensor) -> bool:
     """Whether autocast asks for half precision on a GPU where our kernels may work."""
     return usable(x) and torch.is_autocast_enabled("cuda")
+
+
+@cache
+def make_ready() -> None:
+    """Triton reads all of its own files before it makes a first kernel: in a thread, while others read data."""
+    if has_triton():
+        Thread(target=_read_triton, daemon=True).start()
+
+
+def _read_triton() -> None:
+    with suppress(ImportError, AttributeError, OSError):  # another Triton does it otherwise, when it is asked for
+        from triton.runtime.cache import triton_key
+
+        triton_key()
 
 
 def has_triton() -> bool:
