@@ -51,7 +51,7 @@ def test_what_was_recorded_sees_the_new_weights(made: Small, name: str) -> None:
         with torch.no_grad():
             for weight in model.parameters():
                 weight.mul_(1.3).add_(0.2 * torch.randn_like(weight))
-        found, wanted = (answers(made.task, model, examples, GPU, 12, way) for way in (own, plain))
+        found, wanted = (answers(made.task, model, examples, 12, way) for way in (own, plain))
         same = sum(one == other for one, other in zip(found, wanted, strict=True))
         assert same >= 0.95 * len(wanted)  # of two that are as good, either may be found
         said.append(found)
@@ -70,10 +70,10 @@ def test_what_is_large_is_not_kept(made: Small, monkeypatch: pytest.MonkeyPatch)
     model, own = made.model().to(GPU), ByHeart()
     stream = torch.cuda.Stream(GPU)
     monkeypatch.setattr(torch.cuda, "Stream", lambda *given, **how: stream)  # products keep some memory for each stream
-    answers(made.task, model, examples, GPU, 12, own)  # what is made once stays
+    answers(made.task, model, examples, 12, own)  # what is made once stays
     torch.cuda.synchronize()
     before = torch.cuda.memory_allocated()
-    answers(made.task, model, examples, GPU, 12, own)
+    answers(made.task, model, examples, 12, own)
     assert own._static is None
     assert own.works
     torch.cuda.synchronize()

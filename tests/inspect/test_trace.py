@@ -204,7 +204,7 @@ def test_every_model_says_what_it_says(name: str) -> None:
         scores = model.scores(output)[0]
     _close(found.scores, scores)
     _close(found.values("head")[-1].matrix.reshape(scores.shape), scores)
-    assert all(value.matrix.dim() in (2, 3) for values in found.all_values.values() for value in values)
+    assert all(value.matrix.dim() in (2, 3) for box in found.flow.boxes for value in found.values(box.id))
 
 
 def test_probabilities_and_loss() -> None:
@@ -233,7 +233,8 @@ def test_it_is_quick_enough_to_click() -> None:
     took = []
     for _ in range(6):  # the first one warms up; of the others the best, as the machine may be busy
         begin = time.perf_counter()
-        assert trace(model, example).all_values
+        found = trace(model, example)
+        assert [found.values(box.id) for box in found.flow.boxes]
         took.append(time.perf_counter() - begin)
     assert min(took[1:]) < 0.2, took
 

@@ -1,5 +1,6 @@
 """What Python hands to a model: what is meant is taken or told."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,6 +142,16 @@ def test_several_runs_are_a_list(runs: Runs) -> None:
     for other in runs["other"], str(runs["other"]):
         with pytest.raises(UserError, match=r"other: is no device, but a folder; several runs are a list: load\(\["):
             seqloom.load(runs["pairs"], other)  # type: ignore[arg-type]
+
+
+def test_a_folder_may_have_a_devices_name(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("auto", "cpu"):
+        (tmp_path / name).mkdir()
+        assert seqloom.load(runs["pairs"], name).device.type == "cpu"
+    (tmp_path / "other").mkdir()
+    with pytest.raises(UserError, match=r"load\(\['a', 'b', 'other'\]\)$"):
+        seqloom.load(["a", "b"], "other")
 
 
 def test_what_no_text_holds(pairs: Model, runs: Runs) -> None:

@@ -31,6 +31,14 @@ def test_train(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
+def test_what_was_trained_stands_for_its_folder(place: Path) -> None:
+    recipe, pairs = write_recipe(place / "recipe.toml"), write_pairs(place / "pairs.tsv")
+    done = seqloom.train(recipe, data=pairs, out=place / "run", changes="training.steps=2", view="none")
+    assert done.place.step == 2  # one change needs no list
+    assert seqloom.load(done).opened[0].run.path == place / "run"
+    assert seqloom.evaluate(done, data=pairs, metrics="exact").scores.keys() == {"run"}
+
+
 def test_two_files(place: Path) -> None:
     recipe, pairs = write_recipe(place / "recipe.toml"), write_pairs(place / "pairs.tsv")
     for number, name in enumerate(("a.src", "a.tgt")):
@@ -125,6 +133,23 @@ def test_evaluate(runs: Runs, place: Path) -> None:
     assert str(found).startswith("BLEU is left out: ")
     with pytest.raises(UserError, match="nothing to evaluate"):
         seqloom.evaluate()
+
+
+def test_evaluate_takes_columns_and_an_ensemble(runs: Runs, place: Path) -> None:
+    turned = place / "turned.tsv"
+    lines = [line.split("\t") for line in runs.files["pairs"].read_text().splitlines()]
+    turned.write_text("".join(f"{target}\t{source}\n" for source, target in lines))
+    asked = {"data": turned, "source": 2, "target": 1, "metrics": "exact", "changes": "generation.beam=1"}
+    found = seqloom.evaluate([f"{name}={runs['pairs']}" for name in "ab"], ensemble=True, **asked)
+    straight = seqloom.evaluate(runs["pairs"], data=runs.files["pairs"], metrics="exact", changes="generation.beam=1")
+    assert len(found.scores) == 3
+    assert {score["exact"] for score in found.scores.values()} == {straight.scores["pairs"]["exact"]}
+
+
+def test_check_takes_columns(place: Path) -> None:
+    file = place / "three.tsv"
+    file.write_text("".join(f"{n}\tone {n}\ttwo {n}\n" for n in range(60)))
+    assert "one 0" in str(seqloom.check(file, source=2, target=3, recipe=write_recipe(place / "recipe.toml")))
 
 
 def test_check(place: Path) -> None:

@@ -25,7 +25,6 @@ MIXERS: list[dict[str, Any]] = [
     {"kind": "convolution"},
     {"kind": "gated-linear", "heads": 2},
 ]
-CACHED = [mixer for mixer in MIXERS if mixer["kind"] in ("attention", "memory-compressed")]
 TOKENS = torch.tensor([1, 2, 3, 4, 0, 1, 2, 3, 4])
 LAYOUT = Packed.of([6, 3])
 

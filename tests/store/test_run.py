@@ -1,6 +1,7 @@
 """A run folder: never over what is not a run, one process at a time, and files that are not whole are named."""
 
 import errno
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -85,6 +86,22 @@ def test_one_process_at_a_time(run: RunFolder) -> None:
     with run.locked():  # and it is free again
         run.recipe.touch()
     assert run.lock.exists()
+
+
+def test_a_file_system_without_locks_is_no_other_process(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*given: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    with pytest.raises(UserError, match=r"has no locks, .* \(No locks available\); choose another --out"), run.locked():
+        pass
+
+
+def test_the_picture_of_a_forecast_goes_with_the_run(run: RunFolder) -> None:
+    _fill(run)
+    run.forecast.write_text("<svg/>")
+    run.clear()
+    assert not run.forecast.exists()
 
 
 def test_an_empty_folder_is_not_left_behind(run: RunFolder) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from seqloom.settings import FailedError
 from seqloom.training import calibration
 from seqloom.training.calibration import Trial, calibrate, mixing, pace_here, step_of, timed, transformer
 from seqloom.training.pace import Pace
@@ -51,6 +52,15 @@ def test_it_is_measured_once(few: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(calibration, "calibrate", lambda: pytest.fail("measured a second time"))
     assert pace_here() == first
     assert pace_here(measure=True) == first
+
+
+def test_a_disk_that_is_full_costs_the_measurement_alone(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, text: str) -> None:
+        raise FailedError(f"{path}: cannot be written: the disk is full")
+
+    monkeypatch.setattr(calibration, "write_text", full)
+    assert pace_here(measure=True) is not None
+    assert pace_here() is None
 
 
 def test_a_damaged_file_is_measured_anew(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:

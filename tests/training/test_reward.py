@@ -10,12 +10,13 @@ from torch import Tensor
 
 from seqloom.data.cache import Examples
 from seqloom.models.build import Model
+from seqloom.models.undisturbed import undisturbed
 from seqloom.tasks import Goals, Translate
 from seqloom.tasks.translate import TranslateTask
 from seqloom.text import BEGIN, END
 from seqloom.text.gleu import ngrams, sentence_gleu
 from seqloom.training import reward as module
-from seqloom.training.reward import Drawn, ExpectedReward, Reward, advantages, undisturbed, weighed
+from seqloom.training.reward import Drawn, ExpectedReward, Reward, advantages, weighed
 from seqloom.training.step import Work
 from tests.tasks.small import CHARACTERS, encoded, model_for, task_of
 

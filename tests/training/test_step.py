@@ -1,5 +1,6 @@
 """The gradients of a step: the same, however its examples are cut into batches."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -134,3 +135,11 @@ def test_each_batch_of_a_step_has_a_chance_of_its_own(tmp_path: Path, monkeypatc
     seeds.clear()
     work.gradients(1, batches)
     assert seeds == again[:3]
+
+
+def test_chance_is_the_steps_own_on_any_device(made: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    work, seeds = replace(_work(made, made.model()), device=torch.device("mps")), list[int]()
+    monkeypatch.setattr(torch.mps, "manual_seed", seeds.append)
+    for step in (1, 2, 1):
+        work.seed_chance(step)
+    assert seeds[0] == seeds[2] != seeds[1]

@@ -1,7 +1,7 @@
 """One example through a model, and what every box made of it."""
 # T positions  V vocabulary
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -55,10 +55,6 @@ class Trace:
     def parts(self, layer: str) -> AttentionParts:
         """Of an attention layer."""
         return self.seen.parts(layer)
-
-    @property
-    def all_values(self) -> Mapping[str, Sequence[Value]]:
-        return {box.id: self.values(box.id) for box in self.flow.boxes}
 
 
 @torch.no_grad()

@@ -158,11 +158,11 @@ def _said(trained: Trained, tested: Sequence[Example]) -> list[str]:
     examples = _encoded(trained, tested)
     match task:
         case TranslateTask():
-            return answers(task, model, examples, device, far_enough(examples))
+            return answers(task, model, examples, far_enough(examples))
         case ClassifyTask():
             rows = np.array_split(np.arange(len(examples)), max(1, len(examples) // 128))
             batches = [task.batch(examples.take(part)) for part in rows]
-            best = [chosen(task, model, batch, device) for batch in batches]
+            best = [chosen(model, batch, device) for batch in batches]
             return task.labels.decode(torch.cat(best).flatten().tolist())
         case _:
             raise TypeError(f"no demo is a {type(task).__name__}")

@@ -7,6 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
+import torch
+
 from seqloom.data.readings import Floats, Readings
 from seqloom.generation.no_numbers import NoNumbersError
 from seqloom.generation.scorer import looks
@@ -44,12 +46,20 @@ def load(run: Run | Sequence[Run], device: str = "auto") -> "Model":
 
     A file that is missing or damaged raises seqloom.settings.UserError.
     """
-    if isinstance(device, PathLike) or Path(device).is_dir():
-        raise UserError(f"{device}: is no device, but a folder; several runs are a list: load([{str(run)!r}, …])")
     runs = [run] if isinstance(run, str | PathLike) else list(run)
+    if isinstance(device, PathLike) or (not _is_device(device) and Path(device).is_dir()):
+        named = ", ".join(repr(str(one)) for one in [*runs, device])
+        raise UserError(f"{device}: is no device, but a folder; several runs are a list: load([{named}])")
     if not runs:
         raise UserError("no run is named; load takes the folder of one, such as runs/demo-dates")
     return Model([open_run(Path(one), device) for one in runs])
+
+
+def _is_device(name: str) -> bool:
+    try:
+        return name == "auto" or bool(torch.device(name))
+    except RuntimeError:
+        return False
 
 
 class Wishes(TypedDict, total=False):

@@ -257,7 +257,8 @@ class _Job:
         self._look_for_strange(prepared, window)
         last = len(window) if stop is None else stop.number - window[0].number
         said: dict[int, list[Answer]] = {number: [EMPTY] for number in errors}
-        written = self._write(window[:last], said, errors, 0)
+        wanted = window[:last]
+        written = self._write(wanted, said, errors, 0)
         if self.asking.live and len(window) == len(prepared) == 1 and self.model.streams:
             self._stream(prepared[0])
             return
@@ -267,7 +268,7 @@ class _Job:
             settings = settings.model_copy(update={"engine": "own"})
         for number, answers in self.model.answer(prepared, settings, lines.alignment, lines.wanted):
             said[number + 1] = answers
-            written = self._write(window[:last], said, errors, written)
+            written = self._write(wanted, said, errors, written)
         if stop is not None:
             raise UserError(f"{stop.place(self.name)}: {stop.question}" + _remedy(self.asking))
 

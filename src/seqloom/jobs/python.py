@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -64,7 +64,7 @@ def train(
     out: File | None = None,
     start: File | None = None,
     minutes: float | None = None,
-    changes: Sequence[str] = (),
+    changes: str | Sequence[str] = (),
     force: bool = False,
     skip_bad: bool = False,
     view: View = "auto",
@@ -76,14 +76,14 @@ def train(
     source   the column of the source in these files: its name, or its number from 1
     target   the column of the target or label, in the same way
     start    a run to begin from: its weights and its vocabulary
-    changes  settings to change: ["model.width=128", "training.steps=1000"]
+    changes  settings to change: ["model.width=128", "training.steps=1000"]; or a single one
     view     "none": nothing is shown while it trains
 
     A mistake in the files or in the recipe raises seqloom.settings.UserError.
     """
     command = Command(
-        recipe=None if recipe is None else str(recipe), data=_files(data), valid=_files(valid), test=_files(test),
-        out=None if out is None else Path(out), minutes=minutes, changes=tuple(changes), force=force, skip_bad=skip_bad,
+        recipe=None if recipe is None else str(recipe), data=_all(data), valid=_all(valid), test=_all(test),
+        out=None if out is None else Path(out), minutes=minutes, changes=_all(changes), force=force, skip_bad=skip_bad,
         source=_column(source), target=_column(target), start=None if start is None else Path(start),
     )  # fmt: skip
     return job(command, view)
@@ -96,15 +96,20 @@ def check(
     valid: File | Sequence[File] = (),
     test: File | Sequence[File] = (),
     recipe: File | None = None,
-    changes: Sequence[str] = (),
+    source: str | int | None = None,
+    target: str | int | None = None,
+    changes: str | Sequence[str] = (),
 ) -> Checked:
-    """Look for faults in files before training on them, as `seqloom check` does.
+    """Look for faults in files before training on them, as `seqloom check` does. source, target: as of train.
 
     Shown or printed, the result says what was found and what training would take; `report.faulty` says whether it would
     stop there.
     """
     name = None if recipe is None else str(recipe)
-    return check_job(Command(name, _files(data), _files(valid), _files(test), changes=tuple(changes)))
+    command = Command(
+        name, _all(data), _all(valid), _all(test), changes=_all(changes), source=_column(source), target=_column(target)
+    )
+    return check_job(command)
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,32 +144,40 @@ def evaluate(
     sources: File | None = None,
     metrics: str | Sequence[str] = (),
     examples: int = 0,
-    changes: Sequence[str] = (),
+    changes: str | Sequence[str] = (),
     device: str = "auto",
     skip_bad: bool = False,
+    source: str | int | None = None,
+    target: str | int | None = None,
     history: File | None = None,
+    ensemble: bool | str | Sequence[str] = (),
 ) -> Evaluation:
     """Score runs on data, or the answers of any systems against references, as `seqloom evaluate` does.
 
     metrics   such as ["bleu", "chrf"]; without them, those that suit the task
     examples  so many of the worst and of the best are shown
+    source    and target: their columns in the data, as of train
     history   what series of numbers were before, for the metric mase
+    ensemble  True: the runs also answer together; or the names of some
     changes   settings of [evaluation] and, for runs, of [generation]: ["generation.beam=8"]
 
     `scores` of the result holds the numbers; the first system is the one that others are compared with.
     """
     command = Evaluate(
-        _files(runs),
-        _files(data),
-        _files(hypotheses),
-        _files(references),
+        _all(runs),
+        _all(data),
+        _all(hypotheses),
+        _all(references),
         None if sources is None else str(sources),
-        (metrics,) if isinstance(metrics, str) else tuple(metrics),
+        _all(metrics),
         examples,
-        tuple(changes),
+        _all(changes),
         device,
         skip_bad,
-        history=None if history is None else str(history),
+        _column(source),
+        _column(target),
+        None if history is None else str(history),
+        () if not ensemble else (ALL,) if ensemble is True else _all(ensemble),
     )
     notes = list[str]()
     report, texts = evaluate_job(command, notes.append)
@@ -185,7 +198,7 @@ def compare(
     ensemble: bool | str | Sequence[str] = (),
     baseline: str | None = None,
     metrics: str | Sequence[str] = (),
-    changes: Sequence[str] = (),
+    changes: str | Sequence[str] = (),
     device: str = "auto",
     force: bool = False,
     skip_bad: bool = False,
@@ -203,10 +216,10 @@ def compare(
 
     Shown or printed, the result is the table; `scores` holds the numbers, `failed` the rows that have none and why.
     """
-    together = ((ALL,) if ensemble else ()) if isinstance(ensemble, bool) else _files(ensemble)
+    together = () if not ensemble else (ALL,) if ensemble is True else _all(ensemble)
     command = Compare(
-        _files(systems), _files(data), _files(valid), _files(test), budget_of(minutes, flops, epochs), Path(out),
-        _files(metrics), together, baseline, tuple(changes), device, force, skip_bad, _column(source), _column(target),
+        _all(systems), _all(data), _all(valid), _all(test), budget_of(minutes, flops, epochs), Path(out),
+        _all(metrics), together, baseline, _all(changes), device, force, skip_bad, _column(source), _column(target),
     )  # fmt: skip
     return compare_job(command, (lambda text: None) if view == "none" else _tell, view)
 
@@ -219,5 +232,6 @@ def _column(name: str | int | None) -> str | None:
     return None if name is None else str(name)
 
 
-def _files(files: File | Sequence[File]) -> tuple[str, ...]:
-    return (str(files),) if isinstance(files, str | PathLike) else tuple(map(str, files))
+def _all(files: File | Sequence[File]) -> tuple[str, ...]:
+    """One or several, of whatever is named by a word."""
+    return (fspath(files),) if isinstance(files, str | PathLike) else tuple(fspath(one) for one in files)

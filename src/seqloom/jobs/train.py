@@ -21,7 +21,7 @@ from seqloom.jobs.learning.card import card
 from seqloom.jobs.learning.done_already import done_already
 from seqloom.jobs.learning.doubts import doubts
 from seqloom.jobs.learning.drawing import objective_of
-from seqloom.jobs.learning.forecast_window import PICTURE, last_window
+from seqloom.jobs.learning.forecast_window import last_window
 from seqloom.jobs.learning.request import compare, remember, request_of
 from seqloom.jobs.learning.scores import main_score, metrics_of, validator
 from seqloom.jobs.learning.telling import Telling
@@ -59,7 +59,10 @@ TELLING = 500  # examples with one label each: with fewer, a point of accuracy i
 
 @dataclass(frozen=True, repr=False)
 class Trained:
-    """What a run came to."""
+    """What a run came to. It stands for its folder: `seqloom.load(trained)` is a model that can be asked.
+
+    model: the bare network, as the best validation left it.
+    """
 
     run: RunFolder
     recipe: Recipe
@@ -68,6 +71,9 @@ class Trained:
     place: Place
     scores: dict[str, float]
     test_scores: dict[str, float]
+
+    def __fspath__(self) -> str:
+        return str(self.run.path)
 
     def __repr__(self) -> str:
         parts = [("scores", self.scores), ("test_scores", self.test_scores)]
@@ -297,7 +303,7 @@ def _ended(recipe: Recipe, data: Corpora, loop: Loop, telling: Telling, begun: R
     metrics = metrics_of(data.task, data.valid, training)
     test = validator(data.task, data.test, training.batch, device, metrics, 10**9)(model) if data.test else {}
     if isinstance(data.task, ForecastTask):
-        write_text(run.path / PICTURE, last_window(data.task, model, data.test or data.valid, device))
+        write_text(run.forecast, last_window(data.task, model, data.test or data.valid, device))
     write_text(run.card, card(run, recipe, data, model, place, scores, test, device, begun, taken_lines(run)))
     return Trained(run, recipe, data, model, place, scores, test)
 

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 
 from safetensors import SafetensorError
 from safetensors.torch import save_file
@@ -16,7 +15,15 @@ from seqloom.settings import FailedError, UserError
 from seqloom.store.digest import KEY, digest
 
 PARTIAL = ".partial"
-_ASKING = Lock()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+_MASK = _umask()  # to be told of it one has to change it, which no other thread should see
 
 
 def write_text(path: Path, text: str) -> None:
@@ -27,10 +34,10 @@ def write_bytes(path: Path, data: bytes) -> None:
     _write(path, lambda partial: partial.write_bytes(data))
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """A safetensors file, with the digest of what is in it."""
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], known: str | None = None) -> None:
+    """A safetensors file, with the digest of what is in it. known: this digest, where it is."""
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    about = {KEY: digest(whole)}  # one entry: safetensors writes several in an order of chance
+    about = {KEY: known or digest(whole)}  # one entry: safetensors writes several in an order of chance
     _write(path, lambda partial: save_file(whole, partial, about))
 
 
@@ -39,7 +46,7 @@ def _write(path: Path, fill: Callable[[Path], object]) -> None:
     with reported(path):
         try:
             fill(partial)
-            partial.chmod(0o666 & ~_umask())  # safetensors would keep it to its owner
+            partial.chmod(0o666 & ~_MASK)  # safetensors would keep it to its owner
             to_disk(partial)
             partial.replace(path)
             to_disk(path.parent)
@@ -80,13 +87,6 @@ def add_text(path: Path, text: str) -> None:
     """Put at the end of a file; the one write here that may happen in part."""
     with reported(path), path.open("a", encoding="utf-8") as file:
         file.write(text)
-
-
-def _umask() -> int:
-    with _ASKING:  # to be told of it one has to change it
-        mask = os.umask(0)
-        os.umask(mask)
-    return mask
 
 
 def to_disk(path: Path) -> None:

@@ -13,6 +13,8 @@ from seqloom.store.atomic import PARTIAL, add_text, readable, reported, to_disk,
 from seqloom.store.looks import LooksFolder
 from seqloom.store.state import Checkpoint, Checkpoints
 
+NO_LOCKS = "this file system has no locks, so that two processes could write there at once"
+
 
 class RunFolder:
     """runs/NAME/: every path in it has its name here alone."""
@@ -26,6 +28,7 @@ class RunFolder:
         self.metrics = path / "metrics.jsonl"
         self.curves = path / "curves.svg"
         self.card = path / "card.md"
+        self.forecast = path / "forecast.svg"
         self.state = path / "state"
         self.kept = path / "state" / "kept"
         self.lock = path / ".lock"
@@ -54,7 +57,7 @@ class RunFolder:
             raise UserError(f"{self.path}: holds other things than a run ({names}); choose another --out")
 
     def _files(self) -> list[Path]:
-        return [self.recipe, self.request, self.model, self.metrics, self.curves, self.card]
+        return [self.recipe, self.request, self.model, self.metrics, self.curves, self.card, self.forecast]
 
     def _partials(self) -> list[Path]:
         return [file.with_name(file.name + PARTIAL) for file in self._files()]
@@ -79,8 +82,10 @@ class RunFolder:
         with self.lock.open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 raise UserError(f"{self.path}: another process is training there; wait for it, or stop it") from None
+            except OSError as error:
+                raise UserError(f"{self.path}: {NO_LOCKS} ({error.strerror}); choose another --out") from None
             try:
                 yield
             finally:

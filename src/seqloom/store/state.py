@@ -11,6 +11,7 @@ from torch import Tensor
 
 from seqloom.settings import UserError
 from seqloom.store.atomic import new_folder, remove_folder, reported, write_tensors
+from seqloom.store.digest import digest
 from seqloom.store.weights import read_tensors
 
 
@@ -35,7 +36,11 @@ class Checkpoints:
         if place.exists():
             return  # the same run at the same step: the same bits
         with new_folder(place) as partial:
-            _write_groups(partial, checkpoint.tensors)
+            # a digest takes longer than the file: all at once, in threads that touch no file
+            with ThreadPoolExecutor() as pool:
+                digests = list(pool.map(digest, checkpoint.tensors.values()))
+            for (group, tensors), known in zip(checkpoint.tensors.items(), digests, strict=True):
+                write_tensors(partial / f"{group}.safetensors", tensors, known)
             (partial / "state.json").write_text(json.dumps(checkpoint.numbers), encoding="utf-8")
         with reported(self.folder):
             for old in self._all():
@@ -58,17 +63,6 @@ class Checkpoints:
 
     def _all(self) -> list[Path]:
         return sorted(place for place in self.folder.glob("step-*") if place.suffix == "")
-
-
-def _write_groups(folder: Path, groups: Mapping[str, Mapping[str, Tensor]]) -> None:
-    """Side by side: what takes long is the digest, and training waits. Brought from the device one by one."""
-    with ThreadPoolExecutor(max(1, len(groups))) as pool:
-        files = [
-            pool.submit(write_tensors, folder / f"{group}.safetensors", {name: x.cpu() for name, x in tensors.items()})
-            for group, tensors in groups.items()
-        ]
-    for file in files:
-        file.result()
 
 
 def _numbers(path: Path) -> dict[str, Any]:

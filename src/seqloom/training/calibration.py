@@ -17,6 +17,7 @@ from seqloom.models.build import Model, build_model
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.models.settings import ModelSettings
 from seqloom.models.sizes import Sizes
+from seqloom.settings import FailedError
 from seqloom.settings.cache_folder import cache_folder
 from seqloom.store.atomic import write_text
 from seqloom.training.freed_memory import keep_freed_memory
@@ -213,7 +214,7 @@ def pace_here(measure: bool = False) -> Pace | None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_text(file, pace.dumps())
-    except OSError:
+    except (OSError, FailedError):
         pass  # it is measured again the next time
     return pace
 

@@ -2,7 +2,6 @@
 # B examples  M samples to each
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from pydantic import Field
-from torch import nn
 
 from seqloom.data.cache import Examples
 from seqloom.data.ragged import Longs, Ragged
 from seqloom.models.build import Model
+from seqloom.models.undisturbed import undisturbed
 from seqloom.settings import Frozen
 from seqloom.tasks import Batch, Goals
 from seqloom.tasks.translate import TranslateTask
@@ -135,14 +134,3 @@ def advantages(reward_M: Floats) -> Floats:
     """How much each reward is above the mean of the others."""
     # exactly 0 where all are equal
     return (reward_M - reward_M.mean()) * (len(reward_M) / (len(reward_M) - 1)) * (np.ptp(reward_M) > 0)
-
-
-@contextmanager
-def undisturbed(model: nn.Module) -> Iterator[None]:
-    """Without dropout and noise, but with gradients."""
-    was = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(was)

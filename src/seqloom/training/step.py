@@ -74,6 +74,8 @@ class Work:
         torch.default_generator.manual_seed(seed)
         if self.device.type == "cuda":
             torch.cuda.default_generators[self.device.index or 0].manual_seed(seed)
+        elif self.device.type != "cpu":
+            torch.get_device_module(self.device).manual_seed(seed)
 
     def _once(self, step: int, batches: Sequence[Batch]) -> Made:
         self.model.zero_grad(set_to_none=True)
@@ -117,8 +119,8 @@ class Work:
 
     def _smaller(self, step: int, parts: Sequence[Batch]) -> list[Batch]:
         self.model.zero_grad(set_to_none=True)
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
+        if self.device.type != "cpu":
+            torch.get_device_module(self.device).empty_cache()
         if self.task.streams is not None:
             raise FailedError(
                 f"step {step}: out of memory; a text that is read side by side (task.carry) cannot be read in parts: "
@@ -141,7 +143,8 @@ class Work:
 
 
 def _out_of_memory(error: Exception) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+    told = "can't allocate memory", "MPS backend out of memory"  # where it is an error like others
+    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in told)
 
 
 def _mixed(*numbers: int) -> int:

@@ -1,5 +1,6 @@
 """Names that users give: files, what is no file, pipes, standard input."""
 
+import bz2
 import os
 import threading
 from pathlib import Path
@@ -75,6 +76,11 @@ class TestStandardInput:
     @pytest.mark.parametrize("codec", ["gzip", "zstd", "xz", "bzip2"])
     def test_packed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str) -> None:
         pipe_in(monkeypatch, tmp_path, packed(b"a\tb\n", codec))
+        assert rows("-") == [(1, "a", "b")]
+
+    @pytest.mark.parametrize("level", [1, 9])
+    def test_packed_at_any_level(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: int) -> None:
+        pipe_in(monkeypatch, tmp_path, bz2.compress(b"a\tb\n", level))
         assert rows("-") == [(1, "a", "b")]
 
     def test_plain_text_and_json(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

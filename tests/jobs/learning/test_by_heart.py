@@ -69,13 +69,13 @@ def test_it_sees_what_training_did(task: TranslateTask, examples: Examples, name
     average = MovingAverage(Ema(decay=0.5), model)
     said = list[list[str]]()
     for _ in range(3):
-        said.append(answers(task, model, examples, CPU, 12, own))
-        assert said[-1] == answers(task, model, examples, CPU, 12)
+        said.append(answers(task, model, examples, 12, own))
+        assert said[-1] == answers(task, model, examples, 12)
         assert model.training
         stir(model)
         average.update(model)
         with average.applied(model):
-            assert answers(task, model, examples, CPU, 12, own) == answers(task, model, examples, CPU, 12)
+            assert answers(task, model, examples, 12, own) == answers(task, model, examples, 12)
     assert len({tuple(one) for one in said}) == 3
     assert own.works
     assert own._static is not None
@@ -113,7 +113,7 @@ def test_what_cannot_be_is_tried_once(task: TranslateTask, examples: Examples, m
     model, own = model_of(task), Here()
     monkeypatch.setattr(Static, "_frame", cannot)
     for _ in range(2):
-        assert answers(task, model, examples, CPU, 12, own) == answers(task, model, examples, CPU, 12)
+        assert answers(task, model, examples, 12, own) == answers(task, model, examples, 12)
     assert len(tried) == 1
     assert not own.works
     assert own._static is None
@@ -122,7 +122,7 @@ def test_what_cannot_be_is_tried_once(task: TranslateTask, examples: Examples, m
 def test_what_is_not_kept_is_gone_at_once(task: TranslateTask, examples: Examples) -> None:
     """Memory of a GPU must not wait for the collector of garbage."""
     model, own = model_of(task), Here()
-    answers(task, model, examples, CPU, 12, own)
+    answers(task, model, examples, 12, own)
     assert own._static is not None
     (frame,) = own._static._frames.values()
     held = weakref.ref(frame.places)

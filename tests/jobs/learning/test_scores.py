@@ -95,9 +95,9 @@ def test_answers_do_not_depend_on_who_shares_the_batch(task: Task, monkeypatch: 
 
     model = model_for(task, "encoder-decoder")
     examples = encoded(task, LETTERS, BACKWARDS)
-    whole = answers.answers(task, model, examples, CPU)  # type: ignore[arg-type]
+    whole = answers.answers(task, model, examples)  # type: ignore[arg-type]
     monkeypatch.setattr(answers, "GREEDY", GenerationSettings(beam=1, batch=5))
-    assert answers.answers(task, model, examples, CPU) == whole  # type: ignore[arg-type]
+    assert answers.answers(task, model, examples) == whole  # type: ignore[arg-type]
     assert len(set(whole)) > 1
 
 
@@ -106,7 +106,7 @@ def test_accuracy_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     task = task_of(Classify(), "classes", WORDS, ["a", "b", "c"], ["x", "y", "y"])
     assert isinstance(task, ClassifyTask)
     model: Model = model_for(task, "encoder-only", "classes")
-    monkeypatch.setattr(scores, "chosen", lambda task, model, batch, device: torch.tensor([0, 0, 0, 0]))
+    monkeypatch.setattr(scores, "chosen", lambda model, batch, device: torch.tensor([0, 0, 0, 0]))
     # y is the most frequent: 0
     found = accuracy(task, model, [encoded(task, ["a", "b", "c", "a"], ["y", "y", "x", "new"])], CPU)
     assert found == 50.0

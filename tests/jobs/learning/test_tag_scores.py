@@ -27,7 +27,7 @@ def _task(words: list[list[str]], tags: list[list[str]], text: object = CHARACTE
 
 
 def _say(monkeypatch: pytest.MonkeyPatch, *ids: int) -> None:
-    monkeypatch.setattr(module, "chosen", lambda task, model, batch, device: torch.tensor(ids))
+    monkeypatch.setattr(module, "chosen", lambda model, batch, device: torch.tensor(ids))
 
 
 def test_words_are_counted_and_not_their_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ def test_spans_are_those_of_evaluate_with_tags_that_were_never_seen(
         caches.append(made.examples if made.held_out is None else made.held_out)
     none = task.labels.names.index("O")
     ids = iter([[none] * 3, [task.labels.names.index(tag) for tag in said.split()]])
-    monkeypatch.setattr(module, "chosen", lambda task, model, batch, device: torch.tensor(next(ids)))
+    monkeypatch.setattr(module, "chosen", lambda model, batch, device: torch.tensor(next(ids)))
     found = validator(task, caches, 100, CPU, ())(model)["span-f1"]
     texts = [["O", "O", "O"], said.split()], [["I-Q", "B-Q", "I-Q"], wanted.replace("J-X", "O").split()]
     metric = SpanF1(["Q", "X", "Y", "Z"])

@@ -12,7 +12,8 @@ from seqloom.data.file_format import compression
 from seqloom.data.reading.faults import DataError
 from seqloom.data.reading.stored_file import shown, stored
 
-MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zX": "xz", b"BZh9": "bzip2"}
+MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zX": "xz"}
+MAGIC |= {b"BZh%d" % level: "bzip2" for level in range(1, 10)}
 
 
 class ByteStream:

@@ -87,7 +87,7 @@ def read_table(file: str, wanted: Wanted, stream: Stream | None = None) -> Serie
     parts = [Series(one, name, times_N[rows], values_NC[rows], lines_N[rows]) for one, rows in _grouped(names).items()]
     for series in parts:
         _refuse_order(series, columns)
-    frequency = _common_frequency(parts, name)
+    frequency = _common_frequency(parts)
     regular = [_regular(series, frequency, wanted, parts) for series in parts]
     past = [series.past(len(columns.targets)) for series in regular]
     notes = [*columns.notes(name), *missing(past, columns, name, "masked, neither learnt nor scored")]
@@ -199,7 +199,7 @@ def _refuse_order(series: Series, columns: Columns) -> None:
     )
 
 
-def _common_frequency(parts: Sequence[Series], file: str) -> Frequency | None:
+def _common_frequency(parts: Sequence[Series]) -> Frequency | None:
     found: dict[Frequency, Series] = {}
     for series in parts:
         own = frequency_of(series.times_T)

@@ -94,7 +94,7 @@ def series_corpora(
 ) -> SeriesCorpora:
     """given: of a run to begin from; None: scales are measured in the training part."""
     found = parts_of(task, corpora, valid, test, None if given is None else given.columns)
-    _refuse_short(task, found)
+    _refuse_short(found)
     scales = _scales(task, found) if given is None else _with_others(given, found)
     made = ForecastTask(task, Codecs.of_series(scales))
     notes = [*found.notes, *_flat(found.train, scales)]
@@ -344,16 +344,14 @@ def windows_of(task: ForecastTask, parts: Sequence[Part], every: int = 1) -> Win
 
 def _left_out(parts: Sequence[Part], frame: Frame, name: str) -> Iterator[str]:
     """Series of which no window, or not every one, can be had."""
-    short = [
-        part.series.name for part in parts if min(part.end - frame.horizon, part.end) < max(part.begin, frame.look_back)
-    ]
+    short = [part.series.name for part in parts if part.end - frame.horizon < max(part.begin, frame.look_back)]
     if short and len(parts) > 1:
         shown = ", ".join(short[:NAMED]) + (", …" if len(short) > NAMED else "")
         what = {"train": "training", "valid": "validation", "test": "the test"}[name]
         yield f"{counted(len(short), 'series', 'series')} too short for {what} ({shown}): left out there"
 
 
-def _refuse_short(task: Forecast, found: Parts) -> None:
+def _refuse_short(found: Parts) -> None:
     """Series of which no setting could make windows: said before anything else that is wrong with them."""
     longest = max(len(part.series) for part in found.train)
     lengths = [max((part.end - part.begin for part in parts), default=0) for parts in (found.train, found.valid)]

@@ -92,7 +92,6 @@ def device_of(name: str, asked: str = "training.device") -> torch.device:
     if device.type == "cuda":
         # its plan for each new shape costs more than it brings
         torch.backends.cuda.enable_cudnn_sdp(False)
-        make_ready()
     return device
 
 
@@ -101,7 +100,9 @@ def decide(wish: Asked, changes: Sequence[str], note: Note, began: float, measur
     known = None if wish.start is None else wish.start.known(wish.recipe)
     recipe, data = wish.recipe, corpora(wish.recipe, known)
     training, device = recipe.training, device_of(wish.recipe.training.device)
-    much, precision = amount(data), choose(wish.recipe.training.precision, device_of(wish.recipe.training.device))
+    if device.type == "cuda":
+        make_ready()
+    much, precision = amount(data), choose(training.precision, device)
     left = None if training.minutes is None else max(1.0, 60 * training.minutes - (time.monotonic() - began))
     pace = _pace(device, training, note) if wish.model_open or measure or left is not None else None
     if wish.model_open:

@@ -10,10 +10,8 @@ from seqloom.jobs.answering.writing import MORE, TIMES, room
 from seqloom.jobs.learning.by_heart import ByHeart
 from seqloom.models.build import Model
 from seqloom.models.heads import chain_of
+from seqloom.models.undisturbed import undisturbed
 from seqloom.tasks import Batch
-from seqloom.tasks.classify import ClassifyTask
-from seqloom.tasks.nodes import NodesTask
-from seqloom.tasks.tag import TagTask
 from seqloom.tasks.tag_rows import TagRows
 from seqloom.tasks.translate import TranslateTask
 
@@ -24,7 +22,6 @@ def answers(
     task: TranslateTask,
     model: Model,
     examples: Examples,
-    device: torch.device,
     longest: int | None = None,
     by_heart: ByHeart | None = None,
 ) -> list[str]:
@@ -32,8 +29,6 @@ def answers(
 
     longest: tokens of an answer at most; else the source decides. by_heart: of a model that is asked again and again.
     """
-    was = model.training
-    model.eval()
     sources = examples.columns["source"]
     most = room([model], "decoder") - 1
     items = (
@@ -49,12 +44,12 @@ def answers(
     )
     tokens: list[list[int]] = [[]] * len(sources)
     scorer, by_heart = scorer_of(task, [model]), by_heart or ByHeart()
-    try:
-        for row, (best, *_) in write(scorer, items, GREEDY, static=by_heart.static(scorer, len(sources))):
-            tokens[row] = list(best.tokens)
-    finally:
-        by_heart.done()
-    model.train(was)
+    with undisturbed(model):
+        try:
+            for row, (best, *_) in write(scorer, items, GREEDY, static=by_heart.static(scorer, len(sources))):
+                tokens[row] = list(best.tokens)
+        finally:
+            by_heart.done()
     return task.target.decode_many(tokens)
 
 
@@ -64,17 +59,13 @@ def far_enough(examples: Examples) -> int:
 
 
 @torch.no_grad()
-def chosen(task: TagTask | ClassifyTask | NodesTask, model: Model, batch: Batch, device: torch.device) -> Tensor:
+def chosen(model: Model, batch: Batch, device: torch.device) -> Tensor:
     """The likeliest tag of each piece, or class of each row. Of a chain, NONE for a piece that begins no word."""
-    was = model.training
-    model.eval()
     assert batch.source is not None
     source = batch.source.to(device)
-    output = model(source.tokens_N, source.layout)
-    scores, chain = model.scores(output), chain_of(model.head)
+    with undisturbed(model):
+        output = model(source.tokens_N, source.layout)
+        scores, chain = model.scores(output), chain_of(model.head)
     if chain is None:
-        best = scores.argmax(-1)
-    else:
-        best = TagRows.of(scores, output.layout, batch.goal.to(device)).best(chain.links)
-    model.train(was)
-    return best.cpu()
+        return scores.argmax(-1).cpu()
+    return TagRows.of(scores, output.layout, batch.goal.to(device)).best(chain.links).cpu()

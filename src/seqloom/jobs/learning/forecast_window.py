@@ -13,7 +13,6 @@ from seqloom.models.build import Model
 from seqloom.settings.words import counted
 from seqloom.tasks.forecast import ForecastTask
 
-PICTURE = "forecast.svg"
 SERIES = 3  # of which the last window is drawn
 
 

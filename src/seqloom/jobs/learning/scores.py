@@ -16,6 +16,7 @@ from seqloom.jobs.learning.by_heart import ByHeart
 from seqloom.jobs.learning.tag_scores import tag_scores
 from seqloom.models.build import Model
 from seqloom.models.encoder_only import EncoderOnly
+from seqloom.models.undisturbed import undisturbed
 from seqloom.tasks import Task
 from seqloom.tasks.classify import ClassifyTask
 from seqloom.tasks.forecast import ForecastTask, levels_of
@@ -105,15 +106,14 @@ def forecast_scores(
     task: ForecastTask, model: Model, batches: Iterable[Examples], device: torch.device
 ) -> dict[str, float]:
     """Means over all values of all windows that are not missing; on z-scores of the training part."""
-    was, sums, count = model.training, Counter[str](), 0
-    model.eval()
-    for examples in batches:
-        batch = task.batch(examples).to(device)
-        said, _ = task.run(model, batch)
-        found = task.errors(said, batch.goal, levels_of(model))
-        sums.update({name: value.item() for name, value in found.items()})
-        count += batch.count
-    model.train(was)
+    sums, count = Counter[str](), 0
+    with undisturbed(model):
+        for examples in batches:
+            batch = task.batch(examples).to(device)
+            said, _ = task.run(model, batch)
+            found = task.errors(said, batch.goal, levels_of(model))
+            sums.update({name: value.item() for name, value in found.items()})
+            count += batch.count
     return {name: value / max(count, 1) for name, value in sums.items()}
 
 
@@ -127,7 +127,7 @@ def written_scores(
 ) -> dict[str, float]:
     """What is written, greedily, against the references: exact matches, BLEU and chrF of sacreBLEU, all in percent."""
     references = _references(task, examples)
-    said = answers(task, model, examples, device, far_enough(examples), by_heart)
+    said = answers(task, model, examples, far_enough(examples), by_heart)
     stats = {metric: metric.statistics(said, [references]) for metric in metrics}
     return {metric.name: float(metric.score(total(stats_ND))) for metric, stats_ND in stats.items()}
 
@@ -146,7 +146,7 @@ def accuracy(task: ClassifyTask | NodesTask, model: Model, batches: Iterable[Exa
     for examples in batches:
         batch = task.batch(examples)
         goal = batch.goal
-        right += int(((chosen(task, model, batch, device) == goal) & (goal >= 0)).sum())
+        right += int(((chosen(model, batch, device) == goal) & (goal >= 0)).sum())
         count += int((examples.columns["target"].values_N != NONE).sum())
     return 100 * right / max(count, 1)
 
@@ -157,17 +157,16 @@ def masked_accuracy(
 ) -> dict[str, float]:
     """In percent: of the tokens that are asked for, and of what follows, where the task asks it."""
     assert isinstance(model, EncoderOnly)
-    was, right, count, followed, rows = model.training, 0, 0, 0, 0
-    model.eval()
-    for examples in batches:
-        batch = task.batch(examples).to(device)
-        output = read(model, batch)
-        right += int((model.scores(output.at(batch.asked_M)).argmax(-1) == batch.goal).sum())
-        count += batch.count
-        if batch.follows_B is not None:
-            followed += int((model.follow_scores(output).argmax(-1) == batch.follows_B).sum())
-            rows += len(batch.follows_B)
-    model.train(was)
+    right, count, followed, rows = 0, 0, 0, 0
+    with undisturbed(model):
+        for examples in batches:
+            batch = task.batch(examples).to(device)
+            output = read(model, batch)
+            right += int((model.scores(output.at(batch.asked_M)).argmax(-1) == batch.goal).sum())
+            count += batch.count
+            if batch.follows_B is not None:
+                followed += int((model.follow_scores(output).argmax(-1) == batch.follows_B).sum())
+                rows += len(batch.follows_B)
     found = {"accuracy": 100 * right / max(count, 1)}
     return found | {"follows": 100 * followed / max(rows, 1)} if task.settings.follows else found
 

@@ -33,7 +33,7 @@ def tag_scores(
             batch, target = task.batch(examples), examples.columns["target"]
             word_N = target.values_N != NONE
             ends = np.concatenate([[0], np.cumsum(word_N)])[target.starts]
-            ids = chosen(task, model, batch, device)[batch.goal != NONE]
+            ids = chosen(model, batch, device)[batch.goal != NONE]
             for found, each in (said, ids.tolist()), (wanted, target.values_N[word_N].tolist()):
                 tags = [names[id] for id in each]
                 found += [tags[begin:end] for begin, end in pairwise(ends)]

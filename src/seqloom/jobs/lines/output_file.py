@@ -18,6 +18,7 @@ from seqloom.jobs.lines.output_note import OutputNote, read_note
 from seqloom.settings import FailedError, UserError
 from seqloom.settings.words import counted
 from seqloom.store.atomic import reported, to_disk
+from seqloom.store.run import NO_LOCKS
 
 EVERY = 1.0  # seconds between two notes of how far it is
 
@@ -99,8 +100,10 @@ class OutputFile:
     def _lock(self) -> None:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise UserError(f"{self.part}: another process is writing it; wait for it, or stop it") from None
+        except OSError as error:
+            raise UserError(f"{self.part}: {NO_LOCKS} ({error.strerror}); choose another --out") from None
         if not self.part.exists() or not os.path.samestat(os.fstat(self._file.fileno()), self.part.stat()):
             raise UserError(f"{self.path}: another process has just finished it")
 

@@ -37,7 +37,7 @@ def make_ready() -> None:
 
 
 def _read_triton() -> None:
-    with suppress(ImportError, AttributeError, OSError):  # another Triton does it otherwise, when it is asked for
+    with suppress(ImportError, AttributeError, OSError, RuntimeError):  # else it does so when it is asked for a kernel
         from triton.runtime.cache import triton_key
 
         triton_key()

@@ -35,14 +35,6 @@ class _Arena:
 _arena = _Arena()
 
 
-def in_large_pages(x: Tensor) -> Tensor:
-    """A copy, in the same shape and order of its numbers."""
-    made = _arena.take(x.numel() * x.element_size()).view(x.dtype)
-    order = sorted(range(x.dim()), key=x.stride, reverse=True)
-    laid = made.view([x.shape[axis] for axis in order])
-    return laid.permute([order.index(axis) for axis in range(x.dim())]).copy_(x)
-
-
 def empty(size: int, dtype: torch.dtype) -> Tensor:
     return _arena.take(size * dtype.itemsize).view(dtype)
 
