@@ -323,7 +323,7 @@ def test_json_lines(place: Path) -> None:
 def test_many_systems_are_warned_of(place: Path) -> None:
     Path("third").write_bytes(Path("good").read_bytes())
     found, what = _files("good", "bad", "third", metrics=("exact",))
-    assert "2 systems are compared with the first; the p-values are not corrected" in page(found, what, "text")
+    assert "2 systems are compared with good; the p-values are not corrected" in page(found, what, "text")
     last = found.measured[-1].comparison
     assert last is not None
     assert (last.difference, last.randomisation, last.mark) == (0.0, 1.0, "")

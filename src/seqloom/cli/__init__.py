@@ -9,6 +9,7 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -80,6 +81,9 @@ def spread(words: Sequence[str]) -> list[str]:
                 result += [option, "all"] if option == "--ensemble" else [option]
             option, files = (word, 0) if word in MANY else ("", 0)
             result += [] if option else [word]
+        elif option == "--ensemble" and Path(word).suffix == ".toml" and words.count(word) > 1:
+            result += [option, Path(word).stem]  # a recipe that is a system already: its name is meant
+            files += 1
         elif option and not word.endswith(".toml"):
             result += [option, word]
             files += 1

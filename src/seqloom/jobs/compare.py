@@ -25,6 +25,7 @@ from seqloom.jobs.comparing.system import (
     refuse_changed,
     refuse_known,
     refuse_unreadable,
+    refuse_unreadable_data,
     systems_of,
     validated_on,
 )
@@ -67,6 +68,9 @@ def compare(command: Compare, note: Note = lambda text: None, view: View = "auto
     if command.test:
         refuse_known(systems, command.test, command.columns)
         refuse_unreadable(systems, command.test, command.columns, command.skip_bad)
+    elif command.valid:
+        refuse_known(systems, command.valid, command.columns, "--valid, which is scored without a --test,")
+    refuse_unreadable_data(systems)
     folder.refuse_other()
     with folder.locked():
         folder.begin(_request(command, systems), command.force)
@@ -144,6 +148,10 @@ def _notes(
     command: Compare, systems: Sequence[System], measured: Mapping[str, Result], names: Sequence[MetricName]
 ) -> Iterator[str]:
     """What all systems have to tell is told once."""
+    if command.baseline == BEST:
+        yield "the best was chosen by this very test, which the p-values do not know"
+    elif command.baseline is not None and command.baseline not in measured:
+        yield f"{command.baseline}, which the others were to be compared with, has no scores: it is the first that has"
     known = in_training(systems, command.test or command.valid)
     yield from [] if known is None else [known]
     yield from validated_on(systems, command.test, command.columns)
@@ -169,7 +177,8 @@ def _refuse_first(command: Compare) -> None:
         raise UserError("standard input can be read once, but each system reads the data: write it into a file")
     if command.budget is not None and not 0 < command.budget.amount < float("inf"):
         limit = command.budget.limit
-        raise UserError(f"--{limit} {command.budget.amount}: a number above 0 is needed, such as 5")
+        such = {"minutes": "5", "flops": "1e15", "epochs": "10"}[limit]
+        raise UserError(f"--{limit} {command.budget.amount}: a number above 0 is needed, which ends, such as {such}")
 
 
 def _refuse(command: Compare, systems: Sequence[System]) -> None:

@@ -18,7 +18,7 @@ from seqloom.jobs.recipes.shipped import find, names
 from seqloom.jobs.train import asked_for
 from seqloom.settings import SettingsError, UserError, load
 from seqloom.store import RunFolder
-from seqloom.tasks import task_class
+from seqloom.tasks import Forecast, Nodes, task_class
 from seqloom.training.place import Place
 
 LARGE = 200_000_000  # bytes of training data, in which nobody looks for examples of the test
@@ -115,7 +115,7 @@ def refuse_changed(systems: Sequence[System]) -> None:
             refuse_other_run(run, request_of(system.recipe, fingerprints(system.recipe.data)))
 
 
-def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Columns) -> None:
+def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Columns, what: str = "a test") -> None:
     """Whoever was trained on the test has nothing to show there."""
     for system in systems:
         learnt, _ = _seen(system)
@@ -123,7 +123,7 @@ def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Column
             known = next((name for name, content in learnt.items() if content == fingerprint(corpus)), None)
             if known is not None:
                 raise UserError(
-                    f"{name_of(corpus)}: {system.name} is trained on it ({known}); a test has to be what no system saw"
+                    f"{name_of(corpus)}: {system.name} is trained on it ({known}); {what} has to be what no system saw"
                 )
 
 
@@ -141,10 +141,11 @@ def validated_on(systems: Sequence[System], test: Sequence[str], columns: Column
 
 def _seen(system: System) -> tuple[dict[str, str], dict[str, str]]:
     """What is trained on and what is validated on, by name: the content."""
-    every = fingerprints(system.recipe.data) if system.command else data_of(RunFolder(system.run))
-    valid = {name_of(corpus) for corpus in system.recipe.data.valid}
-    validated = {name: content for name, content in every.items() if name in valid}
-    return {name: content for name, content in every.items() if name not in valid}, validated
+    data = system.recipe.data
+    every = fingerprints(data) if system.command else data_of(RunFolder(system.run))
+    train, valid = ({name_of(corpus) for corpus in corpora} for corpora in (data.corpora, data.valid))
+    learnt = {name: content for name, content in every.items() if name in train or name not in valid}
+    return learnt, {name: content for name, content in every.items() if name in valid}
 
 
 def refuse_unreadable(systems: Sequence[System], test: Sequence[str], columns: Columns, skip: bool) -> None:
@@ -153,6 +154,16 @@ def refuse_unreadable(systems: Sequence[System], test: Sequence[str], columns: C
     shape = task_class(recipe.task).shape
     for corpus in _tests(test, recipe, columns) if shape != "timeline" else ():
         deque(read(corpus, shape, "skip" if skip else "stop"), maxlen=0)
+
+
+def refuse_unreadable_data(systems: Sequence[System]) -> None:
+    """What is wrong with the beginning of the data, such as a column that it does not have, is a mistake of all."""
+    trained = next((system for system in systems if system.command is not None), None)
+    if trained is None or isinstance(trained.recipe.task, Nodes | Forecast):
+        return
+    data, shape = trained.recipe.data, task_class(trained.recipe.task).shape
+    for corpus in (*data.corpora, *data.valid):
+        next(read(corpus, shape, data.bad), None)
 
 
 def in_training(systems: Sequence[System], test: Sequence[str]) -> str | None:

@@ -126,6 +126,9 @@ class Workshop:
         if failed:
             return name, who, f"{', '.join(failed)} failed"
         if len(members) < 2:
+            lost = [system.name for system in systems if isinstance(results[system.name], str)]
+            if len(systems) - len(lost) < 2:
+                return "ensemble", (), f"needs two systems, and {', '.join(lost)} failed"
             return "ensemble", (), "no two systems have the same task and vocabulary: give them the same [text]"
         made = self._answering("+ensemble", members[0], tuple(system.run for system in members), list(who))
         known = current(made.into, made.key, made.runs)

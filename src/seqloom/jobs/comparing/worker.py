@@ -139,7 +139,7 @@ def done(work: Work) -> None:
         said,
         _facts(work, model, corpora),
         f"{model.recipe.task.model_dump_json()} {model.task.codecs.fingerprint}",
-        device_words(device_of(model.recipe.training.device if work.command else work.device)),
+        _machine(work, model.recipe),
         notes,
         work.key,
         models_of(work.runs),
@@ -185,11 +185,19 @@ def _forecasts(work: Work, model: Model, task: ForecastTask, corpora: Corpora | 
         Said([], [], None, found),
         _facts(work, model, corpora),
         f"{recipe.task.model_dump_json()} {task.codecs.fingerprint}",
-        device_words(device_of(recipe.training.device if work.command else work.device)),
+        _machine(work, recipe),
         [*notes, *test.notes],
         work.key,
         models_of(work.runs),
     )
+
+
+def _machine(work: Work, recipe: Recipe) -> str:
+    """That it was trained on, where that was done here; else that answered."""
+    if work.command is None:
+        return device_words(device_of(work.device))
+    count = recipe.training.threads
+    return device_words(device_of(recipe.training.device), None if count == "auto" else count)
 
 
 def _kept(columns: list[list[Any]]) -> list[list[Any]]:

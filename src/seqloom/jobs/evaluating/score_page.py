@@ -80,7 +80,8 @@ def below(report: Report) -> Iterator[str]:
         )
         yield f"{P_BOOTSTRAP}: paired bootstrap (Koehn 2004)|resamples:{settings.resamples}"
     if len(report.systems) > 2:
-        yield f"{len(report.systems) - 1} systems are compared with the first; the p-values are not corrected for that"
+        first, others = report.systems[0], len(report.systems) - 1
+        yield f"{others} systems are compared with {first}; the p-values are not corrected for that"
 
 
 def _examples(report: Report, what: Evaluated) -> list[str]:

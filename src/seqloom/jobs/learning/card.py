@@ -98,7 +98,8 @@ def _scores(title: str, scores: Mapping[str, float]) -> list[str]:
     return ["", f"## {title}", "", "| score | |", "| --- | --- |", *(f"| {n} | {v:.4g} |" for n, v in scores.items())]
 
 
-def device_words(device: torch.device) -> str:
+def device_words(device: torch.device, threads: int | None = None) -> str:
+    """threads: that something was done with; None: as many as torch has now."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"{device.type}, {platform.machine()}, {torch.get_num_threads()} thread(s)"
+    return f"{device.type}, {platform.machine()}, {torch.get_num_threads() if threads is None else threads} thread(s)"
