@@ -120,7 +120,7 @@ class Desk:
             errand = next((one for one in self._errands if not one.waits), None)
             if errand is None:
                 if self._errands and not (self._waiting or self._groups):
-                    self._changed.wait(PATIENCE)  # all readers are slow
+                    self._changed.wait(PATIENCE)  # for slow readers, or whom else they wait for
                 return
             self._errands.remove(errand)
         if errand.go_on():
