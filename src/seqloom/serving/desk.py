@@ -44,6 +44,7 @@ class Desk:
         self._promised = 0  # places of the queue that are taken, by tickets that wait or are being prepared
         self._closed = False
         self._each = 0.1  # seconds that an input took lately, when others were answered too
+        self._spent = 0.0  # seconds of work since an input ended last
         self._thread = threading.Thread(target=self._work, name=f"desk {name}", daemon=True)
         self._thread.start()
 
@@ -169,7 +170,9 @@ class Desk:
             return
         if key not in self._groups:
             self._groups[key] = Group(writer, key)
+        began = time.monotonic()
         self._groups[key].begin(tickets)
+        self._spent += time.monotonic() - began
 
     def _label(self, tickets: Sequence[Ticket]) -> None:
         """Answers that are not written: all of them in one pass."""
@@ -214,10 +217,14 @@ class Desk:
             del self._groups[key]
 
     def _done(self, inputs: int, seconds: float) -> None:
+        """inputs: that ended in these seconds; what was worked for them before is theirs too."""
         self.counts.add(self.name, inputs)
+        self._spent += seconds
         if inputs:
-            self._each += 0.1 * (seconds / inputs - self._each)
+            self._each += 0.1 * (self._spent / inputs - self._each)
+            self._spent = 0.0
 
     def _fail(self, tickets: Sequence[Ticket], error: Exception) -> None:
+        self._spent = 0.0  # it says nothing of how long an answer takes
         for ticket in tickets:
             ticket.hear(Failed(error))
