@@ -183,14 +183,14 @@ class Shelf:
             signature = await asyncio.to_thread(signature_of, book.path)
             try:
                 model, changes = await asyncio.to_thread(self._load, book.path)
-            except (UserError, FailedError, OSError) as error:
+            except Exception as error:  # whatever it is, it is this book's
                 if await asyncio.to_thread(self._begins, book.path):
                     raise RefusalError(
                         503,
                         f"model {book.name!r}: is still training, and has no model before its first validation",
                         {"Retry-After": "10"},
                     ) from None
-                self.log(f"{book.name}: cannot be loaded: {error}")
+                self.log(f"{book.name}: cannot be loaded: {_why(error)}")
                 raise RefusalError(503, f"model {book.name!r}: cannot be loaded; the server's log says why") from None
             book.signature = signature
             self._describe(book, model)
@@ -228,20 +228,20 @@ class Shelf:
     async def reload(self, all_of_them: bool = True) -> None:
         """Those that are loaded. Requests that are under way end with the model that they began with."""
         for book in [book for book in self.books.values() if book.desk is not None]:
-            signature = await asyncio.to_thread(signature_of, book.path)
-            if signature and (all_of_them or signature != book.signature):
-                await self._replace(book, signature)
+            try:
+                signature = await asyncio.to_thread(signature_of, book.path)
+                if signature and (all_of_them or signature != book.signature):
+                    await self._replace(book, signature)
+            except Exception as error:  # whatever it is, it is this book's: others are loaded, and this one next time
+                why = _why(error)
+                self.log(f"{book.name}: the old model goes on answering, as the new one cannot be loaded: {why}")
 
     async def _replace(self, book: Book, signature: Signature) -> None:
         async with book.loading, self._one_at_a_time:
             if book.desk is None:  # it was put away meanwhile
                 return
             book.signature = signature  # what fails is tried again when it has changed again
-            try:
-                model, changes = await asyncio.to_thread(self._load, book.path)
-            except (UserError, FailedError, OSError) as error:
-                self.log(f"{book.name}: the old model goes on answering, as the new one cannot be loaded: {error}")
-                return
+            model, changes = await asyncio.to_thread(self._load, book.path)
             old = book.desk
             self._describe(book, model)
             self._give_desk(book, model, changes)
@@ -259,6 +259,11 @@ def weight(model: Model) -> int:
     """Bytes of its weights."""
     tensors = (each for network in model.networks for each in network.state_dict().values())
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
+def _why(error: Exception) -> str:
+    """What is no message for users says of which kind it is, too."""
+    return str(error) if isinstance(error, UserError | FailedError | OSError) else f"{type(error).__name__}: {error}"
 
 
 def signature_of(path: Path) -> Signature:
