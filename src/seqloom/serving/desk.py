@@ -16,6 +16,7 @@ from seqloom.serving.group import Group
 from seqloom.serving.looks import Looks
 from seqloom.serving.refusal import RefusalError, busy
 from seqloom.serving.ticket import Failed, Said, Ticket, Together
+from seqloom.serving.weight import weight
 
 AT_ONCE = 512  # inputs that are in work, if each of them is small
 ERRANDS = 32  # that may wait, or be under way
@@ -35,6 +36,7 @@ class Desk:
     ) -> None:
         self.name, self.model, self.changes, self.queue, self.counts = name, model, tuple(changes), queue, counts
         self.settings = generation_of(model.opened[0], changes)
+        self.bytes = weight(model)
         self.looks = Looks(look_room)
         self.preparing = ThreadPoolExecutor(1, thread_name_prefix=f"prepare {name}")
         self._changed = threading.Condition()
