@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -226,6 +227,32 @@ def test_who_does_not_listen_takes_no_longer_turns_than_who_does(opened: Opened,
         heard = [ask(desk, "the", settings, watched=settings.sample is None)[1] for settings in asks * 3]
         assert all(isinstance(one.last, Said) for one in heard)
     assert turns
+
+
+def test_when_to_try_again_is_said_of_all_that_an_input_took(
+    opened: Opened, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each step that was made for it, and not of the last one alone."""
+    desk, step, clock = opened(runs["text"]), Group.step, [0.0]
+
+    def slow(group: Group, others: bool) -> int:
+        clock[0] += 2.0
+        return step(group, others)
+
+    monkeypatch.setattr(Group, "step", slow)
+    monkeypatch.setattr("seqloom.serving.desk.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    for _ in range(4):
+        assert isinstance(
+            ask(desk, "the", GenerationSettings(beam=1, shortest=9, longest=9), watched=True)[1].last, Said
+        )
+    until(lambda: desk.counts.inputs["text"] == 4)
+    assert clock[0] / 4 >= 18  # seconds each
+    each = clock[0] / 4 + (0.1 - clock[0] / 4) * 0.9**4
+    desk.promise(2)
+    with pytest.raises(RefusalError, match="2 inputs wait already") as refused:
+        desk.promise(99)
+    assert refused.value.headers == {"Retry-After": str(round(2 * each))}
+    desk.forgo(2)
 
 
 def test_a_watched_ticket_hears_each_token(opened: Opened, runs: Runs) -> None:

@@ -12,7 +12,7 @@ from seqloom.jobs.lecture import lecture
 from seqloom.serving import desk as desks
 from seqloom.serving.counts import Counts
 from seqloom.serving.desk import Desk
-from seqloom.serving.errand import END, UNREAD, Errand
+from seqloom.serving.errand import END, UNREAD, Errand, Until
 from seqloom.serving.refusal import RefusalError
 from tests.serving.live import until
 
@@ -100,6 +100,47 @@ def test_a_slow_reader_is_waited_for(desk: Desk) -> None:
     errand.read += 5
     until(lambda: len(heard) == UNREAD + 5)
     errand.gone = True
+
+
+def test_who_waits_for_another_takes_no_turns(desk: Desk) -> None:
+    heard, asked, free = list[Any](), list[int](), threading.Event()
+
+    def true() -> bool:
+        asked.append(1)
+        return free.is_set()
+
+    def parts() -> Iterator[Any]:
+        yield 1
+        yield Until(true)
+        yield 2
+        yield 3
+
+    errand = Errand(parts, heard.append)
+    desk.run(errand)
+    until(lambda: asked)
+    time.sleep(0.3)
+    assert heard == [1]
+    assert errand.made == 1
+    assert len(asked) < 50  # it is no loop without a pause
+    free.set()
+    until(lambda: END in heard)
+    assert heard == [1, 2, 3, END]
+
+
+def test_who_is_gone_waits_for_nobody(desk: Desk) -> None:
+    closed = threading.Event()
+
+    def parts() -> Iterator[Any]:
+        try:
+            yield Until(lambda: False)
+        finally:
+            closed.set()
+
+    errand = Errand(parts, lambda _: None)
+    desk.run(errand)
+    until(lambda: errand.waits)
+    errand.gone = True
+    assert closed.wait(10)
 
 
 def test_too_many_are_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

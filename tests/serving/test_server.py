@@ -1,6 +1,7 @@
 """The command as it is run: signals, ports, tokens."""
 
 import asyncio
+import errno
 import os
 import re
 import signal
@@ -171,6 +172,21 @@ def test_a_port_that_is_taken() -> None:
             listening("127.0.0.1", port),
         ):
             pass
+
+
+def test_a_port_that_is_taken_on_another_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """macOS has another number for it."""
+
+    def bind(_: socket.socket, address: object) -> None:
+        raise OSError(48, "Address already in use")
+
+    monkeypatch.setattr(errno, "EADDRINUSE", 48)
+    monkeypatch.setattr(socket.socket, "bind", bind)
+    with (
+        pytest.raises(UserError, match=r"--port 80: 127\.0\.0\.1:80 is taken; name another"),
+        listening("127.0.0.1", 80),
+    ):
+        pass
 
 
 def test_a_host_that_is_none() -> None:

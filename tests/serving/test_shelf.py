@@ -1,14 +1,16 @@
 """Models are put away for others, and loaded anew when their run has changed."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import torch
 
 import seqloom
-from seqloom.serving.shelf import GB
+from seqloom.jobs.model import Model
+from seqloom.serving.shelf import GB, Shelf
 from seqloom.settings import UserError
 from tests.jobs.asked_runs import Runs
 from tests.serving.live import Live, paused, slowly, until
@@ -118,6 +120,53 @@ def test_a_model_that_cannot_be_loaded_leaves_the_old_one(own: Path) -> None:
         (own / "model.safetensors").unlink()
         assert server.predict(["abcd"]) == before
         assert len([line for line in server.log if "cannot be loaded" in line]) == 1  # it is tried once
+
+
+def test_whatever_one_model_fails_at_the_next_is_loaded(own: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU may have no room for the old weights and the new ones."""
+
+    def load(path: Path) -> tuple[Model, Sequence[str]]:
+        raise torch.OutOfMemoryError("no room")
+
+    with Live([own], "serving.watch=0.05") as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(server.shelf, "_load", load)
+            replace_model(own, runs["other"])
+            until(lambda: any("cannot be loaded: OutOfMemoryError: no room" in line for line in server.log), 30)
+        replace_model(own, runs["pairs"])
+        until(lambda: "own: loaded anew" in server.log, 30)
+
+
+def test_the_first_load_may_fail_at_anything(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Live([own], "serving.watch=0", "serving.memory=1") as server:
+
+        async def put_away() -> None:
+            server.shelf._put_away(*next(server.shelf._desks()))
+
+        def load(path: Path) -> tuple[Model, Sequence[str]]:
+            raise torch.OutOfMemoryError("no room")
+
+        server.do(put_away())
+        with monkeypatch.context() as patch:
+            patch.setattr(server.shelf, "_load", load)
+            answer = server.post("/v1/predict", {"inputs": ["ab"]})
+        assert answer.status_code == 503
+        assert "own: cannot be loaded: OutOfMemoryError: no room" in server.log
+        assert server.predict(["ab"])
+
+
+def test_a_watch_that_ended_keeps_no_desk_open(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    over = list[bool]()
+
+    async def watch(_: Shelf) -> None:
+        over.append(True)
+        raise RuntimeError("no watch")
+
+    monkeypatch.setattr(Shelf, "watch", watch)
+    with Live([own]) as server:
+        until(lambda: over)
+        assert server.shelf.users
+    assert not server.shelf.users
 
 
 def test_all_are_loaded_anew_when_asked(own: Path) -> None:

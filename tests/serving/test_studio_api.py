@@ -16,6 +16,7 @@ import pytest
 import seqloom
 from seqloom.jobs import lecture
 from seqloom.jobs.look import Look, LookRequest
+from seqloom.serving.studio_requests import StudioRequest
 from tests.jobs.asked_runs import Runs
 from tests.serving.live import Live, paused, until
 
@@ -336,6 +337,39 @@ def test_two_who_ask_the_same_at_once(studio: Live) -> None:
     desk = studio.shelf.books["text"].desk
     assert desk is not None
     assert not desk.looks.busy
+
+
+def test_who_asks_the_same_as_a_slow_reader_waits_for_it(studio: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The desk's thread has pauses meanwhile."""
+    asked = {"model": "text", "input": "the film", "settings": {"longest": 20}}
+    desk = studio.shelf.books["text"].desk
+    assert desk is not None
+    look, turns, found = desk._go_on, list[float](), list[Any]()
+
+    def go_on() -> None:
+        turns.append(time.monotonic())
+        look()
+
+    monkeypatch.setattr(desk, "_go_on", go_on)
+    key = StudioRequest.model_validate(asked).key
+    desk.looks.busy.add(key)  # as if its reader were slow
+    threads = [
+        threading.Thread(target=lambda path=path: found.append(ask(studio, path, **asked)))  # type: ignore[misc]
+        for path in ("answer", "beam", "influence")
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        until(lambda: len(desk._errands) == 3)
+        before = len(turns)
+        time.sleep(0.5)
+        assert len(turns) - before < 50
+        assert not found
+    finally:
+        desk.looks.busy.discard(key)
+    for thread in threads:
+        thread.join()
+    assert len(found) == 3
 
 
 def test_whoever_leaves_frees_the_desk(studio: Live) -> None:

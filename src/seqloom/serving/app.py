@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -31,12 +31,13 @@ def build_app(shelf: Shelf, settings: ServingSettings, host: str, token: str | N
     @asynccontextmanager
     async def alive(_: FastAPI) -> AsyncIterator[None]:
         watching = asyncio.create_task(shelf.watch()) if settings.watch else None
-        yield
-        if watching is not None:
-            watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await watching
-        await shelf.close()
+        try:
+            yield
+        finally:
+            if watching is not None:
+                watching.cancel()
+                await asyncio.wait({watching})  # raises nothing: the shelf is closed, whatever became of it
+            await shelf.close()
 
     api = FastAPI(
         title="seqloom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=alive

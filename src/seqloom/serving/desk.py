@@ -16,6 +16,7 @@ from seqloom.serving.group import Group
 from seqloom.serving.looks import Looks
 from seqloom.serving.refusal import RefusalError, busy
 from seqloom.serving.ticket import Failed, Said, Ticket, Together
+from seqloom.serving.weight import weight
 
 AT_ONCE = 512  # inputs that are in work, if each of them is small
 ERRANDS = 32  # that may wait, or be under way
@@ -35,6 +36,7 @@ class Desk:
     ) -> None:
         self.name, self.model, self.changes, self.queue, self.counts = name, model, tuple(changes), queue, counts
         self.settings = generation_of(model.opened[0], changes)
+        self.bytes = weight(model)
         self.looks = Looks(look_room)
         self.preparing = ThreadPoolExecutor(1, thread_name_prefix=f"prepare {name}")
         self._changed = threading.Condition()
@@ -44,6 +46,7 @@ class Desk:
         self._promised = 0  # places of the queue that are taken, by tickets that wait or are being prepared
         self._closed = False
         self._each = 0.1  # seconds that an input took lately, when others were answered too
+        self._spent = 0.0  # seconds of work since an input ended last
         self._thread = threading.Thread(target=self._work, name=f"desk {name}", daemon=True)
         self._thread.start()
 
@@ -120,7 +123,7 @@ class Desk:
             errand = next((one for one in self._errands if not one.waits), None)
             if errand is None:
                 if self._errands and not (self._waiting or self._groups):
-                    self._changed.wait(PATIENCE)  # all readers are slow
+                    self._changed.wait(PATIENCE)  # for slow readers, or whom else they wait for
                 return
             self._errands.remove(errand)
         if errand.go_on():
@@ -169,7 +172,9 @@ class Desk:
             return
         if key not in self._groups:
             self._groups[key] = Group(writer, key)
+        began = time.monotonic()
         self._groups[key].begin(tickets)
+        self._spent += time.monotonic() - began
 
     def _label(self, tickets: Sequence[Ticket]) -> None:
         """Answers that are not written: all of them in one pass."""
@@ -214,10 +219,14 @@ class Desk:
             del self._groups[key]
 
     def _done(self, inputs: int, seconds: float) -> None:
+        """inputs: that ended in these seconds; what was worked for them before is theirs too."""
         self.counts.add(self.name, inputs)
+        self._spent += seconds
         if inputs:
-            self._each += 0.1 * (seconds / inputs - self._each)
+            self._each += 0.1 * (self._spent / inputs - self._each)
+            self._spent = 0.0
 
     def _fail(self, tickets: Sequence[Ticket], error: Exception) -> None:
+        self._spent = 0.0  # it says nothing of how long an answer takes
         for ticket in tickets:
             ticket.hear(Failed(error))

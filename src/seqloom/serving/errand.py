@@ -7,6 +7,7 @@ through meanwhile.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seqloom.serving.log import Log
@@ -19,22 +20,32 @@ END = object()  # behind the last part
 UNREAD = 64  # parts that wait for a slow reader; then the work waits too
 
 
+@dataclass(frozen=True)
+class Until:
+    """Nothing yet, and there is nothing to do before this is true. It is asked often, in the desk's thread."""
+
+    true: Callable[[], bool]
+
+
+NOW = Until(lambda: True)
+
+
 class Errand:
-    """parts: what is made, one after the other; None: nothing yet. Between two of them the thread does other things,
-    so that nothing may be left hanging on the model. hear: is called with each, with END, or with what went wrong, in
-    the desk's thread."""
+    """parts: what is made, one after the other; None or Until: nothing yet. Between two of them the thread does other
+    things, so that nothing may be left hanging on the model. hear: is called with each, with END, or with what went
+    wrong, in the desk's thread."""
 
     def __init__(self, parts: Callable[[], Iterator[Any]], hear: Callable[[Any], None]) -> None:
         self._begin, self._parts, self._hear = parts, iter(()), hear
-        self._begun = False
+        self._begun, self._until = False, NOW
         self.gone = False
         """Nobody waits for it any more."""
         self.made, self.read = 0, 0  # parts: one is written by the desk's thread, the other by the reader's
 
     @property
     def waits(self) -> bool:
-        """Its reader is slow."""
-        return self.made - self.read >= UNREAD and not self.gone
+        """Its reader is slow, or somebody else has to do something first."""
+        return not self.gone and (self.made - self.read >= UNREAD or not self._until.true())
 
     def go_on(self) -> bool:
         """One part more; False: that was all."""
@@ -48,7 +59,8 @@ class Errand:
         except Exception as error:  # whatever it is, it is this errand's
             self.fail(error)
             return False
-        if part is not None:
+        self._until = part if isinstance(part, Until) else NOW
+        if part is not None and not isinstance(part, Until):
             self.made += 1
             self._hear(part)
         return part is not END

@@ -1,6 +1,7 @@
 """Listening: the port, the signals, a stop that finishes what was accepted."""
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -128,7 +129,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         try:
             listener.bind(address)
         except OSError as error:
-            why = "is taken" if error.errno == 98 else f"cannot be listened at ({error.strerror})"
+            why = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be listened at ({error.strerror})"
             raise UserError(f"--port {port}: {host}:{port} {why}; name another, or 0 for a free one") from None
         yield listener
 

@@ -1,6 +1,7 @@
 """The models that are served: loaded when asked for, put away for others, loaded anew when their run has changed."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ from seqloom.serving.desk import Desk
 from seqloom.serving.log import Log
 from seqloom.serving.refusal import RefusalError
 from seqloom.serving.settings import ServingSettings
+from seqloom.serving.weight import weight, weight_in
 from seqloom.settings import FailedError, UserError
 from seqloom.settings.words import nearest
 from seqloom.store import RunFolder
@@ -37,11 +39,16 @@ class Book:
     kind: str
     parameters: int
     bytes: int
+    """Of its weights as they were loaded last; 0: they never were."""
+    file: int
+    """Of the weights in its file then: a CPU also holds a copy of those that an output shares."""
     signature: Signature
     entry: dict[str, Any] = field(default_factory=dict)
     """What the studio's list says of it."""
     desk: Desk | None = None
     used: float = 0.0
+    put_off: bool = False
+    """Its new model waits for room, which was told."""
     progress: Progress | None = None
     """Of its training, once somebody has asked."""
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -60,6 +67,10 @@ class Book:
     def changed(self) -> float:
         """When its weights were written, in seconds since 1970."""
         return max((entry[1] for entry in self.signature), default=0) / 1e9
+
+
+class NoRoomError(Exception):
+    """In serving.memory, while others are asked."""
 
 
 class Shelf:
@@ -86,21 +97,18 @@ class Shelf:
 
     def _opened(self, name: str, path: Path) -> Book:
         """Every run is opened once before anybody asks, for its faults; kept as long as there is room."""
-        before, signature = self.held, signature_of(path)
+        signature, file = signature_of(path), weight_in(path)
         if self._begins(path):
             self.log(f"{path}: is still training, and has no model before its first validation; it is served then")
             about = {"name": name, "task": "", "family": "", "kind": "", "examples": [], "lecture": False}
-            return Book(name, path, "", 0, 0, (), about)
+            return Book(name, path, "", 0, 0, 0, (), about)
+        self._refuse_large(path, file)
         model, changes = self._load(path)
-        book = Book(name, path, "", 0, weight(model), signature)
+        book = Book(name, path, "", 0, weight(model), file, signature)
+        self._refuse_large(path, book.bytes)
         self._describe(book, model)
-        if self._most is not None and book.bytes > self._most:
-            raise UserError(
-                f"{path}: its weights take {book.bytes / GB:.3g} GB, but serving.memory = {self.settings.memory:g}; "
-                "raise it, or leave the run out"
-            )
-        if self._most is None or before + book.bytes <= self._most:
-            self._give_desk(book, model, changes)
+        if self._fits(book.bytes):
+            self._give_desk(book, model, changes, file)
         return book
 
     def _load(self, path: Path) -> tuple[Model, Sequence[str]]:
@@ -128,20 +136,31 @@ class Shelf:
         run = RunFolder(path)
         return run.busy() and not run.model.exists()
 
-    def _give_desk(self, book: Book, model: Model, changes: Sequence[str]) -> None:
+    def _give_desk(self, book: Book, model: Model, changes: Sequence[str], file: int) -> None:
         room = self.settings.look_memory * GB
         book.desk = Desk(book.name, model, changes, self.settings.queue, self.counts, room)
-        book.bytes = weight(model)
+        book.bytes, book.file = book.desk.bytes, file
         self.users[book.desk] = 0
 
     @property
     def held(self) -> int:
-        """Bytes of all weights that are loaded."""
-        return sum(book.bytes for book in self.books.values() if book.desk is not None)
+        """Bytes of all weights that are loaded, also of old models that are still in use."""
+        return sum(desk.bytes for desk in self.users)
 
     @property
-    def _most(self) -> float | None:
-        return None if self.settings.memory is None else self.settings.memory * GB
+    def _most(self) -> float:
+        return math.inf if self.settings.memory is None else self.settings.memory * GB
+
+    def _fits(self, size: int, old: Desk | None = None) -> bool:
+        """Beside all that is loaded; old: but for this one, whose place it takes."""
+        return self.held - (old.bytes if old is not None else 0) + size <= self._most
+
+    def _refuse_large(self, path: Path, size: int) -> None:
+        if size > self._most:
+            raise UserError(
+                f"{path}: its weights take {size / GB:.3g} GB, but serving.memory = {self.settings.memory:g}; "
+                "raise it, or leave the run out"
+            )
 
     @property
     def runs(self) -> list[Book]:
@@ -179,36 +198,57 @@ class Shelf:
 
     async def _fetch(self, book: Book) -> None:
         async with self._one_at_a_time:
-            await self._make_room(book)
             signature = await asyncio.to_thread(signature_of, book.path)
             try:
-                model, changes = await asyncio.to_thread(self._load, book.path)
-            except (UserError, FailedError, OSError) as error:
+                model, changes, file = await self._read(book)
+            except Exception as error:  # whatever it is, it is this book's
                 if await asyncio.to_thread(self._begins, book.path):
                     raise RefusalError(
                         503,
                         f"model {book.name!r}: is still training, and has no model before its first validation",
                         {"Retry-After": "10"},
                     ) from None
-                self.log(f"{book.name}: cannot be loaded: {error}")
+                self.log(f"{book.name}: cannot be loaded: {_why(error)}")
                 raise RefusalError(503, f"model {book.name!r}: cannot be loaded; the server's log says why") from None
-            book.signature = signature
+            book.signature, book.put_off = signature, False
             self._describe(book, model)
-            self._give_desk(book, model, changes)
+            self._give_desk(book, model, changes, file)
             self.log(f"{book.name}: loaded")
 
-    async def _make_room(self, book: Book) -> None:
-        while self._most is not None and self.held + book.bytes > self._most:
-            idle = [one for one in self.books.values() if one.desk is not None and not self.users[one.desk]]
+    async def _read(self, book: Book, old: Desk | None = None) -> tuple[Model, Sequence[str], int]:
+        """Its model, once there is room for it, and the bytes of the weights in its file.
+
+        old: which it takes the place of. That one goes on answering until then, and is held beside it for a moment: if
+        there had to be room for both, one that takes more than half of serving.memory could never be loaded anew.
+        """
+        file = await asyncio.to_thread(weight_in, book.path)
+        size = file + book.bytes - book.file
+        while True:
+            self._refuse_large(book.path, size)
+            await self._make_room(size, old)
+            model, changes = await asyncio.to_thread(self._load, book.path)
+            size = weight(model)
+            if self._fits(size, old):
+                return model, changes, file
+            del model  # it takes more than its file: there is to be room for that first
+
+    async def _make_room(self, size: int, old: Desk | None) -> None:
+        """Waits until others are no longer in use; not in place of an old model, which can go on answering."""
+        while not self._fits(size, old):
+            idle = [(book, desk) for book, desk in self._desks() if not self.users[desk] and desk is not old]
+            if old is not None and not self._fits(size - sum(desk.bytes for _, desk in idle), old):
+                raise NoRoomError
             if idle:
-                self._put_away(min(idle, key=lambda one: one.used))
+                self._put_away(*min(idle, key=lambda one: one[0].used))
             else:
                 self._freed.clear()
                 await self._freed.wait()
 
-    def _put_away(self, book: Book) -> None:
-        assert book.desk is not None
-        self._close(book.desk)
+    def _desks(self) -> Iterator[tuple[Book, Desk]]:
+        return ((book, book.desk) for book in self.books.values() if book.desk is not None)
+
+    def _put_away(self, book: Book, desk: Desk) -> None:
+        self._close(desk)
         book.desk = None
         self.log(f"{book.name}: put away, to make room")
 
@@ -227,24 +267,31 @@ class Shelf:
 
     async def reload(self, all_of_them: bool = True) -> None:
         """Those that are loaded. Requests that are under way end with the model that they began with."""
-        for book in [book for book in self.books.values() if book.desk is not None]:
-            signature = await asyncio.to_thread(signature_of, book.path)
-            if signature and (all_of_them or signature != book.signature):
-                await self._replace(book, signature)
+        for book in [book for book, _ in self._desks()]:
+            try:
+                signature = await asyncio.to_thread(signature_of, book.path)
+                if signature and (all_of_them or book.put_off or signature != book.signature):
+                    await self._replace(book, signature)
+            except Exception as error:  # whatever it is, it is this book's: others are loaded, and this one next time
+                why = _why(error)
+                self.log(f"{book.name}: the old model goes on answering, as the new one cannot be loaded: {why}")
 
     async def _replace(self, book: Book, signature: Signature) -> None:
         async with book.loading, self._one_at_a_time:
-            if book.desk is None:  # it was put away meanwhile
+            old = book.desk
+            if old is None:  # it was put away meanwhile
                 return
             book.signature = signature  # what fails is tried again when it has changed again
+            told, book.put_off = book.put_off, False
             try:
-                model, changes = await asyncio.to_thread(self._load, book.path)
-            except (UserError, FailedError, OSError) as error:
-                self.log(f"{book.name}: the old model goes on answering, as the new one cannot be loaded: {error}")
+                model, changes, file = await self._read(book, old)
+            except NoRoomError:
+                book.put_off = True
+                if not told:
+                    self.log(f"{book.name}: the old model answers until there is room for the new one (serving.memory)")
                 return
-            old = book.desk
             self._describe(book, model)
-            self._give_desk(book, model, changes)
+            self._give_desk(book, model, changes, file)
             if not self.users[old]:
                 self._close(old)
             self.log(f"{book.name}: loaded anew")
@@ -255,10 +302,9 @@ class Shelf:
         await asyncio.gather(*self._closing)
 
 
-def weight(model: Model) -> int:
-    """Bytes of its weights."""
-    tensors = (each for network in model.networks for each in network.state_dict().values())
-    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+def _why(error: Exception) -> str:
+    """What is no message for users says of which kind it is, too."""
+    return str(error) if isinstance(error, UserError | FailedError | OSError) else f"{type(error).__name__}: {error}"
 
 
 def signature_of(path: Path) -> Signature:

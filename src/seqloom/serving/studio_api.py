@@ -20,7 +20,7 @@ from seqloom.jobs.looking.progress import Progress
 from seqloom.serving.asking import attended
 from seqloom.serving.body import JsonRoute
 from seqloom.serving.desk import Desk
-from seqloom.serving.errand import Hearing, errand
+from seqloom.serving.errand import Hearing, Until, errand
 from seqloom.serving.plain_json import PlainJson
 from seqloom.serving.refusal import RefusalError
 from seqloom.serving.service import Service, service
@@ -32,7 +32,7 @@ from seqloom.store import RunFolder
 PATH = "/studio/api"
 router = APIRouter(route_class=JsonRoute, prefix=PATH, tags=["the studio"])
 Parts = Callable[[Desk], Iterator[Any]]
-"""Work in the desk's thread: None between its steps, and what came of it, as JSON."""
+"""Work in the desk's thread: None or Until between its steps, and what came of it, as JSON."""
 
 
 @router.get("/models", summary="The models, and what kind of input each takes")
@@ -76,7 +76,7 @@ async def influence(asked: StudioRequest, request: Request) -> Any:
     def parts(desk: Desk) -> Iterator[Any]:
         look = asked.kept(desk, limits)
         asked.refuse_long(desk, look, limits, inside=True)
-        yield from (None for _ in asked.searched(desk, look))
+        yield from asked.found(desk, look)
         asked.refuse_long(desk, look, limits, inside=True)
         made: list[Any] = []
         for found in look.influences() if "influence" not in look.kept else ():
@@ -93,7 +93,7 @@ async def beam(asked: StudioRequest, request: Request) -> Any:
 
     def parts(desk: Desk) -> Iterator[Any]:
         look = asked.kept(desk, limits)
-        yield from (None for _ in asked.searched(desk, look))
+        yield from asked.found(desk, look)
         made: list[Any] = []
         for tree in searched_tree(look) if "beam" not in look.kept else ():
             made.append(tree)
@@ -112,8 +112,11 @@ async def write(asked: StudioRequest, request: Request) -> Any:
         look = asked.kept(desk, it.settings)
         told = 0
         for step in asked.searched(desk, look):
-            told += step is not None
-            yield None if step is None else json_line({"step": to_json(step)})
+            if step is None or isinstance(step, Until):
+                yield step
+            else:
+                told += 1
+                yield json_line({"step": to_json(step)})
         answer = asked.written(desk, look, it.settings, "answer", Look.answer)
         yield from (json_line({"step": step}) for step in json.loads(answer)["steps"][told:])
         yield f'{{"answer": {answer.strip()}}}\n'
@@ -152,8 +155,7 @@ async def _look(request: Request, asked: StudioRequest, name: str, make: Callabl
     def parts(desk: Desk) -> Iterator[Any]:
         look = asked.kept(desk, limits)
         asked.refuse_long(desk, look, limits, inside=name not in OUTSIDE)
-        for _ in asked.searched(desk, look):
-            yield None
+        yield from asked.found(desk, look)
         yield asked.written(desk, look, limits, name, make)
 
     return await _one(request, asked.model, parts)

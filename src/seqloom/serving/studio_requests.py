@@ -16,6 +16,7 @@ from seqloom.jobs.looking.documents import Step, to_json
 from seqloom.jobs.looking.question import prepared
 from seqloom.jobs.looking.stream import searched
 from seqloom.serving.desk import Desk
+from seqloom.serving.errand import Until
 from seqloom.serving.faults import told
 from seqloom.serving.forecast_tables import CsvTable, RowsTable
 from seqloom.serving.given import Given
@@ -83,15 +84,21 @@ class StudioRequest(Given):
         """The one that was looked at before, or a new one."""
         return desk.looks.find(self.key, lambda: self.look(desk, limits))
 
-    def searched(self, desk: Desk, look: Look) -> Iterator[Step | None]:
-        """See `look_stream.searched`; of two that ask for the same, one searches and the other waits for it."""
-        while self.key in desk.looks.busy:
-            yield None
-        desk.looks.busy.add(self.key)
+    def searched(self, desk: Desk, look: Look) -> Iterator[Step | Until | None]:
+        """See `jobs.looking.stream.searched`; of two that ask for the same, one searches and the other waits for it."""
+        key, busy = self.key, desk.looks.busy
+        while key in busy:
+            yield Until(lambda: key not in busy)
+        busy.add(key)
         try:
             yield from searched(look, self.prefix)
         finally:
-            desk.looks.busy.discard(self.key)
+            busy.discard(key)
+
+    def found(self, desk: Desk, look: Look) -> Iterator[Until | None]:
+        """The same, for whom its steps are nothing yet."""
+        for step in self.searched(desk, look):
+            yield step if isinstance(step, Until) else None
 
     def written(self, desk: Desk, look: Look, limits: ServingSettings, name: str, make: Callable[[Look], Any]) -> str:
         """A document as JSON, kept under its name. It is written here, as it may be long, and the event loop waits for
