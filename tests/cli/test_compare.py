@@ -78,3 +78,15 @@ def test_mistakes(asked: list[Compare], monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(module, "compare", refuse)
     assert (run("compare", "a").code, run("compare", "a").error) == (2, "no\n")
     assert run("compare").code == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("a.toml b.toml --ensemble a.toml b.toml", "a.toml b.toml --ensemble a --ensemble b"),
+        # that is no system before: a recipe ends the names
+        ("--data x.tsv a.toml --ensemble c.toml", "--data x.tsv a.toml c.toml --ensemble all"),
+    ],
+)
+def test_recipes_that_write_together_may_be_named_as_files(said: str, meant: str) -> None:
+    assert spread(said.split()) == meant.split()

@@ -288,6 +288,23 @@ def test_all_fail(pairs: Path) -> None:
     assert "nothing has been measured" in Path("out/picture.svg").read_text()
 
 
+def test_who_is_missing_is_told(pairs: Path) -> None:
+    """Of an ensemble of which one is left, and of a comparison with whom has no scores."""
+    found = _compare("broken.toml", "a.toml", ensemble=("all",), baseline="broken")
+    assert [row.failed for row in found.failed][1] == "needs two systems, and broken failed"
+    assert "broken, which the others were to be compared with, has no scores" in repr(found)
+
+
+def test_the_best_is_told_to_be_chosen_by_the_test(pairs: Path) -> None:
+    found = repr(_compare("a.toml", "b.toml", baseline="best"))
+    assert "the best was chosen by this very test, which the p-values do not know" in found
+
+
+def test_the_threads_are_those_of_training(pairs: Path) -> None:
+    found = _compare("a.toml", changes=(*QUICK, "training.threads=1"))
+    assert found.device.endswith(", 1 thread(s)")
+
+
 def test_all_fail_for_the_same_reason(pairs: Path) -> None:
     Path("one.tsv").write_text("ab\tba\n")
     heard = list[str]()
@@ -307,6 +324,13 @@ def test_all_fail_for_the_same_reason(pairs: Path) -> None:
         (("a.toml",), {"budget": Budget("flops", -1.0)}, "--flops -1.0: a number above 0 is needed"),
         (("a.toml",), {"data": ("-",)}, "standard input can be read once"),
         (("a.toml",), {"test": ("pairs.tsv",)}, "pairs.tsv: a is trained on it (pairs.tsv)"),
+        (
+            ("a.toml",),
+            {"test": (), "valid": ("pairs.tsv",)},
+            "pairs.tsv: a is trained on it (pairs.tsv); --valid, which is scored without a --test, has to be what no",
+        ),
+        (("a.toml",), {"changes": (), "source": "zzz"}, "no column 'zzz'"),
+        (("a.toml",), {"budget": Budget("minutes", float("inf"))}, "--minutes inf: a number above 0 is needed, which"),
         (("a.toml", "./a.toml"), {}, "./a.toml and a.toml: both would be called 'a'"),
         (("a.toml", "tags.toml"), {}, "tags: does another task (tag) than a (translate)"),
         (("a.toml", "reward.toml"), {}, "reward: training.reward is for a model that has learnt already"),
