@@ -99,6 +99,12 @@ def test_labels_that_only_validation_has(place: Path) -> None:
         run_of("a.tsv", valid=("w.tsv",), set=changes, out="other")
 
 
+def test_labels_that_each_one_example_has(place: Path) -> None:
+    (place / "a.tsv").write_text("".join(f"words {n}\tlabel {n}\n" for n in range(100)))
+    with pytest.raises(UserError, match=r"a.tsv: nothing to validate on: no label that is held out"):
+        run_of("a.tsv", set={"task.kind": "classify", "training.steps": 1})
+
+
 def test_a_corpus_of_which_nothing_is_left_beside_another(pairs: Path) -> None:
     (pairs / "long.tsv").write_text("abcabcabc\tabcabcabc\n" * 3)
     trained = run_of(

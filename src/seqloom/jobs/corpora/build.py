@@ -174,6 +174,8 @@ def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
             refuse_unknown_in(recipe.model, name_of(part.corpus), part.examples, part.held_out)
     for parts, what in (valid, "validate"), (test, "test"):
         _refuse_unseen(parts, what)
+    if task.shape in ("classes", "series"):
+        _refuse_single_labels(train)
     if isinstance(given, Known):
         caches = [part.examples for part in train]
         made = replace(made, notes=(*made.notes, *refuse_unread(names_of(recipe), known.codecs, given, caches)))
@@ -198,6 +200,18 @@ def _refuse_unseen(parts: Sequence[Prepared], what: str) -> None:
         raise UserError(
             f"{names}: nothing to {what} on: training sees none of its labels ({', '.join(unseen[:NAMES])}); "
             "are the names the same, and is it the right column?"
+        )
+
+
+def _refuse_single_labels(parts: Sequence[Prepared]) -> None:
+    """The same of what is held out, where the label is most often of one example alone."""
+    held_out = sum(len(part.held_out) for part in parts if part.held_out is not None)
+    unseen = [name for part in parts for name in part.labels.names]
+    if held_out and sum(part.labels.unseen for part in parts) >= held_out:
+        names = ", ".join(name_of(part.corpus) for part in parts)
+        raise UserError(
+            f"{names}: nothing to validate on: no label that is held out ({', '.join(unseen[:NAMES])}) "
+            "stands at another example; is it the right column? Otherwise name examples of the others with --valid FILE"
         )
 
 
