@@ -56,6 +56,17 @@ def test_lines_with_what_the_model_does_not_know_are_told(runs: Runs, tmp_path: 
     assert notes[1] in again
 
 
+def test_a_line_that_takes_long_is_told_before(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seqloom.jobs.predict.LONG", 20)
+    model, notes = seqloom.load(runs["pairs"]), list[str]()
+    file = tmp_path / "in.txt"
+    file.write_text(f"abc\n{'a' * 30}\n{'b' * 30}\n")
+    settings = generation_of(model.opened[0], ["generation.longest=8"])
+    predict(model, Asking(str(file), settings, AnswerLines(), out=tmp_path / "out"), notes.append)
+    assert notes[0] == f"{file}:2: 30 tokens are read in a time that grows with their square"
+    assert not any("square" in note for note in notes[1:])
+
+
 @pytest.mark.slow
 def test_killed_in_the_middle(runs: Runs, tmp_path: Path) -> None:
     """kill -9 while it writes, then the same command: the bytes of one that was never stopped."""

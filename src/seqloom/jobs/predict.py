@@ -45,6 +45,7 @@ from seqloom.text import UNKNOWN
 BATCHES = 16
 """That are read ahead at most, so that lines of like length are written together; the first ones are fewer."""
 TOLD = 5  # lines without an answer that are told one by one
+LONG = 4096  # tokens of a line, behind which its reader is told before
 
 Note = Callable[[str], None]
 
@@ -247,6 +248,8 @@ class _Job:
     report: LineReport
     before: int
     told: int = 0
+    long: bool = False
+    """A long line was told of."""
     strange: set[int] = field(default_factory=set)
     """Lines of the window that have what the vocabulary does not have."""
 
@@ -255,6 +258,7 @@ class _Job:
         if window[0].number == self.before + 1:
             self._look_for_unlike(prepared)
         self._look_for_strange(prepared, window)
+        self._look_for_long(prepared, window)
         last = len(window) if stop is None else stop.number - window[0].number
         said: dict[int, list[Answer]] = {number: [EMPTY] for number in errors}
         wanted = window[:last]
@@ -290,6 +294,14 @@ class _Job:
             for text in unread_words(one, self.model.task.codecs.source):
                 place = window[one.number + 1 - window[0].number].place(self.name)
                 self.note(text if self.asking.talk else f"{place}: {text}")
+
+    def _look_for_long(self, prepared: Sequence[Prepared], window: Sequence[AskedLine]) -> None:
+        """The first one is told before it begins: what comes behind it may have to wait."""
+        for one in prepared:
+            if not self.long and one.item is not None and len(one.item.source) > LONG:
+                self.long = True
+                place = "" if self.asking.talk else f"{window[one.number + 1 - window[0].number].place(self.name)}: "
+                self.note(f"{place}{len(one.item.source):,} tokens are read in a time that grows with their square")
 
     def _stream(self, asked: Prepared) -> None:
         """Line feeds as they are: nobody but a reader takes it in."""
