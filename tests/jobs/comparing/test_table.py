@@ -16,7 +16,7 @@ from seqloom.evaluation.settings import EvaluationSettings
 from seqloom.jobs.comparing.compared import Compared, Row, began_late, otherwise, spent
 from seqloom.jobs.comparing.picture import picture
 from seqloom.jobs.comparing.result import Facts
-from seqloom.jobs.comparing.table import Form, flops, show, tables, text
+from seqloom.jobs.comparing.table import Form, _in_one_line, flops, show, tables, text
 from seqloom.jobs.deciding.asked import Budget
 from seqloom.jobs.evaluate import reported
 from seqloom.jobs.evaluating.likelihood import Likelihood
@@ -297,3 +297,8 @@ def test_words() -> None:
     assert spent(Budget("flops", 500.0)) == "500 FLOPs"
     assert spent(Budget("epochs", 1.0)) == "1 epoch"
     assert flops(3.34e18) == "3.3e18"
+
+
+def test_a_reason_of_several_lines_is_one() -> None:
+    assert _in_one_line("memory") == "memory"
+    assert _in_one_line("it is NaN.\nin layer 3\nTry less.") == "it is NaN. in layer 3; Try less."

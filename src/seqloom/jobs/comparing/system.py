@@ -112,7 +112,10 @@ def refuse_changed(systems: Sequence[System]) -> None:
     for system in systems:
         run = RunFolder(system.run)
         if system.command is not None and run.exists():
-            refuse_other_run(run, request_of(system.recipe, fingerprints(system.recipe.data)))
+            try:
+                refuse_other_run(run, request_of(system.recipe, fingerprints(system.recipe.data)))
+            except UserError as error:
+                raise UserError(f"{error}\nunder another name the new recipe stands beside the others") from None
 
 
 def refuse_known(systems: Sequence[System], test: Sequence[str], columns: Columns, what: str = "a test") -> None:

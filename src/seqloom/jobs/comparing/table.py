@@ -200,7 +200,7 @@ def told(compared: Compared) -> Iterator[str]:
 
 def _told(compared: Compared) -> Iterator[str]:
     for row in compared.failed:
-        yield f"{row.name} failed: {'; '.join(row.failed.splitlines())}"
+        yield f"{row.name} failed: {_in_one_line(row.failed)}"
     yield f"scored on {compared.test}" + (f"; trained on {compared.device}" if compared.device else "")
     for row in compared.rows:
         if row.members and not row.failed:
@@ -239,3 +239,10 @@ def _of_shown(compared: Compared, report: Report) -> Report:
     titles = {metric.title for metric in (*_metrics(compared), *(part.metric for part in slices))}
     kept = tuple(each for each in report.signatures if each[0] in titles)
     return replace(report, signatures=kept, slices=slices)
+
+
+def _in_one_line(text: str) -> str:
+    first, *others = text.splitlines()
+    for line in others:
+        first += f"{'' if first.endswith(('.', ':', ';')) else ';'} {line}"
+    return first

@@ -39,7 +39,7 @@ def _row(name: str, pace: Pace) -> tuple[str, str]:
     except UserError:
         return "", f"(broken: `seqloom recipes {name}` says why)"
     if isinstance(recipe.task, Forecast | Nodes) or not reads_tokens(recipe.model):
-        return "–", "not foretold: it reads no tokens"
+        return "–", "not foretold: it reads other things than tokens"
     return foretold(recipe, pace)
 
 
