@@ -103,3 +103,9 @@ def test_targets_that_are_numbers_are_classes(tmp_path: Path) -> None:
 def test_numbers_among_words_with_tags(tmp_path: Path) -> None:
     assert shape(tmp_path / "a.jsonl", '{"tokens": ["route", 66], "tags": ["N", "C"]}\n') == "tags"
     assert shape(tmp_path / "a.jsonl", '{"source": [1, 2], "target": [2, 1]}\n') == "pairs"
+
+
+def test_a_first_object_that_lacks_its_labels(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    assert shape(file, '{"text": "a"}\n' + '{"text": "a", "label": 1}\n' * 3) == "classes"
+    assert shape(file, '{"tokens": ["a"]}\n' + '{"tokens": ["a"], "tags": ["X"]}\n' * 3) == "tags"

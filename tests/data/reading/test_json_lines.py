@@ -110,3 +110,23 @@ def test_a_broken_line_is_told_before_keys_that_nobody_knows(tmp_path: Path) -> 
     assert skipped(name) == {"not JSON": 1}
     name = write(tmp_path / "c.jsonl", '{"source": "a"\n' * 5_000)
     assert "5,000 left out: not JSON" in fault(name, bad="skip")
+
+
+@pytest.mark.parametrize("first", ['{"text": "a"}', '{"id": 1, "text": "a"}', "{}"])
+@pytest.mark.parametrize("columns", [{}, {"source": "text", "target": "label"}])
+def test_a_first_row_that_lacks_its_label(tmp_path: Path, first: str, columns: dict[str, str]) -> None:
+    """It is that row's fault: which keys there are is told by the first rows together."""
+    name = write(tmp_path / "a.jsonl", f'{first}\n{{"id": 2, "text": "b", "label": "x"}}\n')
+    assert fault(name, **columns).startswith(f"{name}:1: no '")
+    assert rows(name, bad="skip", **columns) == [(2, "b", "x")]
+    assert skipped(name, **columns) == {"an absent key": 1}
+
+
+def test_keys_that_only_later_rows_have(tmp_path: Path) -> None:
+    """They change nothing where the first row has all that is read."""
+    name = write(tmp_path / "a.jsonl", '{"en": "a", "de": "b"}\n{"en": "c", "de": "d", "note": "n"}\n')
+    assert rows(name) == [(1, "a", "b"), (2, "c", "d")]
+
+
+def test_empty_objects_alone(tmp_path: Path) -> None:
+    assert "2 left out: an absent key" in fault(write(tmp_path / "a.jsonl", "{}\n{}\n"), bad="skip")

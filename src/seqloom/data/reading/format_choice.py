@@ -9,16 +9,15 @@ from typing import Any
 from seqloom.data.file_format import STDIN, Format, ending, format_by_name
 from seqloom.data.reading.block import FIELDS, Shape
 from seqloom.data.reading.byte_stream import ByteStream
-from seqloom.data.reading.columns import keys, usual
+from seqloom.data.reading.columns import usual
 from seqloom.data.reading.faults import DataError
-from seqloom.data.reading.json_lines import names_of, value_of
+from seqloom.data.reading.json_lines import SAMPLE, fields_of, value_of
 from seqloom.data.reading.parquet import holds_classes
 from seqloom.data.reading.series_table import looks_like_readings
 from seqloom.data.reading.stored_file import is_folder
 from seqloom.data.settings import Corpus
 
 _HEAD = 1 << 16
-SAMPLE = 100  # objects of JSON that are looked at
 _VALUES = re.compile(rb'\s*\{[^\[\]{}]*"(values|series)"\s*:\s*\[')
 _BLANK = re.compile(rb"\n(?:[ \t]*\n)+")
 _SPAN = re.compile(rb"O|[BIESLUM]-\S+")
@@ -111,11 +110,10 @@ def _holds_series(corpus: Corpus, form: Format | None) -> bool:
 
 
 def _holds_tags(head: bytes) -> bool:
-    """Whether the first object of JSON has a list of words and one of their tags, by usual names."""
-    first = next(iter(_records(head)), {})
-    if (at := usual(list(first), "tags")) is None:
-        return False
-    words, tags = (list(first.values())[place] for place in at)
+    """Whether the first object of JSON with such names has a list of words and one of their tags."""
+    found = ((record, at) for record in _records(head) if (at := usual(list(record), "tags")) is not None)
+    first, at = next(found, ({}, ()))
+    words, tags = (list(first.values())[place] for place in at) if first else (None, None)
     if not (isinstance(words, list) and isinstance(tags, list)):
         return False
     # a number may be a word, but a list of nothing else is rather something to be written
@@ -127,10 +125,10 @@ def _numbers_name_classes(corpus: Corpus) -> bool:
     """Whether most targets in the first lines of JSON are whole numbers or true and false, and so no translations."""
     records = _records(_head(corpus.files[0]))
     try:
-        _, target = keys(corpus, "pairs", names_of(records[0]), corpus.files[0]) if records else ("", "")
+        fields = fields_of(corpus, "pairs", records, corpus.files[0]) if records else None
     except DataError:
         return False  # told by who reads it
-    values = [value_of(record, target) for record in records]
+    values = [value_of(record, fields[1]) for record in records] if fields else []
     return 2 * sum(isinstance(value, int) for value in values) > len(values)
 
 
