@@ -268,7 +268,11 @@ def test_as_text(tmp_path: Path) -> None:
     name = tsv(tmp_path / "a.tsv", [*clean(3), ("", "leer")])
     text = render(checked(name))
     assert text.startswith("training: 3 examples, 1 left out\n  source: ")
-    assert f"\nFAULT: training: the source is empty: 1\n    {name}:4\n    → mend them, or pass --skip-bad" in text
+    fault = (
+        f"FAULT: training: the source is empty: 1\n    {name}:4\n    "
+        "→ mend them, or have them left out by train --skip-bad"
+    )
+    assert f"\n{fault}\n" in text
     assert text.endswith("\n1 fault, 0 warnings, 0 notes\n")
 
 
@@ -317,7 +321,9 @@ def test_shares_of_what_is_left_out_are_of_all_lines(tmp_path: Path) -> None:
     file.write_bytes(b"a b\tb a\n" + "grün\tgrün\n".encode("latin-1") * 3)
     (fault,) = (one for one in check(corpora_of([str(file)])).findings if one.title == "not UTF-8 text")
     assert (fault.count, fault.share) == (3, 0.75)
-    assert fault.remedy.startswith("convert the file, e.g. iconv -f cp1252 -t utf-8, or pass --skip-bad")
+    assert fault.remedy.startswith(
+        "convert the file, e.g. iconv -f cp1252 -t utf-8, or have them left out by train --skip-bad"
+    )
 
 
 def test_long_texts_are_counted_as_long_as_they_are() -> None:
@@ -337,3 +343,13 @@ def test_grey_pictures_are_known_again_where_they_are_read_in_colours() -> None:
     assert contents([grey]) == contents([coloured])
     coloured[0, 0, 1] = 9
     assert contents([grey]) != contents([coloured])
+
+
+def test_readings_that_are_too_large(tmp_path: Path) -> None:
+    rows = "".join(f'{{"values": [1, {value}], "label": "a"}}\n' for value in (2, "1e300"))
+    file = tmp_path / "a.jsonl"
+    file.write_text(rows)
+    text = render(checked(str(file), shape="series"))
+    assert text.startswith("training: 2 examples, 1 different label\n")
+    assert f"FAULT: training: values: readings beyond 1e+30: 1\n    {file}:2 " in text
+    assert "→ give them in another unit, or have them left out by train --skip-bad\n" in text

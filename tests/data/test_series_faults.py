@@ -59,3 +59,19 @@ def test_what_was_left_out_before_stays_counted() -> None:
 def test_a_block_of_one_form_stays_as_it_is() -> None:
     block = _block(4, 4)
     assert fitting(block, FOUR) is block
+
+
+@pytest.mark.parametrize("value", [1e31, -1e31])
+def test_a_reading_that_is_too_large(value: float) -> None:
+    """By the line of its step, where each has one."""
+    x_TC = np.array([[1.0, 2.0], [3.0, value]])
+    block = Block("a.csv", [2], ([x_TC], ["?"]), by_steps=True)
+    form = Form(("a", "b"))
+    with pytest.raises(DataError) as caught:
+        fitting(block, form)
+    assert str(caught.value) == (
+        f"a.csv:3: step 2 has {value:g}, beyond 1e+30, of channel b; give the channel in another unit, "
+        "or pass --skip-bad"
+    )
+    assert fitting(block, form, "skip").report.counts == {"too large a number": 1}
+    assert fitting(Block("a.csv", [2], ([x_TC / 10], ["?"])), form).lines == [2]

@@ -104,7 +104,10 @@ def test_check_names_the_picture(odd: Path) -> None:
     said = _invoke("check", odd, "--recipe", "image-classifier", *changes).stdout
     assert "no image: 1\n    pics/below/bad.png\n" in said
     assert "another width than the first has: 1\n    pics/below/odd.png  3 × 5 pixels" in said
-    assert "→ scale all to one size: --set readings.size=[ROWS,COLUMNS], or pass --skip-bad to leave them out\n" in said
+    assert (
+        "→ scale all to one size: --set readings.size=[ROWS,COLUMNS], or have them left out by train --skip-bad\n"
+        in said
+    )
     assert "the same example again: 1\n    pics/above/twice.png, as pics/above/3.png  4 × 4 pixels" in said
 
 

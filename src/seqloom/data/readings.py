@@ -16,6 +16,7 @@ from pydantic import Field
 from seqloom.data.picture_size import scaled
 from seqloom.data.ragged import Ragged
 from seqloom.data.reading.faults import Broken
+from seqloom.data.reading.numbers import LARGEST
 from seqloom.settings import Frozen, UserError
 from seqloom.settings.words import counted
 from seqloom.text import json_file
@@ -96,15 +97,31 @@ class Form:
             what = f"step {gap[0] + 1} has no reading of channel {self.names[gap[1]]}"
             taken = "a run that is trained with --set readings.missing=mean (or previous, mark) takes it"
             return Broken("a reading is missing", what, f"fill it in; {taken}")
+        large = first_too_large(x)
+        if large is not None:
+            what = f"step {large[0] + 1} has {steps_of(x)[large]:g}, beyond {LARGEST:g}, of channel"
+            return Broken("too large a number", f"{what} {self.names[large[1]]}", "give the channel in another unit")
         return None
 
     def gap(self, x: Floats) -> tuple[int, int] | None:
         """The first step that lacks a reading, and the channel, where none may."""
-        gaps_TC = np.isnan(steps_of(x))
-        if self.gaps or not gaps_TC.any():
-            return None
-        step, channel = np.argwhere(gaps_TC)[0].tolist()
-        return step, channel
+        return None if self.gaps else _first(np.isnan(steps_of(x)))
+
+    def odd_step(self, x: Floats) -> tuple[int, int] | None:
+        """The step and the channel that a misfit is about, if it is about one."""
+        return None if x.shape[-1] != len(self.names) else self.gap(x) or first_too_large(x)
+
+
+def first_too_large(x: Floats) -> tuple[int, int] | None:
+    """The first step with a number that nothing can be learnt from, and its channel."""
+    return _first(np.abs(steps_of(x)) > LARGEST) if np.issubdtype(x.dtype, np.floating) else None
+
+
+def _first(odd_TC: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
+    if not odd_TC.any():
+        return None
+    step, channel = np.argwhere(odd_TC)[0].tolist()
+    return step, channel
 
 
 def _said(columns: int | None) -> str:

@@ -55,7 +55,7 @@ def _of_form(block: Block, form: Form, bad: Bad) -> Block:
         if wrong is None:
             kept.append(row)
             continue
-        step = form.gap(x) if block.by_steps and x.shape[-1] == len(form.names) else None
+        step = form.odd_step(x) if block.by_steps else None
         faults.fault(block.places.of(block.file, line + (step[0] if step else 0)), wrong)
     if len(kept) == len(block.lines):
         return block

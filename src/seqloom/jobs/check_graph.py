@@ -38,7 +38,7 @@ def check_graph(recipe: Recipe) -> tuple[Report, tuple[str, ...]]:
 
 def _faults(skipped: Skipped, nodes: int) -> Iterator[Finding]:
     for reason, count in skipped.counts.items():
-        fix = "mend the lines; --skip-bad leaves them out"
+        fix = "mend the lines; train --skip-bad leaves them out"
         yield Finding("fault", reason, "training", count, count / nodes, _places(skipped.places[reason]), fix)
 
 

@@ -11,7 +11,15 @@ from seqloom.text.specials import SPECIALS, UNKNOWN
 from seqloom.text.tokenizer import build_normaliser, byte_alphabet, unescape
 
 LOST = "⁇"
-_SEEN = str.maketrans({" ": "▁", "\n": "↵", "\t": "⇥", "\r": "␍"})
+_BREAKS = {"\n": "↵", "\t": "⇥", "\r": "␍"}
+_SEEN = str.maketrans({" ": "▁", **_BREAKS})
+_CONTROL = [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]
+_IN_LINE = str.maketrans({chr(code): repr(chr(code))[1:-1] for code in _CONTROL} | _BREAKS)
+
+
+def in_line(text: str) -> str:
+    """With signs for what would break a row of a table or harm a terminal."""
+    return text.translate(_IN_LINE)
 
 
 class Display:

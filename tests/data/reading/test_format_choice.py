@@ -85,3 +85,27 @@ def test_other_files_are_not(tmp_path: Path, name: str, text: str, expected: str
 
 def test_who_names_the_source_means_pairs(tmp_path: Path) -> None:
     assert shape(tmp_path / "a.tsv", BIO, source="1", target="2") == "pairs"
+
+
+def test_targets_that_are_numbers_are_classes(tmp_path: Path) -> None:
+    """Most of them: of text with one number, it is the number that is told."""
+    file = tmp_path / "a.jsonl"
+    for label in "1", "true":
+        assert shape(file, f'{{"text": "a b", "label": {label}}}\n' * 9) == "classes"
+        assert (
+            shape(file, f'{{"id": "i", "text": "a b", "stars": {label}}}\n', source="text", target="stars") == "classes"
+        )
+    assert shape(file, '{"text": "a b", "label": 1.5}\n' * 9) == "pairs"
+    assert shape(file, '{"source": "a", "target": "b"}\n' * 9 + '{"source": "a", "target": 1}\n') == "pairs"
+    assert shape(file, '{"x": "a", "y": "b", "z": 1}\n' * 9) == "pairs"
+
+
+def test_numbers_among_words_with_tags(tmp_path: Path) -> None:
+    assert shape(tmp_path / "a.jsonl", '{"tokens": ["route", 66], "tags": ["N", "C"]}\n') == "tags"
+    assert shape(tmp_path / "a.jsonl", '{"source": [1, 2], "target": [2, 1]}\n') == "pairs"
+
+
+def test_a_first_object_that_lacks_its_labels(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    assert shape(file, '{"text": "a"}\n' + '{"text": "a", "label": 1}\n' * 3) == "classes"
+    assert shape(file, '{"tokens": ["a"]}\n' + '{"tokens": ["a"], "tags": ["X"]}\n' * 3) == "tags"

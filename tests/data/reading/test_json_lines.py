@@ -21,6 +21,8 @@ from tests.data.reading.examples import blocks, fault, rows, skipped, write
         ("text", '{"text": "\\u00e4\\ud83d\\ude00", "url": "…"}', ("ä😀",)),
         ("tags", '{"tokens": ["the", "house"], "tags": ["D", "N"]}', (["the", "house"], ["D", "N"])),
         ("tags", '{"tokens": ["the", "house"], "ner_tags": [0, 1]}', (["the", "house"], ["0", "1"])),
+        ("classes", '{"text": "a", "label": 4.5}', ("a", "4.5")),
+        ("tags", '{"tokens": ["route", 66, 1.5], "tags": ["N", "C", "C"]}', (["route", "66", "1.5"], ["N", "C", "C"])),
         ("tags", '{"words": "the house", "tags": "D N"}', (["the", "house"], ["D", "N"])),
     ],
 )
@@ -51,7 +53,13 @@ def test_an_absent_key(tmp_path: Path) -> None:
         ('["c", "d"]', 'should be an object such as {"source": "…", "target": "…"}', "no JSON object"),
         ('[{"source": "c", "target": "d"}]', "a list of JSON objects", "no JSON object"),
         ('{"source": "c"}', "no 'target'; there are source", "an absent key"),
-        ('{"source": "c", "target": 5}', "the target should be text, but is the number 5", "the target is no text"),
+        (
+            '{"source": "c", "target": 5}',
+            "the target should be text, but is the number 5; write it as text, or if it names a class: "
+            "--set task.kind=classify, or pass --skip-bad",
+            "the target is a number, which --set task.kind=classify takes as a class",
+        ),
+        ('{"source": "c", "target": NaN}', "the target should be text, but is missing", "the target is no text"),
         ('{"source": null, "target": "d"}', "the source should be text, but is missing", "the source is no text"),
         ('{"source": ["c"], "target": "d"}', "the source should be text, but is a list", "the source is no text"),
         (
@@ -66,7 +74,7 @@ def test_an_absent_key(tmp_path: Path) -> None:
 def test_lines_that_cannot_be_used(tmp_path: Path, line: str, what: str, reason: str) -> None:
     good = '{"source": "a", "target": "b"}'
     name = write(tmp_path / "a.jsonl", f"{good}\n{line}\n{good}\n")
-    assert fault(name).startswith(f"{name}:2: {what}; ")
+    assert fault(name).startswith(f"{name}:2: {what}")
     assert fault(name).endswith(", or pass --skip-bad")
     assert rows(name, bad="skip") == [(1, "a", "b"), (3, "a", "b")]
     assert skipped(name) == {reason: 1}
@@ -102,3 +110,23 @@ def test_a_broken_line_is_told_before_keys_that_nobody_knows(tmp_path: Path) -> 
     assert skipped(name) == {"not JSON": 1}
     name = write(tmp_path / "c.jsonl", '{"source": "a"\n' * 5_000)
     assert "5,000 left out: not JSON" in fault(name, bad="skip")
+
+
+@pytest.mark.parametrize("first", ['{"text": "a"}', '{"id": 1, "text": "a"}', "{}"])
+@pytest.mark.parametrize("columns", [{}, {"source": "text", "target": "label"}])
+def test_a_first_row_that_lacks_its_label(tmp_path: Path, first: str, columns: dict[str, str]) -> None:
+    """It is that row's fault: which keys there are is told by the first rows together."""
+    name = write(tmp_path / "a.jsonl", f'{first}\n{{"id": 2, "text": "b", "label": "x"}}\n')
+    assert fault(name, **columns).startswith(f"{name}:1: no '")
+    assert rows(name, bad="skip", **columns) == [(2, "b", "x")]
+    assert skipped(name, **columns) == {"an absent key": 1}
+
+
+def test_keys_that_only_later_rows_have(tmp_path: Path) -> None:
+    """They change nothing where the first row has all that is read."""
+    name = write(tmp_path / "a.jsonl", '{"en": "a", "de": "b"}\n{"en": "c", "de": "d", "note": "n"}\n')
+    assert rows(name) == [(1, "a", "b"), (2, "c", "d")]
+
+
+def test_empty_objects_alone(tmp_path: Path) -> None:
+    assert "2 left out: an absent key" in fault(write(tmp_path / "a.jsonl", "{}\n{}\n"), bad="skip")

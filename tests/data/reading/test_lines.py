@@ -113,6 +113,8 @@ def test_what_mends_a_line_keeps_every_sign_of_a_windows_file(tmp_path: Path) ->
             b"a\rb\rc\r",
             ": its lines end with carriage returns alone, as on old Macs; convert the file, e.g. tr '\\r' '\\n'",
         ),
+        ("a\n".encode("utf-32"), ": this is UTF-32 text; convert the file, e.g. iconv -f utf-32 -t utf-8"),
+        (b"\0\0\xfe\xff\0\0\0a", ": this is UTF-32 text; convert the file, e.g. iconv -f utf-32 -t utf-8"),
         (b"\xfe\xff\0a", ": this is UTF-16 text; convert the file, e.g. iconv -f utf-16 -t utf-8"),
         (b"\x1f\x8bxx", ": this is a gzip file; give its name the ending .gz"),
         (b"PK\x03\x04", ": this is a zip or office file; unpack it, or save the table as CSV"),

@@ -6,6 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seqloom.data.reading import shape_of
+from seqloom.data.settings import Corpus
 from tests.data.reading.examples import blocks, fault, rows, write
 
 
@@ -60,3 +62,13 @@ def test_damaged_and_other_files(tmp_path: Path) -> None:
     assert "not a whole Parquet file" in fault(write(tmp_path / "c.parquet", "a\tb\n"))
     assert "not a whole Parquet file" in fault(write(tmp_path / "d.parquet", ""))
     assert "a Parquet file; give its name the ending .parquet" in fault(write(tmp_path / "a.tsv", whole))
+
+
+def test_targets_that_are_numbers_are_classes(tmp_path: Path) -> None:
+    def shape(columns: dict[str, list[Any]]) -> str:
+        return shape_of(Corpus(files=(table(tmp_path / "a.parquet", columns),)))
+
+    assert shape({"text": ["a"], "label": [4]}) == shape({"text": ["a"], "label": [True]}) == "classes"
+    assert shape({"row": [{"text": "a", "label": 4}]}) == "classes"
+    assert shape({"text": ["a"], "label": ["b"]}) == shape({"text": ["a"], "label": [4.5]}) == "pairs"
+    assert shape({"a": ["a"], "b": [1], "c": [2]}) == "pairs"

@@ -114,6 +114,10 @@ ROW = "2020-01-0{},{}\n"
         ),
         ("date,a\n" + ROW.format(1, 1) + ROW.format(2, "inf"), r"a\.csv:3: a: inf is no number that can be learnt"),
         (
+            "date,a\n" + ROW.format(1, 1) + ROW.format(2, "-2e300"),
+            r"a\.csv:3: a: -2e300 is too large to be learnt from, beyond 1e\+30; give the column in another unit",
+        ),
+        (
             "date,a\n" + ROW.format(1, 1) + ROW.format(2, "high"),
             r"a\.csv:3: a: 'high' is no number; leave the cell empty",
         ),

@@ -67,9 +67,12 @@ def test_a_day_above_twelve_tells_what_comes_first() -> None:
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["2020-01-01", "soon"], r"a\.csv:3: date: 'soon' is no time as the rows before it \(ISO 8601\); write 2024-"),
+        (["2020-01-01", "soon"], r"a\.csv:3: date: 'soon' is no time as the rows before it \(ISO 8601\); write it as"),
         (["2020-01-01", ""], r"a\.csv:3: date: the time is missing; fill it in, or remove the row"),
-        (["yesterday", "soon"], r"a\.csv:2: date: 'yesterday' is no time; write 2024-12-31 23:00, or say how"),
+        (
+            ["yesterday", "soon"],
+            r"a\.csv:2: date: 'yesterday' is no time that is known; write 2024-12-31 23:00, or say how",
+        ),
         (["12345", "12346"], r"a\.csv:2: date: '12345' is no time"),
         (
             ["2020-03-29T01:00+01:00", "2020-03-29T03:00+02:00"],
@@ -89,3 +92,51 @@ def test_numbers_do_not_look_like_times() -> None:
     assert not looks_like_time(["20200101", "20200102"])
     assert not looks_like_time(["1.5", "2.5"])
     assert not looks_like_time(["hello"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "forms"),
+    [
+        (["01.03.24", "31.03.24"], "'%d.%m.%y'"),
+        (["01.03.24 10:30", "31.03.24 11:30"], "'%d.%m.%y %H:%M'"),
+        (["01/03/24", "31/03/24"], "'%d/%m/%y'"),
+        (["01/03/24", "02/03/24"], "'%d/%m/%y' or '%m/%d/%y'"),
+        (["Jan-80", "May-80"], "'%b-%y'"),
+        (["01-May-80", "02-May-80"], "'%d-%b-%y'"),
+        (["31-03-2024", "01-04-2024"], "'%d-%m-%Y'"),
+        (["24-03-31", "24-04-01"], "'%y-%m-%d' or '%d-%m-%y'"),
+    ],
+)
+@pytest.mark.parametrize("form", [None, "%A"])
+def test_a_form_that_fits_is_advised_and_reads_the_file(cells: list[str], forms: str, form: str | None) -> None:
+    what = "is no time that is known" if form is None else f"is not as task.time_format says ({form})"
+    with pytest.raises(DataError) as caught:
+        parse_times(cells, [2, 3], "a.csv", "date", form)
+    say = f"say how it is written: --set task.time_format={forms}"
+    assert str(caught.value) == f"a.csv:2: date: {cells[0]!r} {what}; {say}"
+    times, style = parse_times(cells, [2, 3], "a.csv", "date", forms.split("'")[1])
+    assert style.write(times) == cells
+
+
+@pytest.mark.parametrize(
+    ("cells", "form", "message"),
+    [
+        (["2024-02-30", "2024-03-01"], None, "a.csv:2: date: '2024-02-30': there is no such day; mend it"),
+        (["2024-02-28", "2024-02-30"], None, "a.csv:3: date: '2024-02-30': there is no such day; mend it"),
+        (["28.02.24", "30.02.24"], "%d.%m.%y", "a.csv:3: date: '30.02.24': there is no such day; mend it"),
+        (
+            ["28.02.24", "soon"],
+            "%d.%m.%y",
+            "a.csv:3: date: 'soon' is not as task.time_format says (%d.%m.%y); mend the time, or the setting",
+        ),
+        (
+            ["2024-02-28", "01.03.24"],
+            None,
+            "a.csv:3: date: '01.03.24' is no time as the rows before it (ISO 8601); write it as these are",
+        ),
+    ],
+)
+def test_no_form_is_advised_that_does_not_fit(cells: list[str], form: str | None, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        parse_times(cells, [2, 3], "a.csv", "date", form)
+    assert str(caught.value) == message

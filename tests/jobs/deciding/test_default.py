@@ -295,3 +295,10 @@ def test_words_and_tags_of_json_are_recognised(tmp_path: Path) -> None:
     assert look([Corpus(files=(str(tmp_path / "a.jsonl"),))], "stop").shape == "tags"
     (tmp_path / "b.jsonl").write_text('{"tokens": "a b", "tags": "O O"}\n' * 20)
     assert look([Corpus(files=(str(tmp_path / "b.jsonl"),))], "stop").shape != "tags"
+
+
+@pytest.mark.parametrize("labels", [("0", "1"), ("true", "false")])
+def test_labels_that_are_numbers(place: Path, labels: tuple[str, str]) -> None:
+    rows = "".join(f'{{"text": "a word {n}", "label": {labels[n % 2]}}}\n' for n in range(40))
+    (place / "a.jsonl").write_text(rows)
+    assert _asked("a.jsonl").recipe.task.kind == "classify"

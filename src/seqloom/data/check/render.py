@@ -20,7 +20,7 @@ def render(report: Report) -> str:
 
 def _numbers(statistics: Statistics) -> Iterator[str]:
     left_out = f", {statistics.left_out:,} left out" if statistics.left_out else ""
-    labels = f", {statistics.labels:,} different labels" if statistics.labels is not None else ""
+    labels = f", {counted(statistics.labels, 'different label')}" if statistics.labels is not None else ""
     yield f"{statistics.part}: {counted(statistics.examples, 'example')}{left_out}{labels}"
     for field, each in statistics.lengths.items() if statistics.examples else ():
         for lengths in each:

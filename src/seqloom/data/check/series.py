@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from seqloom.data.check.tally import OR_SKIP, Kind
-from seqloom.data.readings import COLOURS, Floats, ReadingsSettings, steps_of
+from seqloom.data.reading.numbers import LARGEST
+from seqloom.data.readings import COLOURS, Floats, ReadingsSettings, first_too_large, steps_of
 
 AS_THEY_ARE = ReadingsSettings()
 
@@ -24,6 +25,7 @@ _GAPS = Kind(
     "values: readings are missing",
     f"training stops there, unless readings.missing says what stands for them: --set readings.missing=mean, {OR_SKIP}",
 )
+_LARGE = Kind("fault", f"values: readings beyond {LARGEST:g}", f"give them in another unit, {OR_SKIP}")
 _FILLED = Kind("note", _GAPS.title, "they are filled as readings.missing says")
 _STILL = Kind("note", "values: nothing changes from the first step to the last", "look whether a sensor was off")
 
@@ -61,6 +63,8 @@ class SeriesLook:
         gaps = np.isnan(x)
         if gaps.any():
             yield _FILLED if self._gaps else _GAPS
+        if first_too_large(x):
+            yield _LARGE
         x_TC = steps_of(x)
         if len(x_TC) > 1 and (x_TC == x_TC[:1]).all():
             yield _STILL

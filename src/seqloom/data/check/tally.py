@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from seqloom.data.check.report import PLACES, SEVERITIES, Finding, Part, Place, Severity
 
-OR_SKIP = "or pass --skip-bad to leave them out"
+OR_SKIP = "or have them left out by train --skip-bad"
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,15 @@ import json
 import re
 from collections import Counter
 from statistics import median
+from typing import Any
 
 from seqloom.data.file_format import STDIN, Format, ending, format_by_name
 from seqloom.data.reading.block import FIELDS, Shape
 from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.columns import usual
 from seqloom.data.reading.faults import DataError
+from seqloom.data.reading.json_lines import SAMPLE, fields_of, value_of
+from seqloom.data.reading.parquet import holds_classes
 from seqloom.data.reading.series_table import looks_like_readings
 from seqloom.data.reading.stored_file import is_folder
 from seqloom.data.settings import Corpus
@@ -76,13 +79,15 @@ def shape_of(corpus: Corpus) -> Shape:
         return "series"
     if form == "jsonl" and corpus.source is None and _holds_tags(_head(corpus.files[0])):
         return "tags"
+    if (form == "jsonl" and _numbers_name_classes(corpus)) or (form == "parquet" and holds_classes(corpus)):
+        return "classes"
     if form == "tsv" and corpus.source is None and _holds_words_with_tags(_head(corpus.files[0])):
         return "tags"
     if form not in ("text", None):
         return "pairs"
     head = _head(corpus.files[0])
     if corpus.files[0] == STDIN and head.lstrip().startswith(b"{"):
-        return "pairs"
+        return "classes" if _numbers_name_classes(corpus) else "pairs"
     lines = [line for line in head.splitlines() if line.strip()][:-1] or head.splitlines()
     columns = sum(b"\t" in line.strip() for line in lines)
     if _holds_words_with_tags(head):
@@ -105,15 +110,38 @@ def _holds_series(corpus: Corpus, form: Format | None) -> bool:
 
 
 def _holds_tags(head: bytes) -> bool:
-    """Whether the first line is a JSON object with a list of words and one of their tags, by usual names."""
+    """Whether the first object of JSON with such names has a list of words and one of their tags."""
+    found = ((record, at) for record in _records(head) if (at := usual(list(record), "tags")) is not None)
+    first, at = next(found, ({}, ()))
+    words, tags = (list(first.values())[place] for place in at) if first else (None, None)
+    if not (isinstance(words, list) and isinstance(tags, list)):
+        return False
+    # a number may be a word, but a list of nothing else is rather something to be written
+    text = any(isinstance(word, str) for word in words) or not words
+    return text and all(isinstance(word, str | int | float) for word in words)
+
+
+def _numbers_name_classes(corpus: Corpus) -> bool:
+    """Whether most targets in the first lines of JSON are whole numbers or true and false, and so no translations."""
+    records = _records(_head(corpus.files[0]))
     try:
-        first = json.loads(head.lstrip(b"\xef\xbb\xbf \r\n").partition(b"\n")[0])
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(first, dict) or (at := usual(list(first), "tags")) is None:
-        return False
-    words, tags = (list(first.values())[place] for place in at)
-    return isinstance(words, list) and isinstance(tags, list) and all(isinstance(word, str) for word in words)
+        fields = fields_of(corpus, "pairs", records, corpus.files[0]) if records else None
+    except DataError:
+        return False  # told by who reads it
+    values = [value_of(record, fields[1]) for record in records] if fields else []
+    return 2 * sum(isinstance(value, int) for value in values) > len(values)
+
+
+def _records(head: bytes) -> list[dict[str, Any]]:
+    """The objects of the first lines."""
+    found = []
+    for line in head.removeprefix(b"\xef\xbb\xbf").splitlines()[:SAMPLE]:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):  # broken, or cut off
+            continue
+        found += [record] if isinstance(record, dict) else []
+    return found
 
 
 def holds_words_with_tags(name: str) -> bool:

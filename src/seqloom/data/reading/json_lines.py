@@ -1,18 +1,21 @@
 """A JSON object in each line."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from seqloom.data.reading.block import FIELDS, ROWS, Rows, Shape
-from seqloom.data.reading.columns import keys
-from seqloom.data.reading.faults import Broken
+from seqloom.data.reading.columns import keys, telling_keys
+from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines
 from seqloom.data.settings import Corpus
 
+SAMPLE = 100
+"""Objects that are looked at together."""
+
 
 def read_jsonl(corpus: Corpus, shape: Shape, unlabelled: str | None = None) -> Iterator[Rows]:
-    """The first object decides which keys are read; one key within another is written a.b.
+    """The first objects decide which keys are read; one key within another is written a.b.
 
     unlabelled: what the second field is instead, where nobody asks for it.
     """
@@ -29,9 +32,8 @@ def read_jsonl(corpus: Corpus, shape: Shape, unlabelled: str | None = None) -> I
                 if at:  # told before the keys are asked for, whose fault may be that of these lines
                     yield Rows(files, numbers[:at], _columns(records[:at], FIELDS[shape], lines[:at], unlabelled), 0)
                 numbers, records, lines = numbers[at:], records[at:], lines[at:]
-                first = records[0] if records else {}
-                names = names_of(first) if unlabelled is None else [*names_of(first), *_unasked(corpus, shape, first)]
-                fields = keys(corpus, shape, names, f"{file.name}:{numbers[0]}") if first else None
+                asked = unlabelled is None
+                fields = fields_of(corpus, shape, records, f"{file.name}:{numbers[0]}", asked) if records else None
             columns = _columns(records, fields or FIELDS[shape], lines, unlabelled)
             yield Rows(files, numbers, columns, consumed - before)
 
@@ -45,10 +47,31 @@ def _columns(
     return tuple([value[at] for value in values] for at in range(len(fields)))
 
 
-def _unasked(corpus: Corpus, shape: Shape, first: dict[str, Any]) -> list[str]:
+def fields_of(
+    corpus: Corpus, shape: Shape, records: Sequence[Any], place: str, labelled: bool = True
+) -> tuple[str, ...] | None:
+    """The keys that are read: those of the first object, or of the first ones together, where it lacks some.
+
+    None: they are all empty. labelled: whether the second field is asked for.
+    """
+    some = [record for record in records[:SAMPLE] if isinstance(record, dict)]
+    first, every = names_of(some[0]), list(dict.fromkeys(name for record in some for name in names_of(record)))
+    if not every:
+        return None
+    if not labelled:
+        first, every = ([*names, *_unasked(corpus, shape, names)] for names in (first, every))
+    if telling_keys(shape, first) or not telling_keys(shape, every):
+        try:
+            return keys(corpus, shape, first, place)
+        except DataError:
+            pass  # told of all
+    return keys(corpus, shape, every, place)
+
+
+def _unasked(corpus: Corpus, shape: Shape, names: Sequence[str]) -> list[str]:
     """The second field's name, where the file does not have it."""
     name = corpus.target or FIELDS[shape][1]
-    return [] if name in first else [name]
+    return [] if name in names else [name]
 
 
 def _record(line: str | Broken) -> Any:

@@ -25,6 +25,7 @@ class Stream(Protocol):
     def close(self) -> None: ...
 
 
+# the first that fits: the mark of UTF-32 begins as that of UTF-16
 _KNOWN = {
     b"\x1f\x8b": "a gzip file; give its name the ending .gz",
     b"\x28\xb5\x2f\xfd": "a zstd file; give its name the ending .zst",
@@ -33,6 +34,8 @@ _KNOWN = {
     b"PAR1": 'a Parquet file; give its name the ending .parquet, or set format = "parquet"',
     b"PK\x03\x04": "a zip or office file; unpack it, or save the table as CSV",
     b"%PDF": "a PDF; save its text as a text file",
+    b"\xff\xfe\0\0": "UTF-32 text; convert the file, e.g. iconv -f utf-32 -t utf-8",
+    b"\0\0\xfe\xff": "UTF-32 text; convert the file, e.g. iconv -f utf-32 -t utf-8",
     b"\xff\xfe": "UTF-16 text; convert the file, e.g. iconv -f utf-16 -t utf-8",
     b"\xfe\xff": "UTF-16 text; convert the file, e.g. iconv -f utf-16 -t utf-8",
 }

@@ -12,6 +12,9 @@ from seqloom.settings.words import show
 MISSING = {"", "?", "nan", "na", "n/a", "null", "none"}
 """What stands in a file where a reading is missing, in small letters."""
 
+LARGEST = 1e30
+"""What lies beyond it, on either side of 0, is refused: its squares, and soon the number itself, are infinite."""
+
 
 def number_of(cell: str) -> float | None:
     """NaN where the reading is missing; None: no number."""

@@ -37,6 +37,20 @@ def parquet_names(name: str) -> list[str]:
         return _names(file.schema_arrow)
 
 
+def holds_classes(corpus: Corpus) -> bool:
+    """Whether its targets are whole numbers or true and false, and so no translations."""
+    name = shown(corpus.files[0])
+    with _opened(name, stored(corpus.files[0])) as file:
+        schema = file.schema_arrow
+        try:
+            _, target = keys(corpus, "pairs", _names(schema), name)
+        except DataError:
+            return False  # told by who reads it
+    outer, _, inner = target.partition(".")
+    kind = schema.field(target).type if target in schema.names else schema.field(outer).type.field(inner).type
+    return bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind))
+
+
 @contextmanager
 def _opened(name: str, path: Path) -> Iterator[Any]:
     """Also what goes wrong while it is read is told of the file."""

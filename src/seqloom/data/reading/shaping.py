@@ -1,5 +1,6 @@
 """Raw rows → examples of a shape; what cannot be one is a fault."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -80,6 +81,10 @@ def _one_empty(at: int, line: int, rows: Rows, shape: Shape) -> Broken:
 def _text(value: Any, field: str) -> Any:
     if isinstance(value, str | Broken):
         return value
+    if field == "target" and isinstance(value, int | float) and not math.isnan(value):
+        fix = "write it as text, or if it names a class: --set task.kind=classify"
+        reason = "the target is a number, which --set task.kind=classify takes as a class"
+        return Broken(reason, f"the target should be text, but is {_named(value)}", fix)
     return Broken(f"the {field} is no text", f"the {field} should be text, but is {_named(value)}")
 
 
@@ -88,13 +93,18 @@ def _label(value: Any, field: str) -> Any:
     return str(value) if isinstance(value, int) else _text(value, field)
 
 
+def _named_class(value: Any, field: str) -> Any:
+    """Also one with a fraction: stars of a review. NaN is a label that is missing."""
+    return str(value) if isinstance(value, float) and math.isfinite(value) else _label(value, field)
+
+
 def _words(value: Any, field: str) -> Any:
     """A list, or text with spaces between the words."""
     if isinstance(value, str):
         return [word for word in value.split(" ") if word]
     if not isinstance(value, list | tuple):
         return _text(value, field)
-    words = [_label(word, field) for word in value]
+    words = [_named_class(word, field) for word in value]
     for word, raw in zip(words, value, strict=True):
         if isinstance(word, Broken):
             return Broken(word.reason, f"the {field} should be a list of texts, but one is {_named(raw)}")
@@ -116,6 +126,8 @@ def _named(value: Any) -> str:
     match value:
         case None:
             return "missing"
+        case float() if math.isnan(value):
+            return "missing"
         case bool():
             return f"{str(value).lower()}"
         case int() | float():
@@ -132,7 +144,7 @@ _CONVERT: dict[Shape, tuple[Callable[[Any, str], Any], ...]] = {
     "pairs": (_text, _text),
     "text": (_text,),
     "tags": (_words, _words),
-    "classes": (_text, _label),
+    "classes": (_text, _named_class),
     "timeline": (),
     "series": (_series, _label),
 }

@@ -12,6 +12,7 @@ from seqloom.data.file_format import ending
 from seqloom.data.reading.comma_separated import rows_of
 from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines, Stream
+from seqloom.data.reading.numbers import LARGEST
 from seqloom.data.series.columns import MISSING, SAMPLE, Columns, Wanted, columns_of, in_thousands
 from seqloom.data.series.frequency import Frequency, frequency_of
 from seqloom.data.series.timestamps import Times, TimeStyle, parse_times
@@ -129,13 +130,7 @@ def _numbers(raw: _Raw, columns: Columns, wanted: Wanted, file: str) -> Floats:
             values_NC[:, number] = plain
         except ValueError:
             values_NC[:, number] = list(_one_by_one(plain, cells, raw.lines, column, file))
-        infinite = np.flatnonzero(np.isinf(values_NC[:, number]))
-        if len(infinite):
-            row = int(infinite[0])
-            raise DataError(
-                f"{file}:{raw.lines[row]}: {column}: {cells[row].strip()} is no number that can be learnt from; "
-                "leave the cell empty if it is missing"
-            )
+        _refuse_too_large(values_NC[:, number], cells, raw.lines, column, file)
     for number in range(len(columns.values) - len(columns.known), len(columns.values)):
         empty = np.flatnonzero(np.isnan(values_NC[:, number]))
         if len(empty):
@@ -144,6 +139,16 @@ def _numbers(raw: _Raw, columns: Columns, wanted: Wanted, file: str) -> Floats:
                 "ahead (task.known); fill it in, or name it in task.past"
             )
     return values_NC
+
+
+def _refuse_too_large(values_N: Floats, cells: Sequence[str], lines: Sequence[int], column: str, file: str) -> None:
+    large = np.flatnonzero(np.abs(values_N) > LARGEST)
+    if len(large):
+        row = int(large[0])
+        what = f"{file}:{lines[row]}: {column}: {cells[row].strip()} is"
+        if np.isinf(values_N[row]):
+            raise DataError(f"{what} no number that can be learnt from; leave the cell empty if it is missing")
+        raise DataError(f"{what} too large to be learnt from, beyond {LARGEST:g}; give the column in another unit")
 
 
 def _with_point(cell: str) -> str:

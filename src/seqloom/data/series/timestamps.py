@@ -1,5 +1,6 @@
 """How the times of a file are written: read with the line of every fault, and written back in the same way."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -32,6 +33,13 @@ _SURE = (
 _EITHER = tuple(
     (f"%d/%m/%Y{hour}", f"%m/%d/%Y{hour}") for hour in ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 )
+_OTHER = tuple(f"{day}{hour}" for day in ("%Y.%m.%d", "%d-%m-%Y", "%m-%d-%Y") for hour in ("", " %H:%M", " %H:%M:%S"))
+_KNOWN = (*_SURE, *(form for two in _EITHER for form in two), *_OTHER)
+_ADVISED = (*_KNOWN, "%y-%m-%d", *(form.replace("%Y", "%y") for form in _KNOWN if not form.startswith("%Y")))
+"""What is advised where it fits; of what has two digits of a year, that does not come first unless with hyphens."""
+SAMPLE = 100  # times that are looked at for it
+MOSTLY = 0.9  # of them have to fit
+_LATE_DAY = re.compile(r"(?<!\d)(29|30|31)(?!\d)")
 _YEAR = "%Y"
 _QUARTER = "%q"  # beside what strptime knows: 1 to 4
 _EPOCH = datetime(1970, 1, 1)
@@ -84,14 +92,14 @@ def parse_times(
     cells: Sequence[str], lines: Sequence[int], file: str, column: str, form: str | None = None
 ) -> tuple[Times, TimeStyle]:
     """All times of a file, or the first cell that is none. form: as strptime says it; None: it is found out."""
-    form = form or _form(cells, lines, file, column)
+    said, form = form is not None, form or _form(cells, lines, file, column)
     read = _reader(form)
     times, zone = list[datetime](), None
     for cell, line in zip(cells, lines, strict=True):
         try:
             time = read(cell)
         except (ValueError, OverflowError):
-            raise DataError(f"{file}:{line}: {column}: {_no_time(cell, form)}") from None
+            raise DataError(f"{file}:{line}: {column}: {_no_time(cell, cells, form, said)}") from None
         own = _zone(time, cell)
         if zone is None:
             zone = own
@@ -110,7 +118,7 @@ def parse_times(
 def _form(cells: Sequence[str], lines: Sequence[int], file: str, column: str) -> str:
     first = cells[0].strip()
     if first.isdecimal() and len(first) != 8:
-        return {4: _YEAR, 10: SECONDS, 13: MILLISECONDS}.get(len(first)) or _refuse(first, lines[0], file, column)
+        return {4: _YEAR, 10: SECONDS, 13: MILLISECONDS}.get(len(first)) or _refuse(cells, lines[0], file, column)
     sure = [form for form in (ISO, *_SURE) if _parses(first, form)]
     if sure:  # "May 2024" may be a short name or a long one
         return next((form for form in sure[1:] and sure if all(_parses(cell, form) for cell in cells)), sure[0])
@@ -125,19 +133,49 @@ def _form(cells: Sequence[str], lines: Sequence[int], file: str, column: str) ->
             )
         if any(_parses(first, form) for form in two):
             return two[0] if _parses(first, two[0]) else two[1]
-    return _refuse(first, lines[0], file, column)
+    return _refuse(cells, lines[0], file, column)
 
 
-def _refuse(cell: str, line: int, file: str, column: str) -> str:
-    raise DataError(f"{file}:{line}: {column}: {_no_time(cell, None)}")
+def _refuse(cells: Sequence[str], line: int, file: str, column: str) -> str:
+    raise DataError(f"{file}:{line}: {column}: {_no_time(cells[0], cells, None, False)}")
 
 
-def _no_time(cell: str, form: str | None) -> str:
+def _no_time(cell: str, cells: Sequence[str], form: str | None, said: bool) -> str:
+    """said: whether the form is that of the settings, and not of the rows before it."""
     if not cell.strip():
         return "the time is missing; fill it in, or remove the row"
-    like = "" if form is None else f" as the rows before it ({form})"
-    how = "write 2024-12-31 23:00, or say how it is written: --set task.time_format='%d.%m.%Y'"
-    return f"{cell!r} is no time{like}; {how}"
+    fitting = _fitting(cell, cells)
+    if not fitting and _no_such_day(cell, form):
+        return f"{cell!r}: there is no such day; mend it"
+    if form is None:
+        what, fix = (
+            "is no time that is known",
+            "write 2024-12-31 23:00, or say how it is written: --set task.time_format=…",
+        )
+    elif said:
+        what, fix = f"is not as task.time_format says ({form})", "mend the time, or the setting"
+    else:
+        what, fix = f"is no time as the rows before it ({form})", "write it as these are"
+    if fitting:
+        fix = f"say how it is written: --set task.time_format={' or '.join(map(repr, fitting))}"
+    return f"{cell!r} {what}; {fix}"
+
+
+def _fitting(cell: str, cells: Sequence[str]) -> list[str]:
+    """The forms that fit a time and most others best: one, or two that differ in what comes first."""
+    some = [other for other in cells[:SAMPLE] if other.strip()]
+    counts = {form: sum(_parses(other, form) for other in some) for form in _ADVISED if _parses(cell, form)}
+    most = max(counts.values(), default=0)
+    fitting = [form for form, count in counts.items() if count == most >= MOSTLY * len(some)]
+    short = [form for form in fitting if "%B" not in form]  # May is a long name, too
+    return (short or fitting)[:2]
+
+
+def _no_such_day(cell: str, form: str | None) -> bool:
+    """Whether it would be a time if its month had a day more."""
+    earlier = [f"{cell[: at.start()]}28{cell[at.end() :]}" for at in _LATE_DAY.finditer(cell)]
+    forms = (ISO, *_ADVISED) if form is None else (form,)
+    return any(_parses(other, one) for other in earlier for one in forms)
 
 
 def _reader(form: str) -> Callable[[str], datetime]:

@@ -10,6 +10,7 @@ from seqloom.evaluation.metric import Metric
 from seqloom.evaluation.report import Measured, Report, SliceScore
 from seqloom.jobs.table import Table
 from seqloom.settings.words import counted
+from seqloom.text.display import in_line
 
 FLOOR = 0.0001  # smaller p-values are not told apart
 PLAIN = 0.1, 1e6  # sizes between which digits behind the point tell enough; below the first, of metrics of any scale
@@ -109,7 +110,7 @@ def _slices(report: Report) -> Iterator[Table]:
             cells = [found.get(system, NONE) for system in report.systems]
             if not several:
                 cells = list(map(slice_cell, each))
-            rows.append((each[0].slice.name, f"{len(each[0].slice.rows):,}", *cells))
+            rows.append((in_line(each[0].slice.name), f"{len(each[0].slice.rows):,}", *cells))
         title = f"by {by}" + (f": {titled(first)}" if several else "")
         yield Table(title, (by, "examples", *columns), tuple(rows))
 
@@ -122,7 +123,7 @@ def _kinds(report: Report) -> Iterator[Table]:
     for (system, metric), group in groupby(report.kinds, lambda each: each[:2]):
         kinds = sorted((kind for _, _, kind in group), key=lambda kind: -kind.wanted)
         rows = tuple(
-            (kind.kind, f"{kind.wanted:,}", f"{kind.precision:.2f}", f"{kind.recall:.2f}", f"{kind.f1:.2f}")
+            (in_line(kind.kind), f"{kind.wanted:,}", f"{kind.precision:.2f}", f"{kind.recall:.2f}", f"{kind.f1:.2f}")
             for kind in kinds[:KINDS]
         )
         more = f", the {KINDS} most frequent of {len(kinds):,}" if len(kinds) > KINDS else ""
@@ -133,8 +134,8 @@ def _confusion(system: str, found: Confusion) -> Table:
     """Rows are what was wanted, columns what was said; of many labels the most frequent mistakes."""
     names = found.names
     if len(names) <= MATRIX:
-        rows = tuple((wanted, *(f"{found.counts[wanted, said] or ''}" for said in names)) for wanted in names)
-        return Table(f"{system}: wanted (rows) and said (columns)", ("", *names), rows)
+        rows = tuple((in_line(wanted), *(f"{found.counts[wanted, said] or ''}" for said in names)) for wanted in names)
+        return Table(f"{system}: wanted (rows) and said (columns)", ("", *map(in_line, names)), rows)
     wrong = found.wrong()
-    each = tuple((wanted, said, f"{count:,}") for wanted, said, count in wrong[:CONFUSIONS])
+    each = tuple((in_line(wanted), in_line(said), f"{count:,}") for wanted, said, count in wrong[:CONFUSIONS])
     return Table(f"{system}: the most frequent mistakes", ("wanted", "said", "times"), each)
