@@ -15,6 +15,7 @@ from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache, CacheWriter, Examples
 from seqloom.data.crew import MOST, Encoded, can_start, cores, encode_all
 from seqloom.data.encoding import Encoder, Fields, SeriesEncoder, TagEncoder, names_of_labels
+from seqloom.data.other_form import OtherForm
 from seqloom.data.ragged import ColumnType, Ragged
 from seqloom.data.reading import Block, Shape, Skipped, fingerprint, size
 from seqloom.data.reading.format_choice import format_of
@@ -134,6 +135,7 @@ class Prepared:
     skipped: Skipped
     too_long: int
     labels: LabelCount
+    other_form: OtherForm
 
 
 def prepare(
@@ -157,7 +159,8 @@ def prepare(
         other = None if held_out is None else Cache(folder / "held_out.arrow")
         skipped = _skipped(main.facts["skipped"]).renamed(_numbers(corpus), _names(corpus))
         labels = LabelCount(**main.facts["labels"])
-        return Prepared(corpus, main, other, skipped, main.facts["too_long"], labels)
+        form = OtherForm(**main.facts.get("other_form", {}))  # caches of earlier versions do not tell
+        return Prepared(corpus, main, other, skipped, main.facts["too_long"], labels, form)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{folder}: cannot be read ({error}); remove this folder, it will be made again") from None
 
@@ -178,7 +181,7 @@ def _build(
     report: Report | None,
 ) -> None:
     skipped, facts, too_long = Skipped(), dict[str, Any](), 0
-    columns, strange = encoder.columns, _Strange(encoder)
+    columns, strange, form = encoder.columns, _Strange(encoder), OtherForm()
     with (
         CacheWriter(folder / "examples.arrow", columns, facts) as main,
         _other(folder, columns, held_out, facts) as other,
@@ -186,7 +189,7 @@ def _build(
     ):
         for (block, mask), encoded in each:
             skipped.add(block.report)
-            encoded = strange.numbered(block, encoded)
+            encoded, form = strange.numbered(block, encoded), form.with_block(encoder, block)
             lines = np.asarray(block.lines, np.int64)
             examples, long = _fitting(Examples(encoded, np.zeros(len(lines), np.int64), lines), fit)
             too_long += int(long.sum())
@@ -204,6 +207,7 @@ def _build(
             "too_long": too_long,
             "labels": asdict(strange.count()),
             "unseen": strange.names,
+            "other_form": asdict(form),
         }
 
 

@@ -19,6 +19,7 @@ from seqloom.data.readings import Readings, series_text
 from seqloom.data.series_faults import read_fitting
 from seqloom.data.settings import Corpus, DataSettings
 from seqloom.jobs.corpora.graph import graph_corpora
+from seqloom.jobs.corpora.other_form import other_form_note
 from seqloom.jobs.corpora.pictures import pixels, refuse_other_form, refuse_unknown_in
 from seqloom.jobs.corpora.series import series_corpora
 from seqloom.jobs.corpora.splitting import Count, NoSplitError, held_out
@@ -163,7 +164,7 @@ def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
         tuple(part.examples for part in valid) or tuple(rest),
         tuple(part.examples for part in test),
         tuple(name_of(corpus) for corpus in data.corpora),
-        (*table_notes((*data.corpora, *data.valid, *data.test), task.shape), *_notes(recipe, [*train, *valid, *test])),
+        tuple(_notes(recipe, [*train, *valid, *test], task.shape, given is not None)),
     )
     _refuse_empty(made, recipe)
     _refuse_one_class(known.codecs.target, task.shape, names_of(recipe))
@@ -365,7 +366,8 @@ def longest_of(recipe: Recipe) -> Longest | None:
     return min(limits, key=lambda limit: limit.tokens)
 
 
-def _notes(recipe: Recipe, parts: Sequence[Prepared]) -> Iterator[str]:
+def _notes(recipe: Recipe, parts: Sequence[Prepared], shape: Shape, taken: bool) -> Iterator[str]:
+    yield from table_notes([part.corpus for part in parts], shape)
     for part in parts:
         name = name_of(part.corpus)
         yield from (f"{name}: {line}" for line in part.skipped.lines())
@@ -379,3 +381,5 @@ def _notes(recipe: Recipe, parts: Sequence[Prepared]) -> Iterator[str]:
         if part.labels.unseen:
             names = ", ".join(part.labels.names) + (", …" if len(part.labels.names) == NAMES else "")
             yield f"{name}: {counted(part.labels.unseen, 'label')} that training never sees ({names}): counted as wrong"
+    form = other_form_note([part.other_form for part in parts], recipe.text, taken)
+    yield from () if form is None else (form,)
