@@ -136,6 +136,8 @@ class Prepared:
     too_long: int
     labels: LabelCount
     other_form: OtherForm
+    longest: Mapping[str, int]
+    """The most tokens of each column, also of what is too long."""
 
 
 def prepare(
@@ -159,8 +161,9 @@ def prepare(
         other = None if held_out is None else Cache(folder / "held_out.arrow")
         skipped = _skipped(main.facts["skipped"]).renamed(_numbers(corpus), _names(corpus))
         labels = LabelCount(**main.facts["labels"])
-        form = OtherForm(**main.facts.get("other_form", {}))  # caches of earlier versions do not tell
-        return Prepared(corpus, main, other, skipped, main.facts["too_long"], labels, form)
+        # caches of earlier versions tell neither
+        form, longest = OtherForm(**main.facts.get("other_form", {})), main.facts.get("longest", {})
+        return Prepared(corpus, main, other, skipped, main.facts["too_long"], labels, form, longest)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{folder}: cannot be read ({error}); remove this folder, it will be made again") from None
 
@@ -181,7 +184,7 @@ def _build(
     report: Report | None,
 ) -> None:
     skipped, facts, too_long = Skipped(), dict[str, Any](), 0
-    columns, strange, form = encoder.columns, _Strange(encoder), OtherForm()
+    columns, strange, form, longest = encoder.columns, _Strange(encoder), OtherForm(), Counter[str]()
     with (
         CacheWriter(folder / "examples.arrow", columns, facts) as main,
         _other(folder, columns, held_out, facts) as other,
@@ -190,6 +193,7 @@ def _build(
         for (block, mask), encoded in each:
             skipped.add(block.report)
             encoded, form = strange.numbered(block, encoded), form.with_block(encoder, block)
+            longest |= {name: int(column.lengths_B.max(initial=0)) for name, column in encoded.items()}
             lines = np.asarray(block.lines, np.int64)
             examples, long = _fitting(Examples(encoded, np.zeros(len(lines), np.int64), lines), fit)
             too_long += int(long.sum())
@@ -208,6 +212,7 @@ def _build(
             "labels": asdict(strange.count()),
             "unseen": strange.names,
             "other_form": asdict(form),
+            "longest": longest,
         }
 
 

@@ -17,8 +17,6 @@ from seqloom.data.settings import corpora_of
 from seqloom.jobs.check_graph import check_graph
 from seqloom.jobs.check_series import check_series
 from seqloom.jobs.corpora.build import (
-    Longest,
-    longest_of,
     name_of,
     names_of,
     shortened,
@@ -29,6 +27,7 @@ from seqloom.jobs.corpora.build import (
 )
 from seqloom.jobs.corpora.other_form import remedy, settings_of
 from seqloom.jobs.corpora.splitting import NoSplitError, held_out
+from seqloom.jobs.corpora.too_long import Longest, longest_of
 from seqloom.jobs.deciding.asked import Asked, Command, asked, corpora_like
 from seqloom.jobs.deciding.chosen import named_shape
 from seqloom.jobs.deciding.decide import Decided, decide, device_of

@@ -23,15 +23,16 @@ from seqloom.jobs.corpora.other_form import other_form_note
 from seqloom.jobs.corpora.pictures import pixels, refuse_other_form, refuse_unknown_in
 from seqloom.jobs.corpora.series import series_corpora
 from seqloom.jobs.corpora.splitting import Count, NoSplitError, held_out
+from seqloom.jobs.corpora.too_long import keeping, longest_of
 from seqloom.jobs.corpora.unread import refuse_unread
 from seqloom.jobs.corpora.vector_words import vector_words
 from seqloom.jobs.progress import Report, bar
-from seqloom.jobs.recipes.recipe import Recipe, joins, learned_positions
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.music import event_words
 from seqloom.settings import UserError
 from seqloom.settings.cache_folder import cache_folder
 from seqloom.settings.words import counted
-from seqloom.tasks import Codecs, Forecast, Known, Language, Masked, Music, Nodes, Task, build_task, learn, task_class
+from seqloom.tasks import Codecs, Forecast, Known, Music, Nodes, Task, build_task, learn, task_class
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.settings import TaskSettings
 from seqloom.text import END, Labels, Vocabulary
@@ -166,7 +167,7 @@ def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
         tuple(name_of(corpus) for corpus in data.corpora),
         tuple(_notes(recipe, [*train, *valid, *test], task.shape, given is not None)),
     )
-    _refuse_empty(made, recipe)
+    _refuse_empty(made, recipe, train, valid, test)
     _refuse_one_class(known.codecs.target, task.shape, names_of(recipe))
     if isinstance(known.codecs.source, Readings):
         refuse_other_form(recipe.model, known.codecs.source)
@@ -216,19 +217,24 @@ def _refuse_single_labels(parts: Sequence[Prepared]) -> None:
         )
 
 
-def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
+def _refuse_empty(
+    made: Corpora, recipe: Recipe, train: Sequence[Prepared], valid: Sequence[Prepared], test: Sequence[Prepared]
+) -> None:
+    def told(what: str, parts: Sequence[Prepared]) -> UserError:
+        return UserError("\n".join([what, *made.notes, *keeping(recipe, parts)]))
+
     if not made.examples:
-        raise UserError(f"{', '.join(made.files)}: no example is left to train on\n" + "\n".join(made.notes))
-    for cache, corpus in zip(made.test, recipe.data.test, strict=True):
-        if not len(cache):
-            raise UserError(f"{name_of(corpus)}: no example is left to test on\n" + "\n".join(made.notes))
+        raise told(f"{', '.join(made.files)}: no example is left to train on", train)
+    for part in test:
+        if not len(part.examples):
+            raise told(f"{name_of(part.corpus)}: no example is left to test on", [part])
     # of running text each token but the first is a goal
     running = longest_of(recipe) is None
     goals = [cache.totals.tokens.get("target", 0) - 1 if running else len(cache) for cache in made.valid]
     if max(goals, default=0) < 1:
         files = ", ".join(map(name_of, recipe.data.valid or recipe.data.corpora))
         fix = "" if recipe.data.valid else "; give more, or a file of their own: --valid FILE"
-        raise UserError("\n".join([f"{files}: no example is left to validate on{fix}", *made.notes]))
+        raise told(f"{files}: no example is left to validate on{fix}", valid)
 
 
 def vocabularies(recipe: Recipe, given: Codecs | Known | None = None) -> Vocabularies:
@@ -339,31 +345,6 @@ def _prepared(recipe: Recipe, task: Task, corpus: Corpus, held_out: HeldOut | No
     key = [task.codecs.fingerprint, recipe.task.model_dump(mode="json")]
     with bar(f"reading {name_of(corpus)}", size(corpus)) as report:
         return prepare(corpus, task.shape, task.encoder, fit, key, held_out, report)
-
-
-@dataclass(frozen=True)
-class Longest:
-    """How many tokens a side of an example may have, and which setting says so."""
-
-    tokens: int
-    setting: str
-
-
-def longest_of(recipe: Recipe) -> Longest | None:
-    """What data and model allow; a model's positions are also taken by a mark for begin or end.
-
-    None: running text, or a series, which is cut into windows.
-    """
-    task = recipe.task
-    if isinstance(task, Masked | Forecast | Music | Nodes) or (isinstance(task, Language) and task.lines == "text"):
-        return None
-    limits = [Longest(recipe.data.longest, "data.longest")]
-    limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []
-    if not joins(recipe):  # there both sides share the positions, which the recipe has checked
-        series = task_class(task).shape == "series"
-        every = learned_positions(recipe.model, series=series)
-        limits += [Longest(length - (not series), "model.positions.length") for length in every]
-    return min(limits, key=lambda limit: limit.tokens)
 
 
 def _notes(recipe: Recipe, parts: Sequence[Prepared], shape: Shape, taken: bool) -> Iterator[str]:
