@@ -206,14 +206,9 @@ def _build(
                 other.add(examples.take(np.flatnonzero(kept & mask)))
             if report is not None:
                 report(block.bytes)
-        facts |= {
-            "skipped": asdict(skipped.renamed(_names(corpus), _numbers(corpus))),
-            "too_long": too_long,
-            "labels": asdict(strange.count()),
-            "unseen": strange.names,
-            "other_form": asdict(form),
-            "longest": longest,
-        }
+        facts |= {"skipped": asdict(skipped.renamed(_names(corpus), _numbers(corpus))), "other_form": asdict(form)}
+        facts |= {"labels": asdict(strange.count()), "unseen": strange.names}
+        facts |= {"too_long": too_long, "longest": longest}
 
 
 class _Strange:

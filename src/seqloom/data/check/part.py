@@ -16,8 +16,9 @@ from seqloom.data.check.series import AS_THEY_ARE, SeriesLook, contents
 from seqloom.data.check.tally import OR_SKIP, Kind, Tally
 from seqloom.data.check.whereabouts import Whereabouts, as_texts
 from seqloom.data.check.writing import Writing
-from seqloom.data.reading import FIELDS, Block, DataError, Shape, Skipped, read
+from seqloom.data.reading import FIELDS, Block, DataError, Shape, Skipped, quoted_rows, read
 from seqloom.data.reading.lines import LATIN
+from seqloom.data.reading.quoted_tsv import REMEDY
 from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import Corpus
 
@@ -32,6 +33,7 @@ LABELLED: tuple[Shape, ...] = ("tags", "classes", "series")
 _BLANK = ("blank line", "both sides empty")
 _FIXES = {"not UTF-8 text": LATIN}
 _SAME = Kind("warning", "source and target are the same", "remove them, unless copying is part of the task")
+_QUOTED = Kind("warning", "fields in quotes as in CSV, which are text in TSV", REMEDY)
 _RATIO = Kind("warning", "one side is far longer than usual for the other", "look whether the sides belong together")
 
 
@@ -82,6 +84,10 @@ class PartCheck:
                 self._skipped.add(block.report)
                 if block.lines:
                     self._block(corpus, block, before)
+            quoted = quoted_rows(corpus, self._shape)
+            if quoted is not None:
+                places = (Place(f"{quoted.name}:{line}", quoted.example) for line in quoted.lines[:1])
+                self.tally.add(_QUOTED, len(quoted.lines), places, quoted.rows)
         except DataError as error:
             self._stops.append(str(error))
 

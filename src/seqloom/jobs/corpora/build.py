@@ -13,7 +13,7 @@ from seqloom.data.cache import Cache
 from seqloom.data.order import Order, Weighted
 from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.ragged import Values
-from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
+from seqloom.data.reading import Block, Shape, fingerprint, quoted_rows, read, size, table
 from seqloom.data.reading.stored_file import shown_all
 from seqloom.data.readings import Readings, series_text
 from seqloom.data.series_faults import read_fitting
@@ -348,7 +348,9 @@ def _prepared(recipe: Recipe, task: Task, corpus: Corpus, held_out: HeldOut | No
 
 
 def _notes(recipe: Recipe, parts: Sequence[Prepared], shape: Shape, taken: bool) -> Iterator[str]:
-    yield from table_notes([part.corpus for part in parts], shape)
+    read_from = [part.corpus for part in parts]
+    yield from table_notes(read_from, shape)
+    yield from (found.note() for corpus in dict.fromkeys(read_from) if (found := quoted_rows(corpus, shape)))
     for part in parts:
         name = name_of(part.corpus)
         yield from (f"{name}: {line}" for line in part.skipped.lines())
