@@ -41,6 +41,29 @@ def test_nothing_left_to_train_or_test_on(pairs: Path) -> None:
         run_again(test=("long.tsv",), set={"data.longest": 8})
 
 
+@pytest.mark.parametrize(
+    ("changes", "fix"),
+    [
+        ({"data.longest": 8}, "--set data.longest=210"),
+        ({"data.longest_source": 8}, "--set data.longest_source=210"),
+        ({"model.positions": '{ kind = "learned", length = 9 }'}, "--set model.positions.length=211"),
+        (
+            {"model.positions": '{ kind = "learned", length = 9 }', "data.longest": 100},
+            "--set data.longest=210 --set model.positions.length=211",
+        ),
+    ],
+)
+def test_a_command_keeps_what_is_too_long(place: Path, changes: dict[str, object], fix: str) -> None:
+    """For the limit that is the reason; with the command there is something to train on."""
+    (place / "long.tsv").write_text("".join(f"{'abcdefg'[n % 7] * (202 - n % 3)}\tab\n" for n in range(60)))
+    write_recipe(place / "r.toml")
+    changes |= {"training.steps": 1}
+    with pytest.raises(UserError, match=f"no example is left to train on\n(.*\n)*to keep them: {fix}$"):
+        run_of("long.tsv", recipe="r.toml", set=changes)
+    more = dict(change.split("=") for change in fix.removeprefix("--set ").split(" --set "))
+    assert run_of("long.tsv", recipe="r.toml", set=changes | more).corpora.examples
+
+
 @pytest.mark.parametrize("count", [2, 5, 30])
 def test_few_examples_are_enough(place: Path, count: int) -> None:
     (place / "few.tsv").write_text("".join(f"{chr(97 + n % 26) * (1 + n // 26)}\tb\n" for n in range(count)))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import seqloom
-from seqloom.jobs.corpora.build import longest_of
+from seqloom.jobs.corpora.too_long import longest_of
 from seqloom.layers.attention import SelfAttention
 from seqloom.layers.gated_linear import GatedLinearMixer
 from seqloom.layers.layout import Packed

@@ -15,6 +15,7 @@ from seqloom.data.building import Building, digest
 from seqloom.data.cache import Cache, CacheWriter, Examples
 from seqloom.data.crew import MOST, Encoded, can_start, cores, encode_all
 from seqloom.data.encoding import Encoder, Fields, SeriesEncoder, TagEncoder, names_of_labels
+from seqloom.data.other_form import OtherForm
 from seqloom.data.ragged import ColumnType, Ragged
 from seqloom.data.reading import Block, Shape, Skipped, fingerprint, size
 from seqloom.data.reading.format_choice import format_of
@@ -134,6 +135,9 @@ class Prepared:
     skipped: Skipped
     too_long: int
     labels: LabelCount
+    other_form: OtherForm
+    longest: Mapping[str, int]
+    """The most tokens of each column, also of what is too long."""
 
 
 def prepare(
@@ -157,7 +161,9 @@ def prepare(
         other = None if held_out is None else Cache(folder / "held_out.arrow")
         skipped = _skipped(main.facts["skipped"]).renamed(_numbers(corpus), _names(corpus))
         labels = LabelCount(**main.facts["labels"])
-        return Prepared(corpus, main, other, skipped, main.facts["too_long"], labels)
+        # caches of earlier versions tell neither
+        form, longest = OtherForm(**main.facts.get("other_form", {})), main.facts.get("longest", {})
+        return Prepared(corpus, main, other, skipped, main.facts["too_long"], labels, form, longest)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{folder}: cannot be read ({error}); remove this folder, it will be made again") from None
 
@@ -178,7 +184,7 @@ def _build(
     report: Report | None,
 ) -> None:
     skipped, facts, too_long = Skipped(), dict[str, Any](), 0
-    columns, strange = encoder.columns, _Strange(encoder)
+    columns, strange, form, longest = encoder.columns, _Strange(encoder), OtherForm(), Counter[str]()
     with (
         CacheWriter(folder / "examples.arrow", columns, facts) as main,
         _other(folder, columns, held_out, facts) as other,
@@ -186,7 +192,8 @@ def _build(
     ):
         for (block, mask), encoded in each:
             skipped.add(block.report)
-            encoded = strange.numbered(block, encoded)
+            encoded, form = strange.numbered(block, encoded), form.with_block(encoder, block)
+            longest |= {name: int(column.lengths_B.max(initial=0)) for name, column in encoded.items()}
             lines = np.asarray(block.lines, np.int64)
             examples, long = _fitting(Examples(encoded, np.zeros(len(lines), np.int64), lines), fit)
             too_long += int(long.sum())
@@ -199,12 +206,9 @@ def _build(
                 other.add(examples.take(np.flatnonzero(kept & mask)))
             if report is not None:
                 report(block.bytes)
-        facts |= {
-            "skipped": asdict(skipped.renamed(_names(corpus), _numbers(corpus))),
-            "too_long": too_long,
-            "labels": asdict(strange.count()),
-            "unseen": strange.names,
-        }
+        facts |= {"skipped": asdict(skipped.renamed(_names(corpus), _numbers(corpus))), "other_form": asdict(form)}
+        facts |= {"labels": asdict(strange.count()), "unseen": strange.names}
+        facts |= {"too_long": too_long, "longest": longest}
 
 
 class _Strange:

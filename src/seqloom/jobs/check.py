@@ -11,13 +11,12 @@ import numpy as np
 from seqloom.data.check import Finding, Report, render
 from seqloom.data.check import check as check_data
 from seqloom.data.check.report import STOPS
+from seqloom.data.check.writing import Writing
 from seqloom.data.reading import DataError, read, shape_of, size
 from seqloom.data.settings import corpora_of
 from seqloom.jobs.check_graph import check_graph
 from seqloom.jobs.check_series import check_series
 from seqloom.jobs.corpora.build import (
-    Longest,
-    longest_of,
     name_of,
     names_of,
     shortened,
@@ -26,7 +25,9 @@ from seqloom.jobs.corpora.build import (
     text_of,
     vocabularies,
 )
+from seqloom.jobs.corpora.other_form import remedy, settings_of
 from seqloom.jobs.corpora.splitting import NoSplitError, held_out
+from seqloom.jobs.corpora.too_long import Longest, longest_of
 from seqloom.jobs.deciding.asked import Asked, Command, asked, corpora_like
 from seqloom.jobs.deciding.chosen import named_shape
 from seqloom.jobs.deciding.decide import Decided, decide, device_of
@@ -38,7 +39,8 @@ from seqloom.models import model_cost
 from seqloom.settings import UserError
 from seqloom.store import RunFolder
 from seqloom.tasks import Forecast, Language, Masked, Nodes, TaskSettings, task_class
-from seqloom.text import UNKNOWN, Vocabulary
+from seqloom.text import UNKNOWN, TextSettings, Vocabulary
+from seqloom.text.form import target_normalise
 from seqloom.training.figures import duration, memory
 
 
@@ -85,10 +87,15 @@ def check(command: Command) -> Checked:
             measures=[_Measure(vocabulary) for vocabulary in _vocabularies(wish)],
             readings=wish.recipe.readings,
             running=_runs_on(wish.recipe.task),
+            writing=_writing(wish.recipe.text),
             progress=report,
         )
     found.findings[:0] = _unsplittable(wish)
     return Checked(found, _forecast(wish, command.changes, found), tuple(_notes(wish)))
+
+
+def _writing(text: TextSettings) -> Writing:
+    return Writing(target_normalise(text)[0], settings_of(text), remedy(text))
 
 
 def _refuse_runs(files: Sequence[str]) -> None:

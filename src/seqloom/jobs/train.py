@@ -12,8 +12,9 @@ from seqloom.data.reading.number_files import numbers_in, refuse_numbers
 from seqloom.data.reading.stored_file import is_folder, stored
 from seqloom.evaluation.bleu import ORDER
 from seqloom.evaluation.spans import marks_spans
-from seqloom.jobs.corpora.build import Corpora, corpora, fingerprints, longest_of
+from seqloom.jobs.corpora.build import Corpora, corpora, fingerprints
 from seqloom.jobs.corpora.series import frame_words
+from seqloom.jobs.corpora.too_long import longest_of
 from seqloom.jobs.deciding.asked import Asked, Command, asked
 from seqloom.jobs.deciding.decide import decide, device_of
 from seqloom.jobs.deciding.plan import amount, steps_of, threads, training_flops_per_token

@@ -33,6 +33,12 @@ def test_what_is_held_out_is_not_in_the_vocabulary(place: Path) -> None:
     assert not held & known
 
 
+def test_quotes_of_a_csv_writer_are_told(place: Path) -> None:
+    (place / "a.tsv").write_text('"he said ""x"""\ty\n' * 20 + "".join(f"b{n}\tc{n}\n" for n in range(20)))
+    (note,) = [note for note in corpora(asked(Command(data=("a.tsv",))).recipe).notes if "quotes" in note]
+    assert note.startswith('a.tsv: 20 of the first 40 rows have a field in quotes as in CSV ("he said ""x"""); ')
+
+
 def test_of_large_data_all_is(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LARGE", 10)
     known, trained, held = _words(place)

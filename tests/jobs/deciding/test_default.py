@@ -1,5 +1,6 @@
 """What is chosen for who names no recipe."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -198,6 +199,39 @@ def test_a_column_with_one_value_holds_labels(place: Path, head: str) -> None:
     with pytest.raises(UserError, match=r"a\.csv: all examples to train on are of one class, 'only', .*right column\?"):
         train(Command(data=("a.csv",), out=place / "run"))
     assert _asked("a.csv", changes=("task.kind=translate",)).recipe.task.kind == "translate"
+
+
+LABELLED_BY_NAME = "the data looks like classify (bpe), as its column {!r} says; another task: --set task.kind=…"
+
+
+@pytest.mark.parametrize(
+    "head", ["text,label", "Text,LABEL", "text,labels", "sentence,class", "text,intent", "text,tag", "文本,标签"]
+)
+def test_a_column_called_label_holds_labels(place: Path, head: str) -> None:
+    """However many there are, or however rare they are."""
+    many = [f"l{n * 7 % 500}" for n in range(1000)]
+    for labels in many, ["usual"] * 240 + [f"rare{n}" for n in range(60)]:
+        rows = "".join(f"it was film {n},{label}\n" for n, label in enumerate(labels))
+        (place / "a.csv").write_text(f"{head}\n{rows}")
+        wish = _asked("a.csv")
+        assert wish.recipe.task.kind == "classify"
+        assert LABELLED_BY_NAME.format(head.partition(",")[2]) in wish.notes[0]
+        (place / "a.csv").write_text(rows)
+        assert _asked("a.csv").recipe.task.kind == "translate"
+    lines = [{"text": f"it was film {n}", "label": label} for n, label in enumerate(many)]
+    (place / "a.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert LABELLED_BY_NAME.format("label") in _asked("a.jsonl").notes[0]
+    (place / "once.csv").write_text(head + "\n" + "".join(f"it was film {n},film {n} it was\n" for n in range(300)))
+    assert _asked("once.csv").recipe.task.kind == "translate"
+
+
+@pytest.mark.parametrize("head", ["source,target", "src,tgt", "Quelle,Ziel"])
+def test_one_target_for_all_sources_may_be_a_translation(place: Path, head: str) -> None:
+    (place / "a.csv").write_text(head + "\n" + "".join(f"it was film {n},ok\n" for n in range(100)))
+    assert _asked("a.csv").recipe.task.kind == "translate"
+    (place / "a.csv").write_text(head + "\n" + "".join(f"film {n},{['bad', 'good'][n % 2]}\n" for n in range(100)))
+    wish = _asked("a.csv")
+    assert (wish.recipe.task.kind, "says" in wish.notes[0]) == ("classify", False)
 
 
 def test_words_of_one_tag(place: Path) -> None:

@@ -6,6 +6,7 @@ from seqloom.data.check.part import Measure, PartCheck
 from seqloom.data.check.report import PLACES, SEVERITIES, Part, Place, Report
 from seqloom.data.check.series import AS_THEY_ARE
 from seqloom.data.check.tally import Kind
+from seqloom.data.check.writing import Writing
 from seqloom.data.reading import FIELDS, Shape
 from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import Corpus
@@ -21,6 +22,7 @@ def check(
     measures: Sequence[Measure] = (),
     readings: ReadingsSettings = AS_THEY_ARE,
     running: bool = False,
+    writing: Writing | None = None,
     progress: Callable[[int], object] = lambda count: None,
 ) -> Report:
     """Everything that is wrong or odd, not only the first fault.
@@ -28,18 +30,17 @@ def check(
     `progress` is told the bytes that were read, some at a time; `seqloom.data.reading.size` says how many there are.
     With `measures`, one for each field that is text (source and target, or text), lengths are in tokens too and
     unknown tokens are counted. 16 bytes are kept for each example, and some 40 more are needed while repeats are found.
-    readings: how series are read. running: lines are parts of one text, and no examples.
+    readings: how series are read. running: lines are parts of one text, and no examples. writing: of targets.
     """
     fields = 2 if shape == "pairs" else 1
     if measures and len(measures) != fields:
         raise ValueError(f"{len(measures)} measures for {fields} fields of text ({', '.join(FIELDS[shape])})")
-    report = Report()
-    before: list[PartCheck] = []
+    report, before = Report(), list[PartCheck]()
     parts: tuple[tuple[Part, Sequence[Corpus]], ...] = (("training", corpora), ("validation", valid), ("test", test))
     for part, given in parts:
         if not given:
             continue
-        here = PartCheck(part, shape, longest, measures, readings, running)
+        here = PartCheck(part, shape, longest, measures, readings, running, writing)
         for corpus in given:
             here.look(corpus, before, progress)
         if before and before[0].tally.part == "training":

@@ -15,8 +15,10 @@ from seqloom.data.check.report import PLACES, STOPS, Finding, Part, Place, Stati
 from seqloom.data.check.series import AS_THEY_ARE, SeriesLook, contents
 from seqloom.data.check.tally import OR_SKIP, Kind, Tally
 from seqloom.data.check.whereabouts import Whereabouts, as_texts
-from seqloom.data.reading import FIELDS, Block, DataError, Shape, Skipped, read
+from seqloom.data.check.writing import Writing
+from seqloom.data.reading import FIELDS, Block, DataError, Shape, Skipped, quoted_rows, read
 from seqloom.data.reading.lines import LATIN
+from seqloom.data.reading.quoted_tsv import REMEDY
 from seqloom.data.readings import ReadingsSettings
 from seqloom.data.settings import Corpus
 
@@ -31,6 +33,7 @@ LABELLED: tuple[Shape, ...] = ("tags", "classes", "series")
 _BLANK = ("blank line", "both sides empty")
 _FIXES = {"not UTF-8 text": LATIN}
 _SAME = Kind("warning", "source and target are the same", "remove them, unless copying is part of the task")
+_QUOTED = Kind("warning", "fields in quotes as in CSV, which are text in TSV", REMEDY)
 _RATIO = Kind("warning", "one side is far longer than usual for the other", "look whether the sides belong together")
 
 
@@ -43,6 +46,7 @@ class PartCheck:
         measures: Sequence[Measure],
         readings: ReadingsSettings = AS_THEY_ARE,
         running: bool = False,
+        writing: Writing | None = None,
     ) -> None:
         self.tally = Tally(part)
         self.labels: Counter[str] = Counter()
@@ -51,7 +55,7 @@ class PartCheck:
         self.lines: Hashes = np.empty(0, np.int64)
         """of running text the same of lines that hardly come again by themselves"""
         self._shape, self._longest, self._measures = shape, longest, measures
-        self._fields, self._running = FIELDS[shape], running
+        self._fields, self._running, self._writing = FIELDS[shape], running, writing
         units: tuple[str, ...] = ("characters", "words", "tokens") if measures else ("characters", "words")
         units = ("steps",) if shape == "series" else units
         self._series = SeriesLook(readings)
@@ -80,6 +84,10 @@ class PartCheck:
                 self._skipped.add(block.report)
                 if block.lines:
                     self._block(corpus, block, before)
+            quoted = quoted_rows(corpus, self._shape)
+            if quoted is not None:
+                places = (Place(f"{quoted.name}:{line}", quoted.example) for line in quoted.lines[:1])
+                self.tally.add(_QUOTED, len(quoted.lines), places, quoted.rows)
         except DataError as error:
             self._stops.append(str(error))
 
@@ -95,11 +103,7 @@ class PartCheck:
         if len(columns) == 2:
             self._pairs.append(joined(self._sources[-1], hashes_of(columns[1])))
         if self._shape == "pairs":
-            same = [number for number, (source, target) in enumerate(zip(*columns, strict=True)) if source == target]
-            self.tally.add(_SAME, len(same), (self._place(block, columns[0], number) for number in same))
-            self._ratios.add(
-                characters[0], characters[1], lambda at: self._place(block, columns[0], at, columns[1]), PLACES
-            )
+            self._pairs_of(block, columns, characters)
         elif self._shape in LABELLED:
             labels = block.columns[1]
             self.labels.update((tag for tags in labels for tag in tags) if self._shape == "tags" else labels)
@@ -112,6 +116,18 @@ class PartCheck:
             self._leaks[other.tally.part] += len(leaked)
         if self._running:
             self._look_for_drawn(block, columns[0], before)
+
+    def _pairs_of(self, block: Block, columns: list[list[str]], characters: list[Numbers]) -> None:
+        """What a target shows beside its source, and by how it is written."""
+        same = [number for number, (source, target) in enumerate(zip(*columns, strict=True)) if source == target]
+        self.tally.add(_SAME, len(same), (self._place(block, columns[0], number) for number in same))
+        if self._writing is not None:
+            found = self._writing.others(columns[1])
+            places = (self._place(block, columns[1], at, number=1) for at in found)
+            self.tally.add(self._writing.kind, len(found), places)
+        self._ratios.add(
+            characters[0], characters[1], lambda at: self._place(block, columns[0], at, columns[1]), PLACES
+        )
 
     def _look_for_drawn(self, block: Block, texts: list[str], before: "Sequence[PartCheck]") -> None:
         """Lines that were drawn one by one have other neighbours here, and no passage tells of them."""

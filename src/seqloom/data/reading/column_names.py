@@ -140,6 +140,9 @@ _ROLES = [
 ]
 _KNOWN = frozenset().union(*(words for roles in _ROLES for words in roles))
 _TEXTS = frozenset().union(*(words for roles in _ROLES for words in roles[:3]))
+_LABELS = frozenset({"label", "labels", "class", "category", "intent", "sentiment", "tag"}).union(
+    *(roles[3] for roles in _ROLES)
+)
 SOURCE_TARGET, TEXT_LABEL, TEXT = (0, 1), (2, 3), (2,)
 
 
@@ -151,6 +154,11 @@ def fields(names: Sequence[str], roles: Sequence[int]) -> tuple[int, ...] | None
         if all(at is not None for at in found):
             return tuple(at for at in found if at is not None)
     return None
+
+
+def is_label(name: str) -> bool:
+    """Whether it says, in any language, that labels stand below it."""
+    return plain(name) in _LABELS
 
 
 def languages(cells: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str | None]:

@@ -15,6 +15,7 @@ _LABELLED = (
         for text in ("text", "sentence", "review")
     ),
     ("tweet", "sentiment"),
+    *((text, label) for label in ("labels", "intent", "tag") for text in ("text", "sentence", "review", "utterance")),
 )
 _PAIRED = (
     ("source", "target"),
@@ -59,6 +60,12 @@ def _usual_in_english(names: Sequence[str], shape: Shape) -> tuple[int, ...] | N
         if set(group) <= set(plain):
             return tuple(map(plain.index, group))
     return None
+
+
+def usual_pair(names: Sequence[str]) -> bool:
+    """Whether two names are those of a source and its target, and of no label."""
+    plain = tuple(name.strip().lower() for name in names)
+    return plain in _PAIRED or fields(names, SOURCE_TARGET) == (0, 1)
 
 
 def usual_sources(names: Sequence[str], shape: Shape) -> list[int]:

@@ -8,6 +8,7 @@ from seqloom.data.reading.block import FIELDS, ROWS, Rows, Shape
 from seqloom.data.reading.columns import keys, telling_keys
 from seqloom.data.reading.faults import Broken, DataError
 from seqloom.data.reading.lines import Lines
+from seqloom.data.reading.table import SAMPLE
 from seqloom.data.settings import Corpus
 
 SAMPLE = 100
@@ -36,6 +37,13 @@ def read_jsonl(corpus: Corpus, shape: Shape, unlabelled: str | None = None) -> I
                 fields = fields_of(corpus, shape, records, f"{file.name}:{numbers[0]}", asked) if records else None
             columns = _columns(records, fields or FIELDS[shape], lines, unlabelled)
             yield Rows(files, numbers, columns, consumed - before)
+
+
+def first_names(name: str) -> list[str]:
+    """The keys of the first object, if the first lines hold one."""
+    with Lines(name) as file:
+        records = list(map(_record, file.take(SAMPLE)))
+    return names_of(next((record for record in records if isinstance(record, dict)), {}))
 
 
 def _columns(

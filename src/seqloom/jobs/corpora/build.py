@@ -13,24 +13,26 @@ from seqloom.data.cache import Cache
 from seqloom.data.order import Order, Weighted
 from seqloom.data.prepare import NAMES, Fit, HeldOut, Prepared, content, prepare
 from seqloom.data.ragged import Values
-from seqloom.data.reading import Block, Shape, fingerprint, read, size, table
+from seqloom.data.reading import Block, Shape, fingerprint, quoted_rows, read, size, table
 from seqloom.data.reading.stored_file import shown_all
 from seqloom.data.readings import Readings, series_text
 from seqloom.data.series_faults import read_fitting
 from seqloom.data.settings import Corpus, DataSettings
 from seqloom.jobs.corpora.graph import graph_corpora
+from seqloom.jobs.corpora.other_form import other_form_note
 from seqloom.jobs.corpora.pictures import pixels, refuse_other_form, refuse_unknown_in
 from seqloom.jobs.corpora.series import series_corpora
 from seqloom.jobs.corpora.splitting import Count, NoSplitError, held_out
+from seqloom.jobs.corpora.too_long import keeping, longest_of
 from seqloom.jobs.corpora.unread import refuse_unread
 from seqloom.jobs.corpora.vector_words import vector_words
 from seqloom.jobs.progress import Report, bar
-from seqloom.jobs.recipes.recipe import Recipe, joins, learned_positions
+from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.music import event_words
 from seqloom.settings import UserError
 from seqloom.settings.cache_folder import cache_folder
 from seqloom.settings.words import counted
-from seqloom.tasks import Codecs, Forecast, Known, Language, Masked, Music, Nodes, Task, build_task, learn, task_class
+from seqloom.tasks import Codecs, Forecast, Known, Music, Nodes, Task, build_task, learn, task_class
 from seqloom.tasks.masked import MaskedTask
 from seqloom.tasks.settings import TaskSettings
 from seqloom.text import END, Labels, Vocabulary
@@ -163,9 +165,9 @@ def corpora(recipe: Recipe, given: Codecs | Known | None = None) -> Corpora:
         tuple(part.examples for part in valid) or tuple(rest),
         tuple(part.examples for part in test),
         tuple(name_of(corpus) for corpus in data.corpora),
-        (*table_notes((*data.corpora, *data.valid, *data.test), task.shape), *_notes(recipe, [*train, *valid, *test])),
+        tuple(_notes(recipe, [*train, *valid, *test], task.shape, given is not None)),
     )
-    _refuse_empty(made, recipe)
+    _refuse_empty(made, recipe, train, valid, test)
     _refuse_one_class(known.codecs.target, task.shape, names_of(recipe))
     if isinstance(known.codecs.source, Readings):
         refuse_other_form(recipe.model, known.codecs.source)
@@ -215,19 +217,24 @@ def _refuse_single_labels(parts: Sequence[Prepared]) -> None:
         )
 
 
-def _refuse_empty(made: Corpora, recipe: Recipe) -> None:
+def _refuse_empty(
+    made: Corpora, recipe: Recipe, train: Sequence[Prepared], valid: Sequence[Prepared], test: Sequence[Prepared]
+) -> None:
+    def told(what: str, parts: Sequence[Prepared]) -> UserError:
+        return UserError("\n".join([what, *made.notes, *keeping(recipe, parts)]))
+
     if not made.examples:
-        raise UserError(f"{', '.join(made.files)}: no example is left to train on\n" + "\n".join(made.notes))
-    for cache, corpus in zip(made.test, recipe.data.test, strict=True):
-        if not len(cache):
-            raise UserError(f"{name_of(corpus)}: no example is left to test on\n" + "\n".join(made.notes))
+        raise told(f"{', '.join(made.files)}: no example is left to train on", train)
+    for part in test:
+        if not len(part.examples):
+            raise told(f"{name_of(part.corpus)}: no example is left to test on", [part])
     # of running text each token but the first is a goal
     running = longest_of(recipe) is None
     goals = [cache.totals.tokens.get("target", 0) - 1 if running else len(cache) for cache in made.valid]
     if max(goals, default=0) < 1:
         files = ", ".join(map(name_of, recipe.data.valid or recipe.data.corpora))
         fix = "" if recipe.data.valid else "; give more, or a file of their own: --valid FILE"
-        raise UserError("\n".join([f"{files}: no example is left to validate on{fix}", *made.notes]))
+        raise told(f"{files}: no example is left to validate on{fix}", valid)
 
 
 def vocabularies(recipe: Recipe, given: Codecs | Known | None = None) -> Vocabularies:
@@ -340,32 +347,10 @@ def _prepared(recipe: Recipe, task: Task, corpus: Corpus, held_out: HeldOut | No
         return prepare(corpus, task.shape, task.encoder, fit, key, held_out, report)
 
 
-@dataclass(frozen=True)
-class Longest:
-    """How many tokens a side of an example may have, and which setting says so."""
-
-    tokens: int
-    setting: str
-
-
-def longest_of(recipe: Recipe) -> Longest | None:
-    """What data and model allow; a model's positions are also taken by a mark for begin or end.
-
-    None: running text, or a series, which is cut into windows.
-    """
-    task = recipe.task
-    if isinstance(task, Masked | Forecast | Music | Nodes) or (isinstance(task, Language) and task.lines == "text"):
-        return None
-    limits = [Longest(recipe.data.longest, "data.longest")]
-    limits += [Longest(task.context, "task.context")] if isinstance(task, Language) else []
-    if not joins(recipe):  # there both sides share the positions, which the recipe has checked
-        series = task_class(task).shape == "series"
-        every = learned_positions(recipe.model, series=series)
-        limits += [Longest(length - (not series), "model.positions.length") for length in every]
-    return min(limits, key=lambda limit: limit.tokens)
-
-
-def _notes(recipe: Recipe, parts: Sequence[Prepared]) -> Iterator[str]:
+def _notes(recipe: Recipe, parts: Sequence[Prepared], shape: Shape, taken: bool) -> Iterator[str]:
+    read_from = [part.corpus for part in parts]
+    yield from table_notes(read_from, shape)
+    yield from (found.note() for corpus in dict.fromkeys(read_from) if (found := quoted_rows(corpus, shape)))
     for part in parts:
         name = name_of(part.corpus)
         yield from (f"{name}: {line}" for line in part.skipped.lines())
@@ -379,3 +364,5 @@ def _notes(recipe: Recipe, parts: Sequence[Prepared]) -> Iterator[str]:
         if part.labels.unseen:
             names = ", ".join(part.labels.names) + (", …" if len(part.labels.names) == NAMES else "")
             yield f"{name}: {counted(part.labels.unseen, 'label')} that training never sees ({names}): counted as wrong"
+    form = other_form_note([part.other_form for part in parts], recipe.text, taken)
+    yield from () if form is None else (form,)

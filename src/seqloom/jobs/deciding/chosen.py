@@ -94,7 +94,8 @@ def _notes(recipe: Recipe, corpora: Sequence[Corpus], seen: Look, part: Part) ->
             "task.look_back=… --set task.horizon=…; another task: --set task.kind=…"
         )
         return
-    yield f"{why}: the data looks like {kind} ({pieces}); another task: --set task.kind=…, or a recipe"
+    by_name = f", as its column {seen.label_column!r} says" if seen.label_column else ""
+    yield f"{why}: the data looks like {kind} ({pieces}){by_name}; another task: --set task.kind=…, or a recipe"
     if seen.unlike and recipe.readings.size is not None:
         rows, columns = recipe.readings.size
         yield (

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from seqloom.data.reading import Block, Shape, read, shape_of, size, table
+from seqloom.data.reading.named_columns import is_pair, label_column, named_columns
 from seqloom.data.settings import Bad, Corpus
 from seqloom.jobs.deciding.series_choice import looks_like_series, suited
 
@@ -52,6 +53,8 @@ class Look:
     """Different characters, of both sides."""
     labels_first: tuple[str, ...] = ()
     """Some labels, where they stand in the first column and the texts in the second."""
+    label_column: str = ""
+    """Its name, where that alone tells that it holds labels."""
     midi: bool = False
     """Whether the texts are events of music."""
     task: tuple[tuple[str, int], ...] = ()
@@ -75,10 +78,10 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
         if read_bytes > ENOUGH:
             break
     labels = _labels_first(first, guess, blocks) if shape in (None, "classes") else ()
-    # a column with one value holds labels, too: then it is told that there is nothing to learn from them
-    least = 1 if len(first.files) == 1 else 2
-    if shape is None and guess == "pairs" and (labels or _few_kinds(_side(blocks, 1), least)):
-        guess = "classes"
+    said = ""
+    if shape is None and guess == "pairs":
+        is_classes, said = _are_classes(first, _side(blocks, 1))
+        guess = "classes" if labels or is_classes else guess
     examples = round(rows * max(1.0, total / max(read_bytes, 1)))
     if guess == "series":
         pictures = [x for x in _side(blocks, 0) if x.ndim == 3]
@@ -87,7 +90,20 @@ def look(corpora: Sequence[Corpus], bad: Bad, shape: Shape | None = None) -> Loo
         return Look(guess, examples, 0.0, total, picture=picture, unlike=unlike)
     sides = [_side(blocks, 1)] if labels else [_side(blocks, side) for side in range(2 if guess == "pairs" else 1)]
     longer, rare = (_longer(sides, _words), _longer(sides, _characters)), max(map(_rare, sides))
-    return Look(guess, examples, longer[0], total, longer[1], rare, _letters(sides), labels, midi=first.midi)
+    return Look(guess, examples, longer[0], total, longer[1], rare, _letters(sides), labels, said, midi=first.midi)
+
+
+def _are_classes(corpus: Corpus, targets: Sequence[Any]) -> tuple[bool, str]:
+    """Whether the targets are labels, and the column's name, if only that tells it.
+
+    A column with one value holds labels, too: then it is told that there is nothing to learn from them. Beside a
+    source it may be what all of them are to become. Values of which none comes again are labels by no name.
+    """
+    names = named_columns(corpus, "pairs")
+    if _few_kinds(targets, 2 if len(corpus.files) > 1 or is_pair(names) else 1):
+        return True, ""
+    label = label_column(names) if len(set(map(str, targets))) < len(targets) else ""
+    return bool(label), label
 
 
 def _side(blocks: Sequence[Block], side: int) -> list[Any]:

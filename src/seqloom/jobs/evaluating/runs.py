@@ -36,8 +36,8 @@ from seqloom.tasks.music import MusicTask
 from seqloom.tasks.nodes import NodesTask
 from seqloom.tasks.settings import TaskSettings
 from seqloom.tasks.translate import TranslateTask
+from seqloom.text.form import would_be
 
-SHOWN = 20  # characters of an example
 ENSEMBLE, ALL = "ensemble", "all"
 
 
@@ -116,13 +116,10 @@ def other_forms(model: Model, data: Data) -> Iterator[str]:
     texts = [text for text in data.columns[1] if isinstance(text, str)]
     changed = [text for text in texts if normalise(text) != text]
     if changed:
-        wanted, written = changed[0], normalise(changed[0])
-        alike = [a == b for a, b in zip(wanted, written, strict=False)]
-        begin = max(0, [*alike, False].index(False) - SHOWN // 2)
-        one, other = (ascii(text[begin : begin + SHOWN]) for text in (wanted, written))
+        first = changed[0]
         yield (
             f"{len(changed):,} of {len(texts):,} references are not in the form that the run learnt to write "
-            f"(text.target.normalise), so that no answer can be as they are: {one} would be {other}; "
+            f"(text.target.normalise), so that no answer can be as they are: {would_be(first, normalise(first))}; "
             "bring them to that form"
         )
 
