@@ -11,10 +11,11 @@ from seqloom.data.reading.block import FIELDS, Shape
 from seqloom.data.reading.byte_stream import ByteStream
 from seqloom.data.reading.columns import usual
 from seqloom.data.reading.faults import DataError
-from seqloom.data.reading.json_lines import SAMPLE, fields_of, value_of
+from seqloom.data.reading.json_lines import fields_of, value_of
 from seqloom.data.reading.parquet import holds_classes
 from seqloom.data.reading.series_table import looks_like_readings
 from seqloom.data.reading.stored_file import is_folder
+from seqloom.data.reading.table import SAMPLE
 from seqloom.data.settings import Corpus
 
 _HEAD = 1 << 16

@@ -11,9 +11,6 @@ from seqloom.data.reading.lines import Lines
 from seqloom.data.reading.table import SAMPLE
 from seqloom.data.settings import Corpus
 
-SAMPLE = 100
-"""Objects that are looked at together."""
-
 
 def read_jsonl(corpus: Corpus, shape: Shape, unlabelled: str | None = None) -> Iterator[Rows]:
     """The first objects decide which keys are read; one key within another is written a.b.
