@@ -294,6 +294,11 @@ class TestCSV:
         assert rows(write(tmp_path / "a.csv", "a;b\nc, d;e\n")) == [(1, "a", "b"), (2, "c, d", "e")]
         assert rows(write(tmp_path / "b.csv", "a;b\n"), shape="text") == [(1, "a;b")]
 
+    def test_tabs(self, tmp_path: Path) -> None:
+        """As programs write it that quote: in TSV the quotes would be text."""
+        name = write(tmp_path / "a.csv", 'text\tlabel\n"say ""hi"",\tthen\nleave"\tpos\nb\tneg\n')
+        assert rows(name, shape="classes") == [(2, 'say "hi",\tthen\nleave', "pos"), (4, "b", "neg")]
+
     def test_ragged_rows_behind_a_row_of_several_lines(self, tmp_path: Path) -> None:
         name = write(tmp_path / "a.csv", 'a,b\n"c\nc",d\ne,f,g\nh\ni,j\n')
         assert fault(name) == (

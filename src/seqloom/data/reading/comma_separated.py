@@ -15,11 +15,11 @@ Row = list[str] | Broken
 LARGEST = 1 << 20
 """Characters of a cell: articles have so many. A quote that is never closed takes as much, and all rows in it."""
 csv.field_size_limit(LARGEST)
-SEPARATORS = ",;"
+SEPARATORS = ",;\t"
 
 
 def read_csv(corpus: Corpus, shape: Shape) -> Iterator[Rows]:
-    """Every row has as many columns as the first. Semicolons separate where the first line has no comma."""
+    """Every row has as many columns as the first. Semicolons separate where the first line has no comma; else tabs."""
     with Lines(corpus.files[0], keep_returns=True) as file:
         rows = rows_of(file, len(FIELDS[shape]))
         head = head_of(rows)

@@ -21,13 +21,13 @@ from seqloom.settings.words import show
 
 Source = tuple[int, Any, int]
 """The line where it begins; a text, a list of words, or Broken; how many bytes of the file were read by then."""
-SEPARATORS, SEVERAL = ",;\t", 2
-"""Looked for where a table may have several columns: one that is taken for a single text would be answered whole."""
+SEVERAL = 2
+"""Columns that a table may have: one that is taken for a single text would be answered whole."""
 
 
 def csv_sources(file: Lines, wanted: Wanted, note: Callable[[str], None]) -> Iterator[Source]:
     """A column's cells. Which column it is, is found at once; a line without anything is no row."""
-    rows = rows_of(file, SEVERAL, SEPARATORS)
+    rows = rows_of(file, SEVERAL)
     head = head_of(rows)
     if not head:
         return iter(())
