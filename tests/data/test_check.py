@@ -353,3 +353,14 @@ def test_readings_that_are_too_large(tmp_path: Path) -> None:
     assert text.startswith("training: 2 examples, 1 different label\n")
     assert f"FAULT: training: values: readings beyond 1e+30: 1\n    {file}:2 " in text
     assert "→ give them in another unit, or have them left out by train --skip-bad\n" in text
+
+
+def test_labels_that_look_alike_are_told(tmp_path: Path) -> None:
+    pairs = [(text, ("Pos", "pos", "neg", "caf\u00e9", "cafe\u0301")[at % 5]) for at, (text, _) in enumerate(clean(50))]
+    found = finding(checked(tsv(tmp_path / "a.tsv", pairs), shape="classes"), "labels that differ only by case")
+    assert found.count == 40
+    assert [place.where for place in found.places] == ["'Pos', 'pos'", "'cafe\u0301', 'caf\u00e9'"]
+    others = checked(
+        tsv(tmp_path / "b.tsv", [(text, "ab"[at % 2]) for at, (text, _) in enumerate(clean(50))]), shape="classes"
+    )
+    assert not any("differ only" in one.title for one in others.findings)

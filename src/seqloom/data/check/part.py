@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqloom.data.check.alike import ALIKE, alike
 from seqloom.data.check.looks import Script, odd_looks, signs_of
 from seqloom.data.check.numbers import LengthCounts, Numbers, Ratios, lengths_of
 from seqloom.data.check.passages import LEAST, LINE, passages
@@ -219,6 +220,10 @@ class PartCheck:
         self._find_repeats()
         lengths = {field: tuple(counts.summary() for counts in each) for field, each in self._lengths.items()}
         labels = len(self.labels) if self._shape in LABELLED else None
+        if self._shape in LABELLED and self._shape != "tags":  # V and v may be tags of their own
+            groups = alike(self.labels)
+            count = sum(self.labels[label] for group in groups for label in group)
+            self.tally.add(ALIKE, count, [Place(", ".join(map(repr, group))) for group in groups[:PLACES]])
         if self.tally.part == "training" and self._shape != "tags" and len(self.labels) == 1:
             (only,) = self.labels
             self.tally.add(Kind("fault", f"one class only: {only}", "add examples of another"), self.tally.examples)

@@ -21,6 +21,7 @@ from seqloom.jobs.evaluating.score_table import (
 )
 from seqloom.jobs.lines.json_line import json_line
 from seqloom.jobs.table import in_latex, latex, markdown, plain
+from seqloom.text.display import in_line
 
 Form = Literal["text", "markdown", "latex", "jsonl"]
 
@@ -108,7 +109,7 @@ def _headline(each: Shown, report: Report) -> str:
 def _example(each: Shown, report: Report, what: Evaluated) -> Iterator[str]:
     yield _headline(each, report)
     for name, text in _texts(each, what):
-        yield f"  {name:10} {text}"
+        yield f"  {name:10} {in_line(text)}"
 
 
 def _texts(each: Shown, what: Evaluated) -> Iterator[tuple[str, str]]:
