@@ -50,7 +50,7 @@ def test_few_pairs_are_learnt_by_heart(name: str) -> None:
     examples = encoded(task, sources, targets)
     torch.manual_seed(1)
     model = trained(task, build_model(made.model, task.sizes()), [task.batch(examples)], 120, 0.008, Goals())
-    assert answers(task, model, examples, CPU) == targets  # type: ignore[arg-type]
+    assert answers(task, model, examples) == targets  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", NAMES)
