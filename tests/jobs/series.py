@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.jobs.deciding.asked import Command
-from seqloom.jobs.train import Trained, train
+from seqloom.jobs.model import load
+from seqloom.jobs.predict_series import AskingSeries, predict_series
+from seqloom.jobs.train import train
+from seqloom.jobs.trained import Trained
 
 RECIPE = """
 [task]
@@ -71,3 +74,10 @@ def write_forecaster(path: Path, more: str = "") -> Path:
 def learn(out: str = "run", data: tuple[str, ...] = ("a.csv",), recipe: str | None = "r.toml", **more: Any) -> Trained:
     changes, view = tuple(more.pop("changes", ())), more.pop("view", "none")
     return train(Command(recipe, data, out=Path(out), changes=changes, **more), view=view)
+
+
+def asked(file: str = "a.csv", folder: str = "run", **more: Any) -> tuple[str, list[str]]:
+    """What a run forecasts of a file, and what was told."""
+    notes = list[str]()
+    predict_series(load(folder), AskingSeries(file, out=Path("out.txt"), force=True, **more), notes.append)
+    return Path("out.txt").read_text(encoding="utf-8"), notes

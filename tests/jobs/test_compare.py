@@ -1,17 +1,12 @@
 """Comparisons, in this process: what is trained and asked, what is kept, and what is refused."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import seqloom
-from seqloom.jobs.compare import compare
-from seqloom.jobs.comparing.command import Compare
-from seqloom.jobs.comparing.compared import Compared
 from seqloom.jobs.comparing.result import load_result
 from seqloom.jobs.comparing.worker import Work
 from seqloom.jobs.deciding.asked import Budget
@@ -20,37 +15,19 @@ from seqloom.models import Sizes, model_cost
 from seqloom.settings import FailedError, SettingsError, UserError, load
 from seqloom.store import RunFolder
 from tests.jobs.asked_runs import RECIPES, recipe
+from tests.jobs.comparing.systems import QUICK, compared, write_systems
 from tests.jobs.run import PAIRS, write_pairs, write_recipe
 from tests.jobs.shapes import write_conllu, write_sentences, write_text
-
-TARGET = """
-[target]
-parameters = 65e6
-flops = 3.3e18
-results = [{ data = "newstest", metric = "bleu", score = 27.3 }]
-"""
-QUICK = ("evaluation.trials=100", "evaluation.resamples=100", "generation.beam=1")
 
 
 @pytest.fixture
 def pairs(place: Path, worked: list[Work]) -> Path:
-    write_pairs(place / "pairs.tsv")
-    write_pairs(place / "test.tsv", count=30, seed=2)
-    write_recipe(place / "a.toml")
-    write_recipe(place / "b.toml", TARGET, 'source = "Someone 2017"\n' + PAIRS.replace("width = 16", "width = 32"))
-    write_recipe(place / "broken.toml", "[data]\nlongest = 1\n")
-    write_recipe(place / "words.toml", text=PAIRS.replace('"characters"', '"words"'))
-    return place
-
-
-def _compare(*systems: str, note: Callable[[str], None] = lambda text: None, **more: Any) -> Compared:
-    more = {"data": ("pairs.tsv",), "test": ("test.tsv",), "budget": Budget("epochs", 1), "out": Path("out")} | more
-    return compare(Compare(systems, **{"changes": QUICK} | more), note, view="none")
+    return write_systems(place)
 
 
 def test_one_table_of_all(pairs: Path, worked: list[Work]) -> None:
     heard = list[str]()
-    found = _compare("a.toml", "broken.toml", "b.toml", ensemble=("all",), note=heard.append)
+    found = compared("a.toml", "broken.toml", "b.toml", ensemble=("all",), note=heard.append)
     assert [row.name for row in found.rows] == ["a", "broken", "b", "a + b"]
     assert [row.name for row in found.failed] == ["broken"]
     assert "no example is left to train on" in found.failed[0].failed
@@ -93,7 +70,7 @@ def test_one_table_of_all(pairs: Path, worked: list[Work]) -> None:
 
 
 def test_an_ensemble_says_what_load_says(pairs: Path) -> None:
-    _compare("a.toml", "b.toml", ensemble=("a", "b"))
+    compared("a.toml", "b.toml", ensemble=("a", "b"))
     sources = [line.split("\t")[0] for line in Path("test.tsv").read_text().splitlines()]
     model = seqloom.load(["out/runs/a", "out/runs/b"])
     result = load_result(Path("out/answers/+ensemble.json"))
@@ -103,27 +80,27 @@ def test_an_ensemble_says_what_load_says(pairs: Path) -> None:
 
 @pytest.mark.slow
 def test_what_is_done_is_not_done_again(pairs: Path, worked: list[Work]) -> None:
-    first = _compare("a.toml", "b.toml")
+    first = compared("a.toml", "b.toml")
     assert [work.runs[0].name for work in worked] == ["a", "b"]
     heard = list[str]()
-    again = _compare("a.toml", "b.toml", note=heard.append)
+    again = compared("a.toml", "b.toml", note=heard.append)
     assert len(worked) == 2
     assert heard == ["[1 of 2] a: done before", "[2 of 2] b: done before"]
     assert repr(again) == repr(first)
-    _compare("a.toml", "b.toml", changes=(*QUICK[:2], "generation.beam=2"))  # it is asked anew, and not trained
+    compared("a.toml", "b.toml", changes=(*QUICK[:2], "generation.beam=2"))  # it is asked anew, and not trained
     assert len(worked) == 4
     assert load_result(Path("out/answers/a.json")) is not None
     model = Path("out/runs/a/model.safetensors")
     model.write_bytes(model.read_bytes()[:-4] + b"\0\0\0\0")  # another model: what the old one said does not hold
-    _compare("a.toml", "b.toml", changes=(*QUICK[:2], "generation.beam=2"))
+    compared("a.toml", "b.toml", changes=(*QUICK[:2], "generation.beam=2"))
     assert [work.runs[0].name for work in worked[4:]] == ["a"]
 
 
 @pytest.mark.slow
 def test_what_failed_is_tried_again_and_others_join(pairs: Path, worked: list[Work]) -> None:
-    assert _compare("a.toml", "broken.toml").failed
+    assert compared("a.toml", "broken.toml").failed
     write_recipe(pairs / "broken.toml")
-    found = _compare("a.toml", "broken.toml", "b.toml")
+    found = compared("a.toml", "broken.toml", "b.toml")
     assert not found.failed
     assert [work.runs[0].name for work in worked] == ["a", "broken", "broken", "b"]
 
@@ -131,12 +108,12 @@ def test_what_failed_is_tried_again_and_others_join(pairs: Path, worked: list[Wo
 def test_a_note_names_its_system_once(pairs: Path) -> None:
     write_recipe(pairs / "short.toml", text=PAIRS.replace('"sinusoidal"', '"learned", length = 7'))
     Path("test.tsv").write_text("abcdefghabc\tab\n" * 3)
-    said = repr(_compare("a.toml", "short.toml", metrics=("exact",))).splitlines()
+    said = repr(compared("a.toml", "short.toml", metrics=("exact",))).splitlines()
     assert any(line.startswith("short: 3 lines were cut: they are longer than what the model reads") for line in said)
 
 
 def test_equal_flops(pairs: Path) -> None:
-    found = _compare("a.toml", "b.toml", budget=Budget("flops", 1e8))
+    found = compared("a.toml", "b.toml", budget=Budget("flops", 1e8))
     for row in found.rows:
         assert row.facts is not None
         assert row.facts.flops is not None
@@ -148,11 +125,11 @@ def test_equal_flops(pairs: Path) -> None:
 
 def test_other_ends_are_told(pairs: Path) -> None:
     write_recipe(pairs / "b.toml", "patience = 1\n[training.optimiser]\nkind = 'adam'\nrate = 1e-20\n")
-    found = _compare("a.toml", "b.toml", budget=Budget("epochs", 9))
+    found = compared("a.toml", "b.toml", budget=Budget("epochs", 9))
     said = repr(found).splitlines()
     assert said[0].startswith("each trained for 9 epochs, but not b (see below); ")
     assert "b: trained for less than 9 epochs: no better loss in 1 validations after 16 steps" in said
-    much = repr(_compare("a.toml", budget=Budget("flops", 1e5), out=Path("flops"))).splitlines()
+    much = repr(compared("a.toml", budget=Budget("flops", 1e5), out=Path("flops"))).splitlines()
     assert any(
         line.startswith("a: its training took ") and line.endswith("times 1e5 FLOPs, in 1 step") for line in much
     )
@@ -160,7 +137,7 @@ def test_other_ends_are_told(pairs: Path) -> None:
 
 @pytest.mark.slow
 def test_without_a_test_what_was_held_out_counts(pairs: Path) -> None:
-    found = _compare("a.toml", "b.toml", test=())
+    found = compared("a.toml", "b.toml", test=())
     result = load_result(Path("out/answers/a.json"))
     assert result is not None
     every = [line.split("\t") for line in Path("pairs.tsv").read_text().splitlines()]
@@ -172,7 +149,7 @@ def test_without_a_test_what_was_held_out_counts(pairs: Path) -> None:
     assert len(every) - len(held) == trained.corpora.examples
     assert "examples held out of pairs.tsv, which also chose each system's best model" in repr(found)
     write_pairs(pairs / "valid.tsv", count=20, seed=3)
-    other = _compare("a.toml", valid=("valid.tsv",), test=(), out=Path("other"))
+    other = compared("a.toml", valid=("valid.tsv",), test=(), out=Path("other"))
     assert other.report is not None
     assert other.report.examples == 20
     assert "scored on valid.tsv, which also chose" in repr(other)
@@ -180,7 +157,7 @@ def test_without_a_test_what_was_held_out_counts(pairs: Path) -> None:
 
 def test_other_examples_are_not_compared(pairs: Path) -> None:
     write_recipe(pairs / "b.toml", "[data]\nheld_out = 0.5\n")
-    found = _compare("a.toml", "b.toml", test=())
+    found = compared("a.toml", "b.toml", test=())
     assert [row.name for row in found.failed] == ["b"]
     assert "was scored on other examples than a (" in found.failed[0].failed
 
@@ -188,7 +165,7 @@ def test_other_examples_are_not_compared(pairs: Path) -> None:
 def test_runs_that_are_trained(pairs: Path) -> None:
     for name in "ab":
         seqloom.train(f"{name}.toml", data="pairs.tsv", out=f"runs/{name}", changes=["training.steps=2"], view="none")
-    found = _compare("runs/a", "runs/b", data=(), budget=None, baseline="b")
+    found = compared("runs/a", "runs/b", data=(), budget=None, baseline="b")
     assert found.report is not None
     assert found.report.systems == ("b", "a")  # what others are compared with comes first there
     assert [row.name for row in found.rows] == ["a", "b"]
@@ -196,7 +173,7 @@ def test_runs_that_are_trained(pairs: Path) -> None:
     assert "a: a run that was trained before, at a cost of its own" in repr(found)
     assert "trained on" not in repr(found), "nobody knows where"
     assert found.device == ""
-    best = _compare("runs/a", "runs/b", data=(), budget=None, baseline="best", metrics=("perplexity",))
+    best = compared("runs/a", "runs/b", data=(), budget=None, baseline="best", metrics=("perplexity",))
     scores = {name: each["perplexity"] for name, each in best.scores.items()}
     assert best.report is not None
     assert best.report.systems[0] == min(scores, key=lambda name: scores[name])
@@ -204,7 +181,7 @@ def test_runs_that_are_trained(pairs: Path) -> None:
 
 def test_other_vocabularies(pairs: Path) -> None:
     """Perplexities do not compare then, and they cannot write together."""
-    found = _compare("a.toml", "words.toml", ensemble=("all",))
+    found = compared("a.toml", "words.toml", ensemble=("all",))
     assert "perplexity is per token, and the systems' vocabularies differ, so that it is not compared" in repr(found)
     assert next(iter(found.scores["a"])) == "chrf", "bits per character go before perplexity alone"
     assert "bits/char" in repr(found).splitlines()[1]
@@ -221,11 +198,11 @@ def test_language_models_of_other_pieces(place: Path, worked: list[Work]) -> Non
         text = recipe('kind = "language"', "decoder-only", text=f"{{ kind = {pieces} }}")
         write_recipe(place / f"{name}.toml", text=text)
     more = {"data": ("text.txt",), "test": ("test.txt",)}
-    found = _compare("a.toml", "b.toml", **more)
+    found = compared("a.toml", "b.toml", **more)
     assert found.report is not None
     assert found.report.measured[0].metric.name == "bpc"
     assert [each.comparison is None for each in found.report.measured] == [True, False, True, True]
-    few = _compare("a.toml", "b.toml", "few.toml", **more)
+    few = compared("a.toml", "b.toml", "few.toml", **more)
     assert few.report is not None
     assert few.scores["a"] == found.scores["a"]
     assert few.scores["few"].keys() == {"perplexity"}  # its few words would be paid for all letters of the others
@@ -234,13 +211,13 @@ def test_language_models_of_other_pieces(place: Path, worked: list[Work]) -> Non
     row = next(line.split() for line in repr(few).splitlines() if line.startswith("few "))
     assert row[1:5] == ["–"] * 4
     for metric in "perplexity", "bpc":
-        asked = _compare("b.toml", "few.toml", metrics=(metric,), **more)
+        asked = compared("b.toml", "few.toml", metrics=(metric,), **more)
         assert asked.report is not None
         assert all(each.comparison is None for each in asked.report.measured)
-    none = _compare("few.toml", metrics=("bpc",), **more)
+    none = compared("few.toml", metrics=("bpc",), **more)
     assert none.report is None
     assert "few: no bits/char: " in repr(none)
-    alone = _compare("a.toml", out=Path("alone"), **more)
+    alone = compared("a.toml", out=Path("alone"), **more)
     assert alone.report is not None
     assert alone.report.measured[0].metric.name == "perplexity"
 
@@ -249,7 +226,7 @@ def test_the_speed_of_source_and_target_in_one(place: Path, worked: list[Work]) 
     """Its loss is of both; its speed is of targets, as that of others is."""
     write_sentences(place / "pairs.tsv")
     write_recipe(place / "joined.toml", text=RECIPES["joined"][0])
-    (row,) = _compare("joined.toml", test=()).rows
+    (row,) = compared("joined.toml", test=()).rows
     numbers = RunFolder(Path("out/runs/joined")).checkpoints.numbers()
     assert numbers is not None
     assert row.facts is not None
@@ -262,26 +239,26 @@ def test_a_setting_that_a_task_does_not_have_is_told_before_it_trains(place: Pat
     write_conllu(place / "tags.conllu")
     write_recipe(place / "a.toml", text=recipe('kind = "tag"', "encoder-only", "tags"))
     with pytest.raises(UserError, match=r"--set generation.beam=1: a tagger gives each word its likeliest tag"):
-        _compare("a.toml", data=("tags.conllu",), test=())
+        compared("a.toml", data=("tags.conllu",), test=())
     assert not worked
 
 
 def test_a_setting_that_one_recipe_does_not_have_names_it(pairs: Path, worked: list[Work]) -> None:
     with pytest.raises(SettingsError, match=r"^a: --set text.source.size=90: \[text.source\] has no setting 'size'"):
-        _compare("words.toml", "a.toml", changes=["text.source.size=90"])
+        compared("words.toml", "a.toml", changes=["text.source.size=90"])
     assert not worked
 
 
 def test_tags(place: Path, worked: list[Work]) -> None:
     write_conllu(place / "tags.conllu")
     write_recipe(place / "a.toml", text=recipe('kind = "tag"', "encoder-only", "tags"))
-    found = _compare("a.toml", data=("tags.conllu",), test=(), changes=QUICK[:2])  # a tagger has no beam
+    found = compared("a.toml", data=("tags.conllu",), test=(), changes=QUICK[:2])  # a tagger has no beam
     assert found.scores["a"].keys() == {"accuracy", "f1-macro"}
 
 
 def test_all_fail(pairs: Path) -> None:
     write_recipe(pairs / "short.toml", text=PAIRS.replace('"sinusoidal"', '"learned", length = 2'))
-    found = _compare("broken.toml", "short.toml")
+    found = compared("broken.toml", "short.toml")
     assert found.report is None
     assert len({row.failed for row in found.rows}) == 2
     assert any(line.split()[:2] == ["broken", "failed"] for line in repr(found).splitlines())
@@ -290,18 +267,18 @@ def test_all_fail(pairs: Path) -> None:
 
 def test_who_is_missing_is_told(pairs: Path) -> None:
     """Of an ensemble of which one is left, and of a comparison with whom has no scores."""
-    found = _compare("broken.toml", "a.toml", ensemble=("all",), baseline="broken")
+    found = compared("broken.toml", "a.toml", ensemble=("all",), baseline="broken")
     assert [row.failed for row in found.failed][1] == "needs two systems, and broken failed"
     assert "broken, which the others were to be compared with, has no scores" in repr(found)
 
 
 def test_the_best_is_told_to_be_chosen_by_the_test(pairs: Path) -> None:
-    found = repr(_compare("a.toml", "b.toml", baseline="best"))
+    found = repr(compared("a.toml", "b.toml", baseline="best"))
     assert "the best was chosen by this very test, which the p-values do not know" in found
 
 
 def test_the_threads_are_those_of_training(pairs: Path) -> None:
-    found = _compare("a.toml", changes=(*QUICK, "training.threads=1"))
+    found = compared("a.toml", changes=(*QUICK, "training.threads=1"))
     assert found.device.endswith(", 1 thread(s)")
 
 
@@ -309,106 +286,11 @@ def test_all_fail_for_the_same_reason(pairs: Path) -> None:
     Path("one.tsv").write_text("ab\tba\n")
     heard = list[str]()
     with pytest.raises(FailedError) as caught:
-        _compare("a.toml", "b.toml", data=("one.tsv",), note=heard.append)
+        compared("a.toml", "b.toml", data=("one.tsv",), note=heard.append)
     why = "one.tsv: too few examples (1) to keep some for validation; give more, or a file of their own: --valid FILE"
     assert str(caught.value) == why
     assert [line for line in heard if "failed" in line] == [f"a failed: {why}", "b failed: as a did"]
     assert not Path("out/table.txt").exists()
-
-
-@pytest.mark.parametrize(
-    ("systems", "more", "message"),
-    [
-        ((), {}, "nothing to compare"),
-        (("a.toml",), {"budget": None}, "how much may its training cost"),
-        (("a.toml",), {"budget": Budget("flops", -1.0)}, "--flops -1.0: a number above 0 is needed"),
-        (("a.toml",), {"data": ("-",)}, "standard input can be read once"),
-        (("a.toml",), {"test": ("pairs.tsv",)}, "pairs.tsv: a is trained on it (pairs.tsv)"),
-        (
-            ("a.toml",),
-            {"test": (), "valid": ("pairs.tsv",)},
-            "pairs.tsv: a is trained on it (pairs.tsv); --valid, which is scored without a --test, has to be what no",
-        ),
-        (("a.toml",), {"changes": (), "source": "zzz"}, "no column 'zzz'"),
-        (("a.toml",), {"budget": Budget("minutes", float("inf"))}, "--minutes inf: a number above 0 is needed, which"),
-        (("a.toml", "./a.toml"), {}, "./a.toml and a.toml: both would be called 'a'"),
-        (("a.toml", "tags.toml"), {}, "tags: does another task (tag) than a (translate)"),
-        (("a.toml", "reward.toml"), {}, "reward: training.reward is for a model that has learnt already"),
-        (("lm.toml", "masked.toml"), {}, "masked: does another task (masked) than lm (language)"),
-        (("a.toml", "nothing.toml"), {}, "nothing.toml"),
-        (("a.toml", "empty"), {}, "empty: holds no run that is trained"),
-        (("a.toml", "b.toml"), {"ensemble": ("a", "bb")}, "--ensemble bb: no such system; did you mean 'b'?"),
-        (("a.toml", "b.toml"), {"ensemble": ("a",)}, "one system is no ensemble"),
-        (("a.toml", "b.toml"), {"baseline": "xyz"}, "--baseline xyz: no such system; it is 'a' or 'b'"),
-        (("a.toml",), {"changes": ("modle.width=3",)}, "did you mean 'model'?"),
-        (
-            ("a.toml",),
-            {"changes": ("evaluation.stride=3",)},
-            "evaluation.stride: is of running text, and a reads none in windows; leave it out",
-        ),
-        (("a.toml",), {"out": Path("strange")}, "strange: holds other things than a comparison (file)"),
-        (("a.toml",), {"out": Path("a.toml")}, "a.toml: is a file"),
-    ],
-)
-def test_mistakes_are_told_before_anything_is_trained(
-    pairs: Path, worked: list[Work], systems: tuple[str, ...], more: dict[str, Any], message: str
-) -> None:
-    tags = "[task]\nkind = 'tag'\n[model]\nfamily = 'encoder-only'\noutput = { kind = 'tags' }\n"
-    write_recipe(pairs / "tags.toml", text=tags)
-    write_recipe(pairs / "lm.toml", text="[task]\nkind = 'language'\n[model]\nfamily = 'decoder-only'\n")
-    write_recipe(pairs / "reward.toml", "reward = { kind = 'gleu' }\n")
-    write_recipe(pairs / "masked.toml", text=RECIPES["masked"][0])
-    for name in ("empty", "strange"):
-        (pairs / name).mkdir()
-    (pairs / "strange" / "file").touch()
-    with pytest.raises(UserError) as caught:
-        _compare(*systems, **more)
-    assert message in str(caught.value)
-    assert worked == []
-    assert not Path("out").exists()
-
-
-def test_a_run_needs_a_test(pairs: Path) -> None:
-    seqloom.train("a.toml", data="pairs.tsv", out="runs/a", changes=["training.steps=0"], view="none")
-    with pytest.raises(UserError, match="may have seen what others hold out: name a --test FILE"):
-        _compare("runs/a", "b.toml", test=())
-    with pytest.raises(UserError, match=r"pairs\.tsv: a is trained on it"):
-        _compare("runs/a", test=("pairs.tsv",), budget=None, data=())
-    with pytest.raises(UserError, match="--epochs has nothing to limit"):
-        _compare("runs/a", data=())
-
-
-def test_another_comparison_is_not_written_over(pairs: Path, worked: list[Work]) -> None:
-    _compare("a.toml")
-    with pytest.raises(UserError, match=r"(?s)out: holds another comparison.*budget: .*1.* there, .*2.* now"):
-        _compare("a.toml", budget=Budget("epochs", 2))
-    with pytest.raises(UserError, match="settings"):
-        _compare("a.toml", changes=(*QUICK, "model.dropout=0.3"))
-    assert len(worked) == 1
-    steps = _compare("a.toml", budget=Budget("epochs", 2), force=True).rows[0].facts
-    assert steps is not None
-    assert steps.steps == 16
-    assert len(worked) == 2
-
-
-def test_systems_learn_from_the_same(pairs: Path, worked: list[Work]) -> None:
-    for name, file in ("a", "pairs.tsv"), ("b", "test.tsv"):
-        write_recipe(pairs / f"{name}.toml", f"[[data.corpora]]\nfiles = ['{file}']\n")
-    with pytest.raises(UserError, match="b: learns from other data than a; name it for all with --data"):
-        _compare("a.toml", "b.toml", data=(), test=())
-    assert not worked
-
-
-def test_a_recipe_that_changed_is_told(pairs: Path, worked: list[Work]) -> None:
-    """A run is not gone on with as if nothing had happened, and no table loses its scores."""
-    _compare("a.toml", "b.toml")
-    table = Path("out/table.txt").read_text()
-    write_recipe(pairs / "b.toml", text=PAIRS.replace("width = 16", "width = 8"))
-    with pytest.raises(UserError, match=r"(?s)^out/runs/b: holds a run of another recipe.*width: 32 there, 8 now"):
-        _compare("a.toml", "b.toml", "words.toml")
-    assert len(worked) == 2
-    assert Path("out/table.txt").read_text() == table
-    assert _compare("a.toml", "b.toml", force=True).scores.keys() == {"a", "b"}
 
 
 def test_from_python(pairs: Path) -> None:

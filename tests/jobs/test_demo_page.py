@@ -14,7 +14,7 @@ from rich.console import Console
 from seqloom.jobs.demo import Answer, Looked, Shown
 from seqloom.jobs.demo_page import digit_picture, show
 from seqloom.jobs.demos import Example, Name
-from seqloom.jobs.train import Trained
+from seqloom.jobs.trained import Trained
 
 LANGUAGES = ("en", "de", "fr", "ja", "he", "ru", "fi", "it", "pl", "ko")
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import seqloom
 from seqloom.cli import app
-from seqloom.jobs.train import Trained
+from seqloom.jobs.trained import Trained
 from seqloom.settings import UserError
 
 Image = pytest.importorskip("PIL.Image")

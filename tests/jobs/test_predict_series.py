@@ -1,14 +1,13 @@
 """Forecasts as files: in the way that the series' own file is written, and never one over another."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from seqloom.jobs.model import load
 from seqloom.jobs.predict_series import AskingSeries, predict_series
 from seqloom.settings import UserError
-from tests.jobs.series import learn, write_forecaster, write_series
+from tests.jobs.series import asked, learn, write_forecaster, write_series
 
 
 @pytest.fixture
@@ -16,12 +15,6 @@ def place(place: Path) -> Path:
     write_series(place / "a.csv")
     write_forecaster(place / "r.toml")
     return place
-
-
-def asked(file: str = "a.csv", folder: str = "run", **more: Any) -> tuple[str, list[str]]:
-    notes = list[str]()
-    predict_series(load(folder), AskingSeries(file, out=Path("out.txt"), force=True, **more), notes.append)
-    return Path("out.txt").read_text(encoding="utf-8"), notes
 
 
 def test_a_forecast_has_decimal_commas_where_the_file_has(place: Path) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.jobs.deciding.asked import Command
-from seqloom.jobs.train import Trained, train
+from seqloom.jobs.train import train
+from seqloom.jobs.trained import Trained
 
 QUICK = ("training.steps=3",)
 

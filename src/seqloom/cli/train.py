@@ -8,7 +8,7 @@ import typer
 from seqloom.cli.minutes import finite
 
 if TYPE_CHECKING:
-    from seqloom.jobs.train import Trained
+    from seqloom.jobs.trained import Trained
 
 
 def train(

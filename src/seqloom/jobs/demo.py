@@ -21,7 +21,8 @@ from seqloom.jobs.learning.card import card
 from seqloom.jobs.learning.finished import finished
 from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.jobs.recipes.shipped import find
-from seqloom.jobs.train import Trained, train
+from seqloom.jobs.train import train
+from seqloom.jobs.trained import Trained
 from seqloom.layers.layout import Packed
 from seqloom.models.encoder_decoder import EncoderDecoder
 from seqloom.settings import UserError, load

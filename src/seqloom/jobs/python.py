@@ -21,8 +21,8 @@ from seqloom.jobs.evaluate import Evaluate
 from seqloom.jobs.evaluate import evaluate as evaluate_job
 from seqloom.jobs.evaluating.evaluated import Evaluated
 from seqloom.jobs.evaluating.score_page import page
-from seqloom.jobs.train import Trained
 from seqloom.jobs.train import train as job
+from seqloom.jobs.trained import Trained
 from seqloom.settings import FailedError, UserError
 from seqloom.training.watch import View
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -31,6 +31,7 @@ from seqloom.jobs.recipes.recipe import Recipe
 from seqloom.jobs.recipes.versions import header
 from seqloom.jobs.starting.start import taken_lines
 from seqloom.jobs.starting.start_task import of_start
+from seqloom.jobs.trained import Trained
 from seqloom.layers.native.library import told_of_waiting
 from seqloom.models import build_model
 from seqloom.models.build import Model
@@ -56,34 +57,6 @@ from seqloom.training.watch import Facts, View
 
 LAST = 0.5  # seconds for what comes behind the last validation
 TELLING = 500  # examples with one label each: with fewer, a point of accuracy is chance
-
-
-@dataclass(frozen=True, repr=False)
-class Trained:
-    """What a run came to. It stands for its folder: `seqloom.load(trained)` is a model that can be asked.
-
-    model: the bare network, as the best validation left it.
-    """
-
-    run: RunFolder
-    recipe: Recipe
-    corpora: Corpora
-    model: Model
-    place: Place
-    scores: dict[str, float]
-    test_scores: dict[str, float]
-
-    def __fspath__(self) -> str:
-        return str(self.run.path)
-
-    def __repr__(self) -> str:
-        parts = [("scores", self.scores), ("test_scores", self.test_scores)]
-        shown = [f"{name}={{{_shown(scores)}}}" for name, scores in parts if scores]
-        return f"Trained({', '.join([repr(str(self.run.path)), f'steps={self.place.step}', *shown])})"
-
-
-def _shown(scores: dict[str, float]) -> str:
-    return ", ".join(f"{name!r}: {score:.4g}" for name, score in scores.items())
 
 
 def train(command: Command, view: View = "auto", began: float | None = None) -> Trained:

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,11 +14,10 @@ from seqloom.jobs.check import check
 from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.evaluate import Evaluate, evaluate
 from seqloom.jobs.model import load
-from seqloom.jobs.predict_series import AskingSeries, predict_series
 from seqloom.jobs.train import train
 from seqloom.settings import UserError
 from seqloom.tasks.forecast import ForecastTask
-from tests.jobs.series import learn, write_forecaster, write_series
+from tests.jobs.series import asked, learn, write_forecaster, write_series
 
 
 @pytest.fixture
@@ -27,12 +25,6 @@ def place(place: Path) -> Path:
     write_series(place / "a.csv")
     write_forecaster(place / "r.toml")
     return place
-
-
-def asked(file: str = "a.csv", folder: str = "run", **more: Any) -> tuple[str, list[str]]:
-    notes = list[str]()
-    predict_series(load(folder), AskingSeries(file, out=Path("out.txt"), force=True, **more), notes.append)
-    return Path("out.txt").read_text(encoding="utf-8"), notes
 
 
 def test_a_run_is_trained_forecasts_and_is_evaluated(place: Path) -> None:

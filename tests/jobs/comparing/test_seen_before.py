@@ -2,33 +2,18 @@
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from seqloom.jobs.compare import compare
-from seqloom.jobs.comparing.command import Compare
-from seqloom.jobs.comparing.compared import Compared
 from seqloom.jobs.comparing.system import in_training, systems_of
 from seqloom.jobs.comparing.worker import Work
 from seqloom.jobs.deciding.asked import Budget, Command
-from tests.jobs.run import write_pairs, write_recipe
-
-QUICK = ("evaluation.trials=100", "evaluation.resamples=100", "generation.beam=1")
+from tests.jobs.comparing.systems import compared, write_systems
 
 
 @pytest.fixture
 def pairs(place: Path, worked: list[Work]) -> Path:
-    write_pairs(place / "pairs.tsv")
-    write_pairs(place / "test.tsv", count=30, seed=2)
-    write_recipe(place / "a.toml")
-    write_recipe(place / "b.toml")
-    return place
-
-
-def _compare(*systems: str, **more: Any) -> Compared:
-    more = {"data": ("pairs.tsv",), "test": ("test.tsv",), "budget": Budget("epochs", 1), "out": Path("out")} | more
-    return compare(Compare(systems, changes=QUICK, **more), view="none")
+    return write_systems(place)
 
 
 def test_examples_of_the_test_in_training_are_told(pairs: Path) -> None:
@@ -36,16 +21,16 @@ def test_examples_of_the_test_in_training_are_told(pairs: Path) -> None:
     strange = "".join(f"{'h' * n}\t{'h' * n}\n" for n in range(9, 19))
     Path("test.tsv").write_text("".join(lines[:5]) + strange)
     known = "5 of 15 examples of the test stand in the training data too"
-    assert known in repr(_compare("a.toml"))
-    assert known in repr(_compare("a.toml", valid=("test.tsv",), test=(), out=Path("held")))
+    assert known in repr(compared("a.toml"))
+    assert known in repr(compared("a.toml", valid=("test.tsv",), test=(), out=Path("held")))
 
 
 def test_a_test_that_chose_models_is_told(pairs: Path) -> None:
     Path("same.tsv").write_text(Path("test.tsv").read_text())
     told = "is validated on too, which chose the best model of a, b; name another --test"
-    assert told not in repr(_compare("a.toml", "b.toml"))
+    assert told not in repr(compared("a.toml", "b.toml"))
     assert f"same.tsv: {told}" in repr(
-        _compare("a.toml", "b.toml", valid=("test.tsv",), test=("same.tsv",), out=Path("o"))
+        compared("a.toml", "b.toml", valid=("test.tsv",), test=("same.tsv",), out=Path("o"))
     )
 
 

@@ -8,7 +8,8 @@ import torch
 
 from seqloom.jobs.deciding.asked import Command
 from seqloom.jobs.model import load
-from seqloom.jobs.train import Trained, train
+from seqloom.jobs.train import train
+from seqloom.jobs.trained import Trained
 from seqloom.settings import UserError
 from seqloom.store import RunFolder, read_tensors
 from tests.jobs.shapes import write_conllu, write_labels, write_paragraphs, write_sentences, write_text

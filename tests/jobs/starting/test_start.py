@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from seqloom.jobs.deciding.asked import Command
-from seqloom.jobs.train import Trained, train
+from seqloom.jobs.train import train
+from seqloom.jobs.trained import Trained
 from seqloom.settings import UserError, load
 from seqloom.store import RunFolder, read_tensors
 from tests.jobs.run import write_pairs, write_recipe

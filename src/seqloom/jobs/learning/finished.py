@@ -3,7 +3,8 @@
 from seqloom.jobs.corpora.build import corpora
 from seqloom.jobs.deciding.decide import device_of
 from seqloom.jobs.recipes.recipe import Recipe
-from seqloom.jobs.train import Trained, scores_of
+from seqloom.jobs.train import scores_of
+from seqloom.jobs.trained import Trained
 from seqloom.models import build_model
 from seqloom.settings import load
 from seqloom.store import RunFolder
