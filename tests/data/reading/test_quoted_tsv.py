@@ -39,6 +39,13 @@ def test_rows_of_a_csv_writer(tmp_path: Path, row: list[str], example: str) -> N
     assert quoted_rows(corpora_of([_written(tmp_path / "c.tsv", *many, *[row] * 3)])[0], "pairs") is None
 
 
+def test_where_every_row_is_torn_alike(tmp_path: Path) -> None:
+    name = write(tmp_path / "a.tsv", '"so\tgood"\tx\n' * 9)
+    found = quoted_rows(corpora_of([name])[0], "pairs")
+    assert found is not None
+    assert (len(found.lines), found.example) == (9, '"so')
+
+
 def test_the_command_makes_it_csv(tmp_path: Path) -> None:
     _written(tmp_path / "FILE.tsv", SAID, BROKEN, TAB)
     subprocess.run(REMEDY.partition("are read: ")[2], shell=True, check=True, cwd=tmp_path)

@@ -51,7 +51,7 @@ def quoted_rows(corpus: Corpus, shape: Shape) -> Quoted | None:
         number: field
         for number, (row, after) in enumerate(pairwise([*rows, [""] * width]), 1)
         for field in row
-        if _whole(field) or (_torn(field) and (len(row) != width or len(after) != width))
+        if _whole(field) or (_torn(field) and (len(row) != width or len(after) != width or any(map(_rest, row))))
     }
     if len(found) < FEWEST or len(found) <= FEW * len(rows):
         return None
@@ -68,3 +68,8 @@ def _whole(field: str) -> bool:
 def _torn(field: str) -> bool:
     """A quote that begins and does not end."""
     return field.startswith('"') and field.count('"') % 2 == 1
+
+
+def _rest(field: str) -> bool:
+    """What a tab between quotes has torn from the field before."""
+    return field.endswith('"') and not field.startswith('"') and field.count('"') % 2 == 1
